@@ -1,0 +1,1 @@
+"""A session as something people read: Markdown, HTML, plain text, terminal lines."""

@@ -1,0 +1,1 @@
+"""The program: command line, discovery, following, the library of sessions, and the Textual app."""
