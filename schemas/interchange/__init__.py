@@ -1,0 +1,1 @@
+"""The published formats: read, write, validate."""

@@ -1,0 +1,191 @@
+"""The one door for text from outside.
+
+Session files hold whatever a web page or a program printed, and Textual hands control bytes straight to the terminal
+(measured: title set, screen cleared, clipboard written). So every string passes here once, where it is decoded, and
+nothing behind this module has to think about escapes again.
+
+What goes: C0 except newline and tab, DEL, C1, every escape sequence, also unterminated ones. What is shown instead:
+bidirectional controls as a visible mark, lone surrogates as U+FFFD, carriage returns and the Unicode line separators
+as newlines. Colour that a tool printed (SGR) may be kept as styles beside the text, never as bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+_ST = r"(?:\x07|\x1b\\|\x9c)"
+_BODY = r"[^\x07\x1b\x9c\n]*"
+# A string sequence (OSC, DCS, APC, PM, SOS) that never ends would swallow the rest of the text in a terminal. We take
+# away its introducer only, so that an unterminated one hides nothing.
+_SEQUENCE = re.compile(
+    rf"(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98]){_BODY}{_ST}"
+    rf"|\x1bk{_BODY}\x1b\\"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+    r"|\x1b"
+)
+_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_SAFE_ASCII = bytes([9, 10, *range(32, 127)])
+_MARKS = {
+    0x061C: "ALM",
+    0x200E: "LRM",
+    0x200F: "RLM",
+    0x202A: "LRE",
+    0x202B: "RLE",
+    0x202C: "PDF",
+    0x202D: "LRO",
+    0x202E: "RLO",
+    0x2066: "LRI",
+    0x2067: "RLI",
+    0x2068: "FSI",
+    0x2069: "PDI",
+}
+# str.translate in one pass: what is left of C0, DEL and C1 vanishes, bidi controls become words, surrogates U+FFFD.
+_TABLE: dict[int, str | None] = {
+    **dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), 65279)),
+    **dict.fromkeys(range(55296, 57344), "�"),
+    **{c: f"⟨{name}⟩" for c, name in _MARKS.items()},
+}
+
+
+class Sgr(NamedTuple):
+    """What a terminal's "select graphic rendition" set: a colour is a palette index 0-255 or red, green, blue."""
+
+    fg: int | tuple[int, int, int] | None = None
+    bg: int | tuple[int, int, int] | None = None
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: bool = False
+    reverse: bool = False
+    strike: bool = False
+
+
+class Run(NamedTuple):
+    """Characters `start` to `end` of a cleaned text were printed in `sgr`."""
+
+    start: int
+    end: int
+    sgr: Sgr
+
+
+def clean(text: str) -> str:
+    """`text` as it may be shown: see the module's docstring for what changes."""
+    if text.isascii():
+        if not text.encode("ascii").translate(None, _SAFE_ASCII):
+            return text
+    elif not _SUSPECT.search(text):
+        return text
+    if max(text) >= "\ud800":
+        text = _join_surrogates(text)
+    return _BREAK.sub("\n", _SEQUENCE.sub("", text)).translate(_TABLE)
+
+
+def _join_surrogates(text: str) -> str:
+    """Halves of one character that JSON escaped apart become it; what stays alone becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def clean_styled(text: str) -> tuple[str, list[Run]]:
+    """`text` as it may be shown, and the runs of it which a program coloured.
+
+    Only for what a program printed: prose has no business with escapes.
+    """
+    if "\x1b[" not in text:
+        return clean(text), []
+    pieces: list[str] = []
+    runs: list[Run] = []
+    state, length, end = Sgr(), 0, 0
+    for match in _SGR.finditer(text):
+        length = _append(clean(text[end : match.start()]), state, length, pieces, runs)
+        state, end = _apply_sgr(state, match[1]), match.end()
+    _append(clean(text[end:]), state, length, pieces, runs)
+    return "".join(pieces), runs
+
+
+def _append(piece: str, state: Sgr, length: int, pieces: list[str], runs: list[Run]) -> int:
+    if piece:
+        pieces.append(piece)
+        if state != Sgr():
+            runs.append(Run(length, length + len(piece), state))
+    return length + len(piece)
+
+
+_FLAGS: dict[int, dict[str, bool]] = {
+    1: {"bold": True},
+    2: {"dim": True},
+    3: {"italic": True},
+    4: {"underline": True},
+    7: {"reverse": True},
+    9: {"strike": True},
+    22: {"bold": False, "dim": False},
+    23: {"italic": False},
+    24: {"underline": False},
+    27: {"reverse": False},
+    29: {"strike": False},
+}
+
+
+def _apply_sgr(state: Sgr, params: str) -> Sgr:
+    """The state after one SGR sequence; parameters nobody knows are passed over."""
+    codes = [int(p) if p.isdigit() and len(p) < 4 else 0 for p in re.split("[;:]", params)]
+    i = 0
+    while i < len(codes):
+        code = codes[i]
+        i += 1
+        if code == 0:
+            state = Sgr()
+        elif code in _FLAGS:
+            state = state._replace(**_FLAGS[code])
+        elif code in (38, 48):
+            colour, used = _extended_colour(codes[i:])
+            i += used
+            state = state._replace(**{"fg" if code == 38 else "bg": colour})
+        elif 30 <= code <= 37 or 90 <= code <= 97:
+            state = state._replace(fg=code - 30 if code < 90 else code - 82)
+        elif 40 <= code <= 47 or 100 <= code <= 107:
+            state = state._replace(bg=code - 40 if code < 100 else code - 92)
+        elif code in (39, 49):
+            state = state._replace(**{"fg" if code == 39 else "bg": None})
+    return state
+
+
+def _extended_colour(rest: list[int]) -> tuple[int | tuple[int, int, int] | None, int]:
+    """The colour behind a 38 or 48, and how many parameters it took."""
+    if rest[:1] == [5] and len(rest) >= 2:
+        return min(rest[1], 255), 2
+    if rest[:1] == [2] and len(rest) >= 4:
+        red, green, blue = (min(c, 255) for c in rest[1:4])
+        return (red, green, blue), 4
+    return None, len(rest)
+
+
+def clean_value(value: Any, depth: int = 0) -> Any:
+    """A JSON value with every string in it cleaned, keys included.
+
+    What is nested deeper than 200 levels becomes its type's name, so that nobody's recursion ends in an error.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        if depth > 200:
+            return "(nested too deeply)"
+        return {clean(str(k)): clean_value(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return "(nested too deeply)" if depth > 200 else [clean_value(v, depth + 1) for v in value]
+    return value
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """`text` cleaned, its white space collapsed, cut at `limit` characters with an ellipsis: for titles and previews."""
+    # A title is taken from the start of what may be megabytes, so only so much of it is looked at.
+    line = " ".join(clean(text[: limit * 20]).split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    # A joiner or a variation selector at the cut would pull the ellipsis into the character before it.
+    return cut.rstrip("\u200d\ufe0f\ufe0e ") + "…"

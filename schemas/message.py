@@ -1,0 +1,180 @@
+"""A message as a reader sees it: parts, at most one tool, and where it was read.
+
+Messages are made on demand from their records (`Session.message`); what a session keeps of each one lies in the
+columns of schemas/table.py. All text in here has passed schemas/clean.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag, StrEnum
+from typing import Any, Literal, NamedTuple
+
+from schemas.clean import Run
+from schemas.diffs import FileDiff
+
+
+class Kind(IntEnum):
+    """What a message is. PROMPT and COMMAND may open an exchange; the rest belong to the one they stand in."""
+
+    PROMPT = 1
+    """Typed by a person."""
+    STEER = 2
+    """Typed by a person while the agent was working; it joins the running exchange."""
+    COMMAND = 3
+    """A slash command, or a shell command typed with `!`."""
+    TEXT = 4
+    """What the agent said."""
+    THINKING = 5
+    TOOL = 6
+    """One tool use together with its result."""
+    COMPACTION = 7
+    """Where the context was compacted; its text is the summary."""
+    INTERRUPT = 8
+    ERROR = 9
+    """What the agent's program reported as failed: an API error, a hook that blocked."""
+    OUTPUT = 10
+    """What a command printed."""
+    CONTEXT = 11
+    """Put into the conversation by the program, not by a person: reminders, project instructions, skill bodies."""
+    NOTE = 12
+    """Anything else worth a line: a finished background task, mail from another agent, a recap, a retry."""
+    UNKNOWN = 13
+    """A record of a type nobody described; its text is the record."""
+
+
+USER_KINDS = frozenset({Kind.PROMPT, Kind.STEER, Kind.COMMAND})
+"""The kinds whose role is `user`; every other message is the agent's."""
+
+
+class Flag(IntFlag):
+    """What is true of a message beside its kind."""
+
+    OPENER = 1
+    """It opens an exchange."""
+    ERROR = 2
+    """Its tool failed, or it reports an error."""
+    REWOUND = 4
+    """It is on a branch that was abandoned by a rewind or rolled back."""
+    PENDING = 8
+    """A tool use that has no result (still running, or the program was stopped)."""
+    INHERITED = 16
+    """Copied from the session this one was forked from; it counts for nothing here."""
+    WITHHELD = 32
+    """Thinking whose text the provider keeps back."""
+    SUBAGENT = 64
+    """A tool use that started a subagent."""
+    INTERRUPTED = 128
+    """A tool use that was interrupted or refused by the person."""
+    MORE = 256
+    """Several records or events add to it; all are in its spans."""
+
+
+class SpanRole(IntEnum):
+    """What a record gave to the message or group that points at it."""
+
+    BODY = 0
+    RESULT = 1
+    DETAIL = 2
+    USAGE = 3
+
+
+class Span(NamedTuple):
+    """Where one record lies: which of the session's stores, offset and length in bytes, line from 1."""
+
+    store: int
+    offset: int
+    length: int
+    line: int
+    role: SpanRole
+
+
+@dataclass(slots=True)
+class Part:
+    """A piece of content. `text` is what can be read; for an image it is a placeholder with its type and size."""
+
+    type: Literal["text", "thinking", "image"]
+    text: str
+    media_type: str | None = None
+    size: int | None = None
+    """Bytes of the image; None if unknown."""
+    runs: list[Run] = field(default_factory=list)
+    """Colour that a program printed, for command output."""
+
+
+class ToolStatus(StrEnum):
+    """How a tool use ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    """The person or a rule said no."""
+    INTERRUPTED = "interrupted"
+    PENDING = "pending"
+    """No result is recorded."""
+    BACKGROUND = "background"
+    """Started, and goes on in the background."""
+
+
+ToolType = Literal["write", "read", "search", "shell", "task", "generic", "unknown"]
+"""SessionData 1.0's classification of tools."""
+
+
+@dataclass(slots=True)
+class Tool:
+    """A tool use and its result."""
+
+    name: str
+    type: ToolType
+    use_id: str
+    input: dict[str, Any]
+    output: dict[str, Any] | None = None
+    """The result as SessionData keeps it: at least `content` and `is_error`."""
+    text: str = ""
+    """The result as a person reads it, envelopes unwrapped."""
+    runs: list[Run] = field(default_factory=list)
+    status: ToolStatus = ToolStatus.OK
+    exit_code: int | None = None
+    seconds: float | None = None
+    diffs: list[FileDiff] = field(default_factory=list)
+    images: list[Part] = field(default_factory=list)
+    subagent: str | None = None
+    """Id of the subagent this call started (`Session.subagents`)."""
+    spilled: bool = False
+    """The full output was written beside the session; `text` holds it if the file could be read, else its start."""
+    summary: str | None = None
+    """What the source itself calls the use, where it does."""
+
+
+@dataclass(slots=True)
+class Message:
+    """One message. `index` is its place in the session, `id` is the source's or derived from it, stable over time."""
+
+    index: int
+    id: str
+    kind: Kind
+    exchange: int
+    """Index of its exchange."""
+    timestamp: float | None = None
+    """Seconds since 1970, UTC."""
+    model: str | None = None
+    parts: list[Part] = field(default_factory=list)
+    tool: Tool | None = None
+    group: str | None = None
+    """Id of the token group it belongs to."""
+    flags: Flag = Flag(0)
+    label: str = ""
+    """For everything that is not prose or a tool: what it is, in a few words ("Compacted, auto, 170k → 8k")."""
+    path_hints: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Facts that SessionData has no field for: stop reason, cwd, branch, provider's record type."""
+
+    @property
+    def role(self) -> Literal["user", "agent"]:
+        """SessionData's role."""
+        return "user" if self.kind in USER_KINDS else "agent"
+
+    @property
+    def text(self) -> str:
+        """All its readable parts, tool apart."""
+        return "\n\n".join(part.text for part in self.parts if part.text)

@@ -1,0 +1,138 @@
+"""What an agent's provider offers. One file (or folder) in schemas/providers is one agent; nothing else lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from schemas.records import JsonLines, Record, read_record
+from schemas.session import Change, Session
+
+
+class Environment(NamedTuple):
+    """What decides where sessions live: passed in, so that tests and doctor can ask for any machine."""
+
+    variables: Mapping[str, str]
+    home: Path
+    platform: str
+    """As `sys.platform` says it: linux, darwin, win32."""
+
+
+class Location(NamedTuple):
+    """A folder in which a provider looks for sessions, and why there: a variable's name or "default"."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A session that discovery found: what can be told without reading it."""
+
+    provider: str
+    path: Path
+    id: str
+    size: int
+    mtime_ns: int
+
+
+class Problem(NamedTuple):
+    """A place that could not be looked into, and why."""
+
+    path: Path
+    reason: str
+
+
+class Head(NamedTuple):
+    """The beginning of a file, by which it is recognised. Its name is no evidence."""
+
+    path: Path
+    data: bytes
+    """Its first 64 KB (decompressed, if it is a zstd file)."""
+    records: list[dict[str, Any]]
+    """The records in them, if it is JSON lines."""
+    document: Any
+    """The whole value, if the file is one JSON document; else None."""
+    compressed: bool = False
+
+
+HEAD_BYTES = 64 << 10
+
+
+class Parser(Protocol):
+    """Turns records into a session, any number at a time. Feeding them in pieces gives the same session as at once."""
+
+    session: Session
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take more records, in the file's order; returns what changed."""
+        ...
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the file: subagents, titles in an index. Cheap when nothing changed."""
+        ...
+
+
+class Reading(Protocol):
+    """A session being read from its source, a slice at a time. Opening and following are the same code."""
+
+    session: Session
+    done: bool
+    """Whether everything that is there now has been read."""
+
+    def step(self, limit: int = 1 << 20) -> list[Change]:
+        """Read about `limit` more bytes."""
+        ...
+
+    def finish(self) -> list[Change]:
+        """No more will come: take what waits for its newline, and report what stays unfinished."""
+        ...
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the source."""
+        ...
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes read, and bytes there are."""
+        ...
+
+
+class Provider(Protocol):
+    """One agent."""
+
+    id: str
+    """SessionData's id: claude, codex, …"""
+    name: str
+    """What the agent is called: Claude Code."""
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Where its sessions live on such a machine, existing or not."""
+        ...
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions in a location, subagents apart, in no order. What cannot be read is added to `problems`."""
+        ...
+
+    def detect(self, head: Head) -> bool:
+        """Whether a file with this beginning is a session of this agent."""
+        ...
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a session. `start` skips to the first record behind that offset, to show a big file's end."""
+        ...
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """The arguments that let the agent go on with a session; None where its id is not one the agent could have."""
+        ...
+
+
+def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
+    """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
+    records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
+    document = None
+    if not records or len(records) == 1:
+        document = read_record(data) or None
+    return Head(path, data, records, document, compressed)

@@ -1,0 +1,310 @@
+"""Bytes to records: tolerant JSON lines, and the stores that records are read back from.
+
+A record is one JSON object of a session file together with where it lies. Everything turnlog shows knows its records,
+so that a body need not be kept in memory and every figure can be traced back.
+
+What agents really leave behind (formats/claude-code.md 12 and 13): half lines, two records glued on one line, runs of
+NUL bytes after a crash, invalid UTF-8, lone surrogates, integers of 5,000 digits. Each is read as far as it can be and
+what cannot be read is reported with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import orjson
+
+Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
+"""Offset of its first byte, its length in bytes, its line (from 1), and the object itself."""
+
+# A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
+MAX_LINE = 512 << 20
+_MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
+_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 4000 else float("inf"))
+
+
+class Unreadable(NamedTuple):
+    """A stretch of a file that gave no record: its line (from 1), why, and where it lies."""
+
+    line: int
+    reason: str
+    offset: int
+    length: int
+
+
+def is_record(value: dict[str, Any]) -> bool:
+    """Whether an object found inside a damaged line is a record and not a piece of one, such as a content block."""
+    return ("type" in value or "record_type" in value) and any(
+        key in value
+        for key in ("uuid", "parentUuid", "timestamp", "sessionId", "payload", "leafUuid", "id", "record_type")
+    )
+
+
+class JsonLines:
+    """Turns the bytes of a JSON lines file into records, however the bytes are cut into pieces.
+
+    `push` takes bytes as they come and gives the records of the lines that are complete; what follows the last newline
+    waits. `finish` says that no more will come. Feeding a file in any pieces gives the same records as feeding it whole.
+    """
+
+    def __init__(self, offset: int = 0, line: int = 1) -> None:
+        self.offset = offset
+        """Where the first byte that has not become a record lies in the file."""
+        self.line = line
+        """The line that byte is on, from 1."""
+        self.unreadable: list[Unreadable] = []
+        self._waiting: list[bytes] = []
+
+    @property
+    def pending(self) -> int:
+        """How many bytes wait for their newline."""
+        return sum(map(len, self._waiting))
+
+    def push(self, data: bytes) -> list[Record]:
+        """The records of the lines which `data` completes."""
+        end = data.rfind(b"\n")
+        if end < 0:
+            if data:
+                self._waiting.append(data)
+            return []
+        block = b"".join((*self._waiting, data[:end])) if self._waiting else data[:end]
+        self._waiting = [data[end + 1 :]] if end + 1 < len(data) else []
+        records: list[Record] = []
+        offset, line, loads = self.offset, self.line, orjson.loads
+        for raw in block.split(b"\n"):
+            size = len(raw)
+            if size:
+                try:
+                    value = loads(raw)
+                except orjson.JSONDecodeError:
+                    value = None
+                if type(value) is dict:
+                    records.append((offset, size, line, value))
+                elif not raw.isspace():
+                    self._recover(raw, offset, line, records)
+            offset += size + 1
+            line += 1
+        self.offset, self.line = offset, line
+        return records
+
+    def take_tail(self) -> list[Record]:
+        """The waiting bytes as a record, if they are a whole object already: a writer may add the newline later."""
+        tail = b"".join(self._waiting)
+        if not tail.rstrip().endswith(b"}"):
+            return []
+        try:
+            value = orjson.loads(tail)
+        except orjson.JSONDecodeError:
+            return []
+        self._waiting = []
+        record = (self.offset, len(tail), self.line, value)
+        self.offset += len(tail)
+        return [record] if isinstance(value, dict) else []
+
+    def finish(self) -> list[Record]:
+        """What the waiting bytes hold, now that no newline will come; the rest of them is reported as unfinished."""
+        if records := self.take_tail():
+            return records
+        tail = b"".join(self._waiting)
+        self._waiting = []
+        if tail.strip(b" \t\r\n\0"):
+            self._recover(tail, self.offset, self.line, records, unfinished=True)
+        self.offset += len(tail)
+        return records
+
+    def _recover(self, raw: bytes, offset: int, line: int, records: list[Record], *, unfinished: bool = False) -> None:
+        """Everything that can be read of a line that is not one JSON object."""
+        found, lost = recover(raw, offset, line)
+        records.extend(found)
+        if unfinished and lost and lost[-1].offset + lost[-1].length >= offset + len(raw.rstrip()):
+            lost[-1] = lost[-1]._replace(reason="the last line is unfinished")
+        self.unreadable.extend(lost)
+
+
+def recover(raw: bytes, offset: int, line: int) -> tuple[list[Record], list[Unreadable]]:
+    """The records in a damaged line, and the stretches of it that hold none.
+
+    Offsets count bytes of the file. Tried in turn: the line as a whole after a byte order mark, NUL bytes and a
+    carriage return are gone, then one object after the other, taking up again at the next `{"name":` after damage.
+    """
+    if len(raw) > MAX_LINE:
+        return [], [Unreadable(line, f"a line of {len(raw) >> 20} MB", offset, len(raw))]
+    whole = _decode(raw)
+    if isinstance(whole, dict):
+        return [(offset, len(raw), line, whole)], []
+    if not isinstance(whole, _Bad):
+        kind = "null" if whole is None else type(whole).__name__
+        return [], [Unreadable(line, f"a JSON {kind}, not an object", offset, len(raw))]
+    return _split(raw, offset, line, whole.reason)
+
+
+class _Bad(NamedTuple):
+    reason: str
+
+
+def _decode(raw: bytes) -> Any:
+    """`raw` as JSON, or a `_Bad` that says why not."""
+    text = raw.decode("utf-8", "replace").strip("\ufeff\0 \t\r\n")
+    if not text:
+        return _Bad("only NUL bytes")
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except RecursionError:
+        return _Bad("nested too deeply")
+    except ValueError as error:
+        return _Bad(f"not JSON: {_reason(error)}")
+    return value if end == len(text) else _Bad("more than one JSON value")
+
+
+def _reason(error: ValueError) -> str:
+    return error.msg.lower() if isinstance(error, json.JSONDecodeError) else "a number too long"
+
+
+def _split(raw: bytes, offset: int, line: int, reason: str) -> tuple[list[Record], list[Unreadable]]:
+    records: list[Record] = []
+    lost: list[Unreadable] = []
+    good_until = 0
+    position = 0
+    deep = False
+    # Latin-1 keeps one character a byte, so that the decoder's index is a byte offset.
+    text = raw.decode("latin-1")
+    while match := _MARKER.search(raw, position):
+        start = match.start()
+        try:
+            _, end = _DECODER.raw_decode(text, start)
+        except RecursionError:
+            deep = True
+            position = start + 1
+            break
+        except ValueError:
+            position = start + 1
+            continue
+        value = _decode(raw[start:end])
+        if not isinstance(value, dict) or not is_record(value):
+            position = start + 1
+            continue
+        _note_gap(raw, good_until, start, offset, line, reason, lost)
+        records.append((offset + start, end - start, line, value))
+        good_until = position = end
+    _note_gap(raw, good_until, len(raw), offset, line, "nested too deeply" if deep else reason, lost)
+    return records, lost
+
+
+def _note_gap(raw: bytes, start: int, end: int, offset: int, line: int, reason: str, lost: list[Unreadable]) -> None:
+    if raw[start:end].strip(b" \t\r\n\0,").removeprefix(b"\xef\xbb\xbf"):
+        lost.append(Unreadable(line, reason, offset + start, end - start))
+
+
+def read_record(raw: bytes) -> dict[str, Any]:
+    """The object of one record read back from its span; an empty one if the file changed under us."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        value = _decode(raw)
+    return value if isinstance(value, dict) else {}
+
+
+class Store(Protocol):
+    """Where the bytes of records are read back from, by offset and length."""
+
+    path: Path
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes of a span; fewer when the file has shrunk."""
+        ...
+
+    def record(self, offset: int, length: int) -> dict[str, Any]:
+        """The record of a span, as an object."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class _Recent:
+    """The records read last. A message with several blocks, or a tool with its result, asks for the same one again."""
+
+    def __init__(self, load: Callable[[int, int], bytes], keep: int = 8) -> None:
+        self._load, self._keep = load, keep
+        self._records: OrderedDict[int, dict[str, Any]] = OrderedDict()
+
+    def get(self, offset: int, length: int) -> dict[str, Any]:
+        record = self._records.get(offset)
+        if record is None:
+            record = self._records[offset] = read_record(self._load(offset, length))
+            if len(self._records) > self._keep:
+                self._records.popitem(last=False)
+        return record
+
+
+class FileStore:
+    """A session file, opened for reading once. Spans are read with `pread`: no lock, no seek, no mapping that a
+    truncation would turn into a bus error.
+    """
+
+    def __init__(self, path: Path, fd: int | None = None) -> None:
+        self.path = path
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        self.fd = os.open(path, flags) if fd is None else fd
+        self._recent = _Recent(self.read)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes of a span; fewer when the file has shrunk."""
+        if hasattr(os, "pread"):
+            return os.pread(self.fd, length, offset)
+        os.lseek(self.fd, offset, os.SEEK_SET)  # Windows has no pread; we read from one thread
+        return os.read(self.fd, length)
+
+    def record(self, offset: int, length: int) -> dict[str, Any]:
+        """The record of a span, as an object."""
+        return self._recent.get(offset, length)
+
+    def stat(self) -> os.stat_result:
+        """The open file's state, whatever lies under its name by now."""
+        return os.fstat(self.fd)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class MemoryStore:
+    """Records that are no lines of a file (the items of one JSON document, rows of a database), kept in memory.
+
+    The offset of a span is the number of the record, its length is that of its bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows: list[bytes] = []
+        self._recent = _Recent(self.read)
+
+    def add(self, value: dict[str, Any]) -> Record:
+        """Keep a record; returns it with its place."""
+        raw = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+        self._rows.append(raw)
+        return (len(self._rows) - 1, len(raw), len(self._rows), value)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes of record number `offset`."""
+        return self._rows[offset][:length] if 0 <= offset < len(self._rows) else b""
+
+    def record(self, offset: int, length: int) -> dict[str, Any]:
+        """The record of a span, as an object."""
+        return self._recent.get(offset, length)
+
+    def close(self) -> None:
+        """Let go of the records."""
+        self._rows = []

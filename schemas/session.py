@@ -1,0 +1,314 @@
+"""A session: what one agent run left behind, as exchanges of messages with exact token totals.
+
+The vocabulary is SessionData 1.0's. A session is filled by a provider's parser and read by everybody else; reading it
+never changes it. The laws that everything relies on:
+
+- Messages stand in the source's order, and each exchange is a run of neighbouring messages.
+- A token group's total counts once, in the exchange in which the group ends; the sum over groups is the session's
+  own total. Subagents are sessions of their own.
+- Every message and group knows its records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, Message, Span, SpanRole
+from schemas.records import Record, Store, Unreadable
+from schemas.table import NONE, GroupTable, MessageTable, SpanTable
+from schemas.usage import TokenUsage, total_usage
+
+
+class Op(StrEnum):
+    """What happened to a message while more of the source was read."""
+
+    APPENDED = "appended"
+    UPDATED = "updated"
+    REMOVED = "removed"
+    RESTARTED = "restarted"
+
+
+class Change(NamedTuple):
+    """One change of a session. RESTARTED has no message: everything was read anew."""
+
+    op: Op
+    message: int = -1
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A prompt and everything up to the next one. Its messages are `start` to the next exchange's `start`."""
+
+    index: int
+    start: int
+    opener: Kind | None
+    """PROMPT or COMMAND; None for the preamble, which holds what came before the first prompt."""
+    id: str
+    prompt: str = ""
+    """The opener's text on one line, cut at 300 characters."""
+    started: float | None = None
+    ended: float | None = None
+    seconds: float | None = None
+    """How long it ran, where the source says so itself."""
+    tools: int = 0
+    errors: int = 0
+    rewound: bool = False
+    interrupted: bool = False
+    inherited: bool = False
+    groups: list[int] = field(default_factory=list)
+    model: int = 0
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from first to last record, or what the source says."""
+        if self.seconds is not None:
+            return self.seconds
+        if self.started is None or self.ended is None or self.ended < self.started:
+            return None
+        return self.ended - self.started
+
+
+@dataclass(slots=True)
+class Subagent:
+    """A run that a tool use started, a session of its own: in a file beside this one, or within it (`session`)."""
+
+    id: str
+    name: str = ""
+    """Its type or nickname: `Explore`, `Confucius`."""
+    description: str = ""
+    path: Path | None = None
+    session: Session | None = None
+    tool_use: int | None = None
+    """Index of the message whose tool started it; None when no link is recorded."""
+    internal: bool = False
+    """A helper of the agent's own program (compaction, review guard): counted, not listed."""
+
+
+@dataclass(slots=True)
+class Lineage:
+    """Where a session comes from; ids of other sessions."""
+
+    forked_from: str | None = None
+    continues: str | None = None
+    parent: str | None = None
+    """The session whose tool use started this one."""
+    agent_id: str | None = None
+
+
+class Session:
+    """One session. Parsers fill it through `add_*`; readers use the rest."""
+
+    def __init__(self, provider: str, provider_name: str, path: Path, session_id: str) -> None:
+        self.provider = provider
+        self.provider_name = provider_name
+        self.path = path
+        self.id = session_id
+        self.title = ""
+        self.workspace_root: str | None = None
+        self.branch: str | None = None
+        self.version: str | None = None
+        """Of the agent's program."""
+        self.created: float | None = None
+        self.updated: float | None = None
+        self.context_window: int | None = None
+        self.context_used: int | None = None
+        """Tokens in the model's context after the last call; None when unknown."""
+        self.models: list[str] = [""]
+        """Model names in order of appearance; index 0 stands for "not said"."""
+        self.messages = MessageTable()
+        self.groups = GroupTable()
+        self.spans = SpanTable()
+        self.exchanges: list[Exchange] = []
+        self.stores: list[Store] = []
+        self.unreadable: list[Unreadable] = []
+        self.unknown: Counter[str] = Counter()
+        """Record types that nobody described, and how many of each."""
+        self.hidden: Counter[str] = Counter()
+        """Records of known types that hold nothing to read, and how many of each."""
+        self.subagents: list[Subagent] = []
+        self.lineage = Lineage()
+        self.links: list[str] = []
+        """Addresses the session recorded about itself: pull requests, artifacts."""
+        self.duplicates = 0
+        """Records left out because the same record stands earlier in the file."""
+        self.metadata: dict[str, Any] = {}
+        self.build: Callable[[Session, int], Message] = _no_builder
+        """Makes a message from its records; set by the provider."""
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def message(self, index: int) -> Message:
+        """The message, made from its records. Costs a read of the file; keep what you need."""
+        return self.build(self, index)
+
+    def message_range(self, exchange: int) -> range:
+        """The indices of an exchange's messages."""
+        start = self.exchanges[exchange].start
+        last = exchange + 1 == len(self.exchanges)
+        return range(start, len(self.messages) if last else self.exchanges[exchange + 1].start)
+
+    def exchange_messages(self, exchange: int) -> Iterator[Message]:
+        """The messages of an exchange, made one after the other."""
+        for index in self.message_range(exchange):
+            yield self.message(index)
+
+    def message_spans(self, index: int) -> list[Span]:
+        """The records a message came from."""
+        return list(self.spans.chain(self.messages.span[index]))
+
+    def group_spans(self, group: int) -> list[Span]:
+        """The records a token group's usage came from."""
+        return [s for s in self.spans.chain(self.groups.span[group]) if s.role == SpanRole.USAGE]
+
+    def record(self, span: Span) -> dict[str, Any]:
+        """A record read back, as the source wrote it: not cleaned, so never for the screen as it is."""
+        return self.stores[span.store].record(span.offset, span.length)
+
+    def raw(self, span: Span) -> bytes:
+        """A record's bytes."""
+        return self.stores[span.store].read(span.offset, span.length)
+
+    def usage(self) -> TokenUsage | None:
+        """The session's own total, subagents apart; None when the source gives no figures."""
+        return total_usage(self.groups.usage[g] for g in range(len(self.groups)))
+
+    def exchange_usage(self, exchange: int) -> TokenUsage | None:
+        """The sum of the groups that end in the exchange."""
+        return total_usage(self.groups.usage[g] for g in self.exchanges[exchange].groups)
+
+    def model_of(self, index: int) -> str | None:
+        """The model that wrote a message."""
+        return self.models[self.messages.model[index]] or None
+
+    @property
+    def live_exchanges(self) -> list[Exchange]:
+        """Those opened by a person and not rewound: what "8 exchanges" means."""
+        return [e for e in self.exchanges if e.opener is not None and not e.rewound and not e.inherited]
+
+    # -- filling ---------------------------------------------------------------------------------------------------
+
+    def add_span(self, record: Record, role: SpanRole = SpanRole.BODY, store: int = 0) -> int:
+        """Note where a record lies; returns the head of a new chain."""
+        return self.spans.add(store, record[0], record[1], record[2], role)
+
+    def add_message(
+        self,
+        kind: Kind,
+        key: int,
+        record: Record,
+        *,
+        block: int = 0,
+        time: float | None = None,
+        chars: int = 0,
+        lines: int = 0,
+        store: int = 0,
+    ) -> int:
+        """Append a message to the last exchange (a preamble is made if there is none); returns its index."""
+        if not self.exchanges:
+            self.exchanges.append(Exchange(0, 0, None, f"{self.id}:0"))
+        exchange = self.exchanges[-1]
+        span = self.spans.add(store, record[0], record[1], record[2], SpanRole.BODY)
+        index = self.messages.append(kind, key, exchange.index, span, block, time, chars, lines)
+        if kind == Kind.TOOL:
+            exchange.tools += 1
+        self.touch(exchange, time)
+        return index
+
+    def open_exchange(self, opener: Kind, prompt: str) -> Exchange:
+        """Begin an exchange; the next message added is its opener and must be flagged so (`mark_opener`)."""
+        number = len(self.exchanges)
+        exchange = Exchange(number, len(self.messages), opener, f"{self.id}:{number}", one_line(prompt, 300))
+        self.exchanges.append(exchange)
+        return exchange
+
+    def split_exchange(self, index: int, opener: Kind, prompt: str) -> Exchange:
+        """Let message `index` of the last exchange open a new one: a command turned out to be answered by the agent."""
+        old = self.exchanges[-1]
+        exchange = self.open_exchange(opener, prompt)
+        exchange.start = index
+        for i in range(index, len(self.messages)):
+            self.messages.exchange[i] = exchange.index
+            if self.messages.kind[i] == Kind.TOOL:
+                old.tools -= 1
+                exchange.tools += 1
+            self.touch(exchange, self.messages.when(i))
+        self.mark_opener(index)
+        for group in [g for g in old.groups if self.groups.last[g] != NONE and self.groups.last[g] >= index]:
+            old.groups.remove(group)
+            exchange.groups.append(group)
+            self.groups.exchange[group] = exchange.index
+        times = [t for i in range(old.start, index) if (t := self.messages.when(i)) is not None]
+        old.ended = max(times) if times else old.started
+        return exchange
+
+    def mark_opener(self, index: int) -> None:
+        """Flag a message as the one that opens its exchange."""
+        self.messages.flags[index] |= Flag.OPENER
+
+    def touch(self, exchange: Exchange, time: float | None) -> None:
+        """Take a record's time into the exchange's and the session's times."""
+        if time is None:
+            return
+        if exchange.started is None or time < exchange.started:
+            exchange.started = time
+        if exchange.ended is None or time > exchange.ended:
+            exchange.ended = time
+        if self.created is None or time < self.created:
+            self.created = time
+        if self.updated is None or time > self.updated:
+            self.updated = time
+
+    def model_index(self, name: str | None) -> int:
+        """The index of a model's name in `models`, adding it if it is new."""
+        if not name:
+            return 0
+        name = one_line(name, 100)
+        try:
+            return self.models.index(name)
+        except ValueError:
+            if len(self.models) >= 0xFFFF:
+                return 0
+            self.models.append(name)
+            return len(self.models) - 1
+
+    def add_group(self, group_id: str, usage: TokenUsage, record: Record, *, model: int = 0, store: int = 0) -> int:
+        """Begin a token group in the last exchange; returns its index."""
+        if not self.exchanges:
+            self.exchanges.append(Exchange(0, 0, None, f"{self.id}:0"))
+        exchange = self.exchanges[-1]
+        span = self.add_span(record, SpanRole.USAGE, store)
+        index = self.groups.append(group_id, exchange.index, usage, span, model)
+        exchange.groups.append(index)
+        if model:
+            exchange.model = model
+        return index
+
+    def extend_group(self, group: int, usage: TokenUsage, record: Record, *, store: int = 0) -> None:
+        """Set a group's usage after another record of it; the group now ends in the last exchange."""
+        self.groups.usage[group] = usage
+        self.spans.extend(self.groups.span[group], self.add_span(record, SpanRole.USAGE, store))
+        old, new = self.exchanges[self.groups.exchange[group]], self.exchanges[-1]
+        if old is not new:
+            old.groups.remove(group)
+            new.groups.append(group)
+            self.groups.exchange[group] = new.index
+
+    def join_group(self, message: int, group: int) -> None:
+        """Make a message the (so far) last of a group."""
+        self.messages.group[message] = group
+        self.groups.last[group] = message
+
+    def close(self) -> None:
+        """Let go of the files behind it."""
+        for store in self.stores:
+            store.close()
+
+
+def _no_builder(session: Session, index: int) -> Message:
+    raise LookupError(f"nobody can build message {index} of {session.path}")

@@ -1,0 +1,132 @@
+"""What a session keeps of each message and token group: columns of numbers, no objects.
+
+A 500 MB session has some 200,000 messages; as objects they would take a gigabyte, in columns they take ten megabytes.
+The text stays in the file: each row points at its records, from which the message is made when somebody looks.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+
+from schemas.message import Flag, Kind, Span, SpanRole
+from schemas.usage import TokenUsage, UsageColumns
+
+NONE = 0xFFFF_FFFF
+"""No index."""
+
+
+class SpanTable:
+    """Where records lie, as chains: each entry names the next record of the same message or group."""
+
+    __slots__ = ("_length", "_line", "_next", "_offset", "_role", "_store")
+
+    def __init__(self) -> None:
+        self._store, self._role = bytearray(), bytearray()
+        self._offset, self._length, self._line, self._next = array("Q"), array("I"), array("I"), array("I")
+
+    def add(self, store: int, offset: int, length: int, line: int, role: int) -> int:
+        """A new chain of one; returns its head."""
+        self._store.append(store)
+        self._role.append(role)
+        self._offset.append(offset)
+        self._length.append(length)
+        self._line.append(line)
+        self._next.append(NONE)
+        return len(self._next) - 1
+
+    def extend(self, head: int, span: int) -> None:
+        """Put the entry `span` at the end of the chain that begins at `head`."""
+        chain = self._next
+        while chain[head] != NONE:
+            head = chain[head]
+        chain[head] = span
+
+    def chain(self, head: int) -> Iterator[Span]:
+        """The records from `head` on, in the order in which they were found."""
+        while head != NONE:
+            yield Span(
+                self._store[head], self._offset[head], self._length[head], self._line[head], SpanRole(self._role[head])
+            )
+            head = self._next[head]
+
+
+class MessageTable:
+    """One row a message. The columns are public: the screen's layout reads them directly.
+
+    `block`: which content block of its record it is. `time`: seconds since 1970, NaN when unknown. `model`: index into
+    `Session.models`. `chars` and `lines`: size of what an unfolded message shows (a tool: of its result). `key`: a
+    64-bit number that stands for the message's id, equal for the same message after the session is read again.
+    """
+
+    __slots__ = ("block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time")
+
+    def __init__(self) -> None:
+        self.kind = bytearray()
+        self.flags, self.block, self.model = array("H"), array("H"), array("H")
+        self.exchange, self.group, self.span = array("I"), array("I"), array("I")
+        self.chars, self.lines = array("I"), array("I")
+        self.time = array("d")
+        self.key = array("Q")
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def append(
+        self, kind: int, key: int, exchange: int, span: int, block: int, time: float | None, chars: int, lines: int
+    ) -> int:
+        """A new row; returns its index."""
+        self.kind.append(kind)
+        self.flags.append(0)
+        self.block.append(min(block, 0xFFFF))
+        self.model.append(0)
+        self.exchange.append(exchange)
+        self.group.append(NONE)
+        self.span.append(span)
+        self.chars.append(min(chars, NONE))
+        self.lines.append(min(lines, NONE))
+        self.time.append(math.nan if time is None else time)
+        self.key.append(key & 0xFFFF_FFFF_FFFF_FFFF)
+        return len(self.kind) - 1
+
+    def when(self, index: int) -> float | None:
+        """Seconds since 1970, or None."""
+        time = self.time[index]
+        return None if time != time else time
+
+    def has(self, index: int, flag: Flag) -> bool:
+        """Whether a flag is set."""
+        return bool(self.flags[index] & flag)
+
+    def kind_of(self, index: int) -> Kind:
+        """The row's kind."""
+        return Kind(self.kind[index])
+
+
+class GroupTable:
+    """One row a token group: the source's accounting unit (Claude: a message id; Codex: a round).
+
+    `exchange` is where the group ends and so where its total counts; `last` is its last message, which shows it (NONE
+    if the group has no message); `model` indexes `Session.models`; `span` heads the chain of records with its usage.
+    """
+
+    __slots__ = ("exchange", "ids", "last", "model", "span", "usage")
+
+    def __init__(self) -> None:
+        self.usage = UsageColumns()
+        self.exchange, self.last, self.span = array("I"), array("I"), array("I")
+        self.model = array("H")
+        self.ids: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def append(self, group_id: str, exchange: int, usage: TokenUsage, span: int, model: int = 0) -> int:
+        """A new row; returns its index."""
+        self.ids.append(group_id)
+        self.exchange.append(exchange)
+        self.last.append(NONE)
+        self.span.append(span)
+        self.model.append(model)
+        return self.usage.append(usage)

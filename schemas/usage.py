@@ -1,0 +1,137 @@
+"""Tokens: how much one model call read and wrote, and the rules that sum calls.
+
+A source counts in its own way (Codex and Gemini have cache inside input, Claude has not); each provider turns that
+into one counting in which input, cache read, cache write and output do not overlap. Unknown is None and stays unknown:
+a figure that nobody gave is never 0.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "cache_write_1h")
+_UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of one call or of many, in pieces that do not overlap; a piece the source does not give is None.
+
+    `input` excludes the cache; `reasoning` is the part of `output` that was thinking; `cache_write_1h` is the part of
+    `cache_write` that is kept for an hour (it is priced apart).
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    cache_write_1h: int | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Input, output, cache read and cache write together; None when none of them is known."""
+        known = [n for n in (self.input, self.output, self.cache_read, self.cache_write) if n is not None]
+        return sum(known) if known else None
+
+    @property
+    def context(self) -> int | None:
+        """How much of the model's context the call read: input and both cache figures."""
+        known = [n for n in (self.input, self.cache_read, self.cache_write) if n is not None]
+        return sum(known) if known else None
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            _add(self.input, other.input),
+            _add(self.output, other.output),
+            _add(self.cache_read, other.cache_read),
+            _add(self.cache_write, other.cache_write),
+            _add(self.reasoning, other.reasoning),
+            _add(self.cache_write_1h, other.cache_write_1h),
+        )
+
+    def largest(self, other: TokenUsage) -> TokenUsage:
+        """The larger figure of each piece: Claude Code repeats usage on every line of a message (formats note 6)."""
+        return TokenUsage(
+            _max(self.input, other.input),
+            _max(self.output, other.output),
+            _max(self.cache_read, other.cache_read),
+            _max(self.cache_write, other.cache_write),
+            _max(self.reasoning, other.reasoning),
+            _max(self.cache_write_1h, other.cache_write_1h),
+        )
+
+    def to_json(self) -> dict[str, int | None]:
+        """The USAGE object of every `--json` answer."""
+        return {
+            "inputTokens": self.input,
+            "outputTokens": self.output,
+            "cacheReadTokens": self.cache_read,
+            "cacheWriteTokens": self.cache_write,
+            "reasoningTokens": self.reasoning,
+            "totalTokens": self.total,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TokenUsage:
+        """What `to_json` wrote; a figure of another type than int counts as unknown."""
+        keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
+        return cls(*(as_count(data.get(key)) for key in keys), as_count(data.get("cacheWrite1hTokens")))
+
+
+def as_count(value: object) -> int | None:
+    """`value` as a number of tokens, or None: sources hold nulls, strings and floats where a count should be."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if 0 <= value < 1 << 62 else None
+    if isinstance(value, float) and value.is_integer() and 0 <= value < 1 << 53:
+        return int(value)
+    return None
+
+
+def _add(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+def _max(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+def total_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
+    """The sum; None when nothing in it is known, so that "no figures" is told from "no tokens"."""
+    total: TokenUsage | None = None
+    for usage in usages:
+        if usage is not None:
+            total = usage if total is None else total + usage
+    return total
+
+
+class UsageColumns:
+    """Usage of many token groups in columns: eight bytes a figure where objects would take two hundred a group."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self) -> None:
+        self._columns = tuple(array("q") for _ in _FIELDS)
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def append(self, usage: TokenUsage) -> int:
+        """Add one; returns its index."""
+        for column, name in zip(self._columns, _FIELDS, strict=True):
+            value = getattr(usage, name)
+            column.append(_UNKNOWN if value is None else value)
+        return len(self) - 1
+
+    def __getitem__(self, index: int) -> TokenUsage:
+        return TokenUsage(*(None if (v := column[index]) == _UNKNOWN else v for column in self._columns))
+
+    def __setitem__(self, index: int, usage: TokenUsage) -> None:
+        for column, name in zip(self._columns, _FIELDS, strict=True):
+            value = getattr(usage, name)
+            column[index] = _UNKNOWN if value is None else value
