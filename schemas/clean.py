@@ -144,13 +144,13 @@ def _apply_sgr(state: Sgr, params: str) -> Sgr:
         elif code in (38, 48):
             colour, used = _extended_colour(codes[i:])
             i += used
-            state = state._replace(**{"fg" if code == 38 else "bg": colour})
+            state = state._replace(fg=colour) if code == 38 else state._replace(bg=colour)
         elif 30 <= code <= 37 or 90 <= code <= 97:
             state = state._replace(fg=code - 30 if code < 90 else code - 82)
         elif 40 <= code <= 47 or 100 <= code <= 107:
             state = state._replace(bg=code - 40 if code < 100 else code - 92)
         elif code in (39, 49):
-            state = state._replace(**{"fg" if code == 39 else "bg": None})
+            state = state._replace(fg=None) if code == 39 else state._replace(bg=None)
     return state
 
 
@@ -181,7 +181,7 @@ def clean_value(value: Any, depth: int = 0) -> Any:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """`text` cleaned, its white space collapsed, cut at `limit` characters with an ellipsis: for titles and previews."""
+    """`text` cleaned, its white space collapsed, cut at `limit` characters with an ellipsis: for titles."""
     # A title is taken from the start of what may be megabytes, so only so much of it is looked at.
     line = " ".join(clean(text[: limit * 20]).split())
     if len(line) <= limit:

@@ -70,6 +70,9 @@ class Flag(IntFlag):
     """Several records or events add to it; all are in its spans."""
 
 
+NO_FLAGS = Flag(0)
+
+
 class SpanRole(IntEnum):
     """What a record gave to the message or group that points at it."""
 
@@ -162,7 +165,7 @@ class Message:
     tool: Tool | None = None
     group: str | None = None
     """Id of the token group it belongs to."""
-    flags: Flag = Flag(0)
+    flags: Flag = NO_FLAGS
     label: str = ""
     """For everything that is not prose or a tool: what it is, in a few words ("Compacted, auto, 170k → 8k")."""
     path_hints: list[str] = field(default_factory=list)

@@ -50,7 +50,8 @@ class JsonLines:
     """Turns the bytes of a JSON lines file into records, however the bytes are cut into pieces.
 
     `push` takes bytes as they come and gives the records of the lines that are complete; what follows the last newline
-    waits. `finish` says that no more will come. Feeding a file in any pieces gives the same records as feeding it whole.
+    waits. `finish` says that no more will come. Feeding a file in any pieces gives the same records as feeding it at
+    once.
     """
 
     def __init__(self, offset: int = 0, line: int = 1) -> None:

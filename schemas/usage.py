@@ -78,8 +78,14 @@ class TokenUsage:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TokenUsage:
         """What `to_json` wrote; a figure of another type than int counts as unknown."""
-        keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
-        return cls(*(as_count(data.get(key)) for key in keys), as_count(data.get("cacheWrite1hTokens")))
+        return cls(
+            as_count(data.get("inputTokens")),
+            as_count(data.get("outputTokens")),
+            as_count(data.get("cacheReadTokens")),
+            as_count(data.get("cacheWriteTokens")),
+            as_count(data.get("reasoningTokens")),
+            as_count(data.get("cacheWrite1hTokens")),
+        )
 
 
 def as_count(value: object) -> int | None:

@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench` prints every number of the design beside its bar. Nothing here asserts seconds."""
