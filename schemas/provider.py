@@ -131,8 +131,10 @@ class Provider(Protocol):
 
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
     """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
+    first = data.lstrip().partition(b"\n")[0]
+    if whole and not read_record(first) and (document := read_record(data)):
+        # Not looked at as lines: a document written over many of them may hold some that look like records.
+        return Head(path, data, [], document, compressed)
     records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
-    document = None
-    if not records or len(records) == 1:
-        document = read_record(data) or None
+    document = read_record(data) or None if len(records) < 2 else None
     return Head(path, data, records, document, compressed)

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
+from schemas.clean import clean_value
+
 Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 """Offset of its first byte, its length in bytes, its line (from 1), and the object itself."""
 
@@ -294,7 +296,12 @@ class MemoryStore:
 
     def add(self, value: dict[str, Any]) -> Record:
         """Keep a record; returns it with its place."""
-        raw = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+        try:
+            raw = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+        except (
+            TypeError
+        ):  # lone surrogates, integers beyond 64 bits, deep nesting: `_decode` reads what orjson does not
+            raw = json.dumps(clean_value(value), default=str).encode()
         self._rows.append(raw)
         return (len(self._rows) - 1, len(raw), len(self._rows), value)
 

@@ -1,0 +1,250 @@
+"""Markdown from outside, made safe to stand in a Markdown document of ours.
+
+Whatever the text is, once contained it opens no heading of our levels (1 to 3), leaves no fence open, has no live
+HTML, loads no image, defines no link for others and links only to http, https, mailto or a relative place. What it says
+stays what it says: inside code nothing is changed, outside it only as much as is needed.
+
+The text's structure is taken from markdown-it, with the rules switched off that our changes make void (HTML blocks,
+link definitions, underlined headings), and the source lines are edited. A text whose lines cannot all be accounted for
+is shown as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+LIMIT = 1 << 20
+"""Characters; a longer text is no prose, and is shown as code."""
+_OUR_LEVELS = 3
+# Nothing in such a text can mean anything but paragraphs and simple lists.
+_RISKY = re.compile(r"[<`~\[#=>\\|]|^[ \t]|^[-*_+ \t]+$", re.MULTILINE)
+_TICKS = re.compile(r"`{3,}")
+_MARKERS = re.compile(r"[ \t>*+.)\-0-9]*")
+_DASHES = re.compile(r"-[ \t-]*$")
+_UNDERLINE = re.compile(r"=+|-+")
+_FENCE_LINE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)*\]:", re.DOTALL)
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
+_DELIMITERS = re.compile(r"[|:\- \t]+")
+_INLINE = re.compile(r"\\[!-/:-@\[-`{-~]|`+|<|!\[|\]\(")
+_AUTOLINK = re.compile(r"<(?:https?://|mailto:)[^\s<>`\\|]*>", re.IGNORECASE)
+_TAG_START = re.compile(r"<[A-Za-z/!?]")
+# `](` and what makes it a link to a safe place. A colon makes a scheme, and entities and backslashes could spell one;
+# what stands here without a match is no link any more, so that a backtick in a destination cannot move code spans.
+_START = r"https?://|mailto:|[#/?.]|[\w~%@+-][\w.~%@+-]*(?=[/?#)>\s])"
+_LINK = re.compile(
+    rf"\]\(\s*(?:<(?:{_START})[^<>`\\\n]*>|(?:{_START})(?:[^\s()<>`\\]|\([^\s()<>`\\]*\))*)?"
+    r"(?:\s+(?:\"[^\"`\\]*\"|'[^'`\\]*'|\([^()`\\]*\)))?\s*\)",
+    re.IGNORECASE,
+)
+# Readers that turn bare addresses into links let such an address swallow a backtick at its end.
+_ADDRESS_END = re.compile(r"(?:://|www\.|mailto:|xmpp:|@)[^\s<]*$", re.IGNORECASE)
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").disable(["html_block", "reference", "lheading"])
+    parser.core.ruler.disable(["inline", "text_join"])
+    return parser
+
+
+def fence(text: str, language: str = "") -> str:
+    """A code block whose text is exactly `text`: its fence is longer than any run of backticks inside."""
+    ticks = "```"
+    if ticks in text:
+        ticks = "`" * (1 + max(len(run) for run in _TICKS.findall(text)))
+    return f"{ticks}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{ticks}"
+
+
+def contain(text: str) -> str:
+    """`text` as Markdown that can do nothing to what stands around it. It ends without a newline."""
+    text = text.strip("\n")
+    if not _RISKY.search(text):
+        return text
+    lines = _contained(text, text.split("\n"), hard=False)
+    return fence(text) if lines is None else "\n".join(lines)
+
+
+def quote(text: str) -> str:
+    """`text`, which a person typed, as a block quote: contained, its line breaks kept."""
+    original = text.strip("\n").split("\n")
+    # A tab counts up to the next multiple of four, so it would shrink behind the quote's "> ".
+    lines = [line.expandtabs(4) for line in original]
+    contained = _contained("\n".join(lines), lines, hard=True, original=original)
+    if contained is None:
+        contained = fence("\n".join(original)).split("\n")
+    return "\n".join(f"> {line}" if line else ">" for line in contained)
+
+
+def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] | None = None) -> list[str] | None:
+    """The lines made safe; None if some line's meaning stays unclear."""
+    if len(text) > LIMIT:
+        return None
+    out = list(lines)
+    known = bytearray(len(lines))
+    closing = ""
+    heading = 0
+    for token in _blocks().parse(text):
+        if token.map is None:
+            continue
+        start, end = token.map
+        if token.type in ("fence", "code_block"):
+            known[start:end] = b"\1" * (end - start)
+            if token.type == "fence" and token.level == 0:
+                closing = _closing(token, lines)
+                if original is not None:
+                    _restore_tabs(out, original, start + 1, end)
+        elif token.type == "hr":
+            known[start] = 1
+            out[start] = _DASHES.sub("***", lines[start])
+        elif token.type == "heading_open":
+            heading = int(token.tag[1])
+            known[start] = 1
+            out[start] = _demoted(lines[start], heading)
+        elif token.type == "inline":
+            known[start:end] = b"\1" * (end - start)
+            if heading:
+                heading = 0
+            elif not _paragraph(token, out, start, hard):
+                return None
+    if any(not known[i] and _MARKERS.fullmatch(line) is None for i, line in enumerate(lines)):
+        return None
+    return [*out, closing] if closing else out
+
+
+def _closing(token: Token, lines: list[str]) -> str:
+    """The fence that an open code block at the end of the text lacks; empty if it is closed."""
+    assert token.map is not None
+    start, end = token.map
+    if any(line.strip() for line in lines[end:]):
+        return ""
+    last = lines[end - 1].strip()
+    closed = end - 1 > start and len(last) >= len(token.markup) and not last.strip(token.markup[0])
+    return "" if closed and _FENCE_LINE.match(lines[end - 1]) else token.markup
+
+
+def _restore_tabs(out: list[str], original: list[str], start: int, end: int) -> None:
+    for i in range(start, end):
+        if "\t" in original[i] and not _FENCE_LINE.match(original[i]):
+            out[i] = original[i]
+
+
+def _demoted(line: str, level: int) -> str:
+    """A heading's line with its level below ours."""
+    start = line.index("#")
+    return line[:start] + "#" * min(6, level + _OUR_LEVELS) + _inline(line[start + level :])
+
+
+def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
+    """Edit a paragraph's lines in place; False if they are not where they should be."""
+    content = [line.strip() for line in token.content.split("\n")]
+    assert token.map is not None
+    if len(content) != token.map[1] - start:
+        return False
+    text = "\n".join(content)
+    tabular = "|" in text and any(_DELIMITERS.fullmatch(line) for line in content)
+    edited = (_table(text) if tabular else _inline(text)).split("\n")
+    if _DEFINITION.match(text):
+        edited[0] = "\\" + edited[0]
+    for k, (old, new) in enumerate(zip(content, edited, strict=True)):
+        if _UNDERLINE.fullmatch(old) or (_FOOTNOTE.match(old) and not new.startswith("\\")):
+            new = "\\" + new
+        source = out[start + k].rstrip()
+        if not source.endswith(old):
+            return False
+        broken = hard and k + 1 < len(content) and not tabular and not new.endswith("\\")
+        out[start + k] = source[: len(source) - len(old)] + new + ("  " if broken else "")
+    return True
+
+
+def _table(text: str) -> str:
+    """Lines that some readers take for a table. There a code span ends with its cell, so both readings must agree."""
+    pieces = re.split(r"([|\n])", text)
+    if all(_is_balanced(piece) for piece in pieces):
+        return "".join(_inline(piece) for piece in pieces)
+    return _inline(text, code=False)
+
+
+def _is_balanced(text: str) -> bool:
+    return all(closed for _, _, closed in _spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each code span, and of each run of backticks that opens none (then the third is False)."""
+    if "`" not in text:
+        return
+    closers: dict[int, list[int]] = {}
+    for run in re.finditer("`+", text):
+        closers.setdefault(len(run[0]), []).append(run.start())
+    for starts in closers.values():
+        starts.reverse()
+    position = 0
+    for match in _INLINE.finditer(text):
+        if match.start() < position or text[match.start()] != "`":
+            continue
+        starts = closers.get(len(match[0]), [])
+        while starts and starts[-1] < match.end():
+            starts.pop()
+        position = starts[-1] + len(match[0]) if starts else match.end()
+        yield match.start(), position, bool(starts)
+
+
+def _inline(text: str, *, code: bool = True) -> str:
+    """Inline Markdown made safe. With `code=False`, as if there were no code spans."""
+    spans = [span for span in _spans(text) if span[2]] if code else []
+    pieces: list[str] = []
+    position = 0
+    for start, end, _ in spans:
+        if _ADDRESS_END.search(text[position:start]):
+            return _prose(text)
+        pieces += [_prose(text[position:start]), _span(text[start:end])]
+        position = end
+    pieces.append(_prose(text[position:]))
+    return "".join(pieces)
+
+
+def _span(text: str) -> str:
+    """A code span. A line of it that begins with a tag would begin an HTML block all the same."""
+    return re.sub(r"(\n[ \t]*)<", r"\1&lt;", text) if "\n" in text else text
+
+
+def _prose(text: str) -> str:
+    """Inline Markdown made safe wherever it stands, outside code spans or not."""
+    skip = 0
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal skip
+        mark, start = match[0], match.start()
+        if start < skip:
+            return mark
+        if mark == "<":
+            if link := _AUTOLINK.match(text, start):
+                skip = link.end()
+                return mark
+            return "&lt;" if _TAG_START.match(text, start) or start + 1 == len(text) else mark
+        if mark == "![":
+            return "\\!["
+        if mark == "](":
+            return mark if _LINK.match(text, start) else "]\\("
+        return mark
+
+    return _INLINE.sub(replace, text)
+
+
+_PUNCTUATION = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w)|!(?=\[)|\$(?=\S)")
+
+
+def escape(text: str) -> str:
+    """Plain text on one line as Markdown that reads exactly so."""
+    line = _PUNCTUATION.sub(_escaped, text.replace("\n", " "))
+    return re.sub(r"#(?=#*\s*$)", r"\\#", line)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    # Entities are understood everywhere; old readers do not know a backslash before "<".
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(match[0], f"\\{match[0]}")

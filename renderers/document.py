@@ -1,0 +1,399 @@
+"""A session as a document: the order and the words that the Markdown, HTML and plain text exports share.
+
+`Document.pieces` streams pieces; a writer turns each into its own format. Texts in pieces are as the session has them
+(cleaned, redacted if asked), never escaped: escaping is the writer's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from renderers.facts import exchange_facts, format_exact, iso_time, plural, usage_line, utc_time
+from renderers.headline import Headline, headline
+from renderers.inputs import tool_inputs
+from renderers.options import Include
+from renderers.redact import Redactor
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, Message, Tool
+from schemas.session import Exchange, Session, Subagent
+from schemas.table import NONE
+from schemas.usage import TokenUsage, total_usage
+
+Fact: TypeAlias = str | int | bool | list[str] | dict[str, int | None]
+Load: TypeAlias = Callable[[Subagent], Session | None]
+MAX_DEPTH = 100
+"""Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
+_LISTED = 200
+
+
+class Front(NamedTuple):
+    """The start of the document: its title, and the facts by name."""
+
+    title: str
+    facts: dict[str, Fact]
+
+
+class Heading(NamedTuple):
+    """The start of an exchange (or of the foot). Level 2, or 3 inside a fold; never another."""
+
+    text: str
+    level: int
+    anchor: str
+
+
+class Facts(NamedTuple):
+    """A quiet line."""
+
+    text: str
+
+
+class Mark(NamedTuple):
+    """A line that is to be seen: an interrupt, an error, a compaction."""
+
+    text: str
+    bad: bool = False
+
+
+class Prompt(NamedTuple):
+    """What a person typed, as Markdown."""
+
+    text: str
+
+
+class Prose(NamedTuple):
+    """What the agent wrote, as Markdown."""
+
+    text: str
+
+
+class Code(NamedTuple):
+    """Text that is shown exactly as it is."""
+
+    text: str
+    language: str = ""
+    label: str = ""
+
+
+class Open(NamedTuple):
+    """The start of a fold; `kind` is thinking, tool, output, context, compaction, subagent, rewound or inherited."""
+
+    title: str
+    ending: str
+    kind: str
+    line: Headline | None = None
+
+
+class Close(NamedTuple):
+    """The end of a fold."""
+
+
+class Items(NamedTuple):
+    """A short list."""
+
+    rows: tuple[str, ...]
+
+
+Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
+
+
+def exchange_numbers(session: Session) -> list[int | None]:
+    """The number people call each exchange by; None for the preamble and for what is rewound or inherited."""
+    numbers: list[int | None] = []
+    count = 0
+    for exchange in session.exchanges:
+        live = exchange.opener is not None and not exchange.rewound and not exchange.inherited
+        count += live
+        numbers.append(count if live else None)
+    return numbers
+
+
+def exchange_title(exchange: Exchange, number: int | None) -> str:
+    """`3. the prompt's beginning`; says so when an exchange is rewound or no exchange at all."""
+    text = exchange.prompt or ("(empty prompt)" if exchange.opener is not None else "Before the first prompt")
+    return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
+
+
+class Document:
+    """One session, with its subagents under their calls if `load` is given."""
+
+    def __init__(self, session: Session, include: Include, redactor: Redactor | None, load: Load | None) -> None:
+        self.session, self.include, self.redactor, self.load = session, include, redactor, load
+        self.redact: Callable[[str], str] = redactor.redact if redactor else str
+        self._loaded: dict[int, Session | None] = {}
+
+    def title(self) -> str:
+        """The session's title, else its first prompt."""
+        first = next((e.prompt for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt), "")
+        return self.redact(one_line(self.session.title or first or "Untitled session"))
+
+    def pieces(self) -> Iterator[Piece]:
+        """The whole document."""
+        yield Front(self.title(), self._facts())
+        yield from self._exchanges(self.session, 2, "", 0)
+        yield from self._foot()
+
+    def exchange(self, index: int) -> Iterator[Piece]:
+        """One exchange."""
+        exchange = self.session.exchanges[index]
+        yield from self._exchange(self.session, exchange, exchange_numbers(self.session)[index], 2, "", 0)
+
+    # -- facts -----------------------------------------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Fact]:
+        s = self.session
+        own, family = s.usage(), self._family_usage()
+        facts: dict[str, Fact | None] = {
+            "title": self.title(),
+            "agent": s.provider_name,
+            "version": s.version,
+            "session": s.id,
+            "workspace": s.workspace_root,
+            "branch": s.branch,
+            "models": [model for model in s.models if model],
+            "created": iso_time(s.created) if s.created is not None else None,
+            "updated": iso_time(s.updated) if s.updated is not None else None,
+            "exchanges": len(s.live_exchanges),
+            "messages": len(s.messages),
+            "tokens": own.to_json() if own else None,
+            "tokens_with_subagents": family.to_json() if family and self._listed() else None,
+            "subagents": len(self._listed()) or None,
+            "forked_from": s.lineage.forked_from,
+            "continues": s.lineage.continues,
+            "parent": s.lineage.parent,
+            "links": list(s.links),
+            "left_out": list(self.include.left_out),
+            "secrets_redacted": self.redactor is not None,
+        }
+        return {k: self._redact_fact(v) for k, v in facts.items() if v is not None and v != "" and v != []}
+
+    def _redact_fact(self, fact: Fact) -> Fact:
+        if isinstance(fact, str):
+            return self.redact(fact)
+        return [self.redact(item) for item in fact] if isinstance(fact, list) else fact
+
+    def _listed(self) -> list[Subagent]:
+        return [subagent for subagent in self.session.subagents if not subagent.internal]
+
+    def _session_of(self, subagent: Subagent) -> Session | None:
+        if self.load is None:
+            return None
+        key = id(subagent)
+        if key not in self._loaded:
+            self._loaded[key] = self.load(subagent)
+        return self._loaded[key]
+
+    def _family_usage(self) -> TokenUsage | None:
+        """The session's total with those of its subagents at any depth, each counted once."""
+        seen: set[int] = set()
+        usages: list[TokenUsage | None] = []
+        queue = [(self.session, 0)]
+        while queue:
+            member, depth = queue.pop()
+            if id(member) in seen or depth > MAX_DEPTH:
+                continue
+            seen.add(id(member))
+            usages.append(member.usage())
+            children = (self._session_of(subagent) for subagent in member.subagents)
+            queue.extend((child, depth + 1) for child in children if child is not None)
+        return total_usage(usages)
+
+    # -- exchanges -------------------------------------------------------------------------------------------------
+
+    def _exchanges(self, session: Session, level: int, prefix: str, depth: int) -> Iterator[Piece]:
+        numbers = exchange_numbers(session)
+        copied = sum(exchange.inherited for exchange in session.exchanges)
+        if copied:
+            source = session.lineage.forked_from or session.lineage.parent or "another session"
+            title = f"{plural(copied, 'exchange')} inherited from {source}"
+            yield Open(self.redact(title), "copies, not counted here", "inherited")
+            for exchange in session.exchanges:
+                if exchange.inherited:
+                    yield from self._exchange(session, exchange, None, 3, prefix, depth)
+            yield Close()
+        for exchange, number in zip(session.exchanges, numbers, strict=True):
+            if not exchange.inherited:
+                yield from self._exchange(session, exchange, number, level, prefix, depth)
+
+    def _exchange(
+        self, session: Session, exchange: Exchange, number: int | None, level: int, prefix: str, depth: int
+    ) -> Iterator[Piece]:
+        body = self._body(session, exchange, prefix, depth)
+        first = next(body, None)
+        if first is None and exchange.opener is None:
+            return  # a preamble with nothing to show
+        title = exchange_title(exchange, number)
+        yield Heading(self.redact(title), level, f"{prefix}e{exchange.index}")
+        if facts := exchange_facts(session, exchange.index, utc_time):
+            yield Facts(" · ".join(facts))
+        if first is not None:
+            yield first
+            yield from body
+        usage = session.exchange_usage(exchange.index)
+        if usage is not None:
+            yield Facts(f"exchange: {usage_line(usage, format_exact)}")
+
+    def _body(self, session: Session, exchange: Exchange, prefix: str, depth: int) -> Iterator[Piece]:
+        flags, groups, last = session.messages.flags, session.messages.group, session.groups.last
+        rewound = False
+        for index in session.message_range(exchange.index):
+            gone = bool(flags[index] & Flag.REWOUND) and not exchange.rewound
+            if gone != rewound:
+                yield Open("Rewound", "this part was taken back", "rewound") if gone else Close()
+                rewound = gone
+            shown = False
+            for piece in self._message(session, session.message(index), prefix, depth):
+                shown = True
+                yield piece
+            group = groups[index]
+            if shown and group != NONE and last[group] == index:
+                yield Facts(usage_line(session.groups.usage[group], format_exact))
+        if rewound:
+            yield Close()
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def _message(self, session: Session, message: Message, prefix: str, depth: int) -> Iterator[Piece]:
+        kind = message.kind
+        if kind is Kind.TOOL:
+            if message.tool is not None and self.include.tools:
+                yield from self._tool(session, message, message.tool, prefix, depth)
+            return
+        text, label = self.redact(message.text), self.redact(message.label)
+        if kind is Kind.TEXT:
+            if text:
+                yield Prose(text)
+        elif kind is Kind.THINKING:
+            if self.include.thinking:
+                yield from _thinking(text, bool(message.flags & Flag.WITHHELD))
+        elif kind in (Kind.PROMPT, Kind.COMMAND, Kind.STEER):
+            if kind is Kind.STEER:
+                yield Facts("typed while the agent was working")
+            yield Prompt(text or label)
+        elif kind is Kind.COMPACTION:
+            yield Mark(label if "ompact" in label else f"Compacted {label}".strip())
+            if text:
+                yield from _fold("Summary", text, "compaction", Prose(text))
+        elif kind is Kind.ERROR:
+            yield Mark(f"Error: {label}" if label else "Error", bad=True)
+            if text and text != label:
+                yield Code(text)
+        elif kind is Kind.INTERRUPT:
+            yield Mark(label or text or "Interrupted", bad=True)
+        elif kind is Kind.OUTPUT:
+            if text and self.include.output:
+                yield from _fold(label or "Command output", text, "output", Code(text))
+        else:
+            yield from self._aside(kind, label, text)
+
+    def _aside(self, kind: Kind, label: str, text: str) -> Iterator[Piece]:
+        """Context, notes and unknown records. A note's line is always shown, its text is context."""
+        if kind is Kind.NOTE and label:
+            yield Facts(label)
+        if not self.include.context:
+            return
+        if kind is Kind.NOTE and text in ("", label):
+            return
+        names = {Kind.CONTEXT: "Context", Kind.NOTE: "Note", Kind.UNKNOWN: "Unknown record"}
+        title = f"{names[kind]}: {label}" if label and kind is not Kind.NOTE else names[kind]
+        language = "json" if kind is Kind.UNKNOWN else ""
+        yield from _fold(title, text, "context", Code(text, language))
+
+    def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
+        if self.redactor is not None:
+            tool = replace(
+                tool,
+                input=self.redactor.redact_value(tool.input),
+                text=self.redact(tool.text),
+                summary=self.redact(tool.summary) if tool.summary else None,
+            )
+        line = headline(tool, session.workspace_root)
+        yield Open(line.title, line.ending, "tool", line)
+        for listing in tool_inputs(tool):
+            yield Code(*listing)
+        if tool.diffs:
+            yield Code(self.redact("".join(diff.unified() for diff in tool.diffs)), "diff")
+        if self.include.output:
+            if tool.text:
+                yield Code(tool.text, label="output")
+            for image in tool.images:
+                yield Facts(self.redact(image.text))
+        elif tool.text:
+            yield Facts(f"output left out: {plural(_lines(tool.text), 'line')}")
+        if tool.subagent is not None:
+            yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
+        yield Close()
+
+    # -- subagents -------------------------------------------------------------------------------------------------
+
+    def _called(self, session: Session, agent_id: str, prefix: str, depth: int) -> Iterator[Piece]:
+        subagent = next((agent for agent in session.subagents if agent.id == agent_id), None)
+        if subagent is not None:
+            yield from self._subagent(subagent, prefix, depth)
+
+    def _subagent(self, subagent: Subagent, prefix: str, depth: int) -> Iterator[Piece]:
+        name = " ".join(filter(None, ("Subagent", self.redact(one_line(subagent.name)))))
+        title = f"{name}: {self.redact(one_line(subagent.description))}" if subagent.description else name
+        child = self._session_of(subagent)
+        if child is None:
+            if self.load is not None:
+                yield Facts(f"{title}: its session cannot be read")
+            return
+        usage = usage_line(child.usage(), format_exact)
+        if not self.include.subagents or depth >= MAX_DEPTH:
+            yield Facts(f"{title}: {plural(len(child.messages), 'message')} left out · {usage}")
+            return
+        yield Open(title, plural(len(child.messages), "message"), "subagent")
+        yield from self._exchanges(child, 3, prefix, depth + 1)
+        yield Facts(f"subagent: {usage}")
+        yield Close()
+
+    # -- foot ------------------------------------------------------------------------------------------------------
+
+    def _foot(self) -> Iterator[Piece]:
+        s = self.session
+        loose = [agent for agent in self._listed() if agent.tool_use is None]
+        if loose and self.load is not None:
+            yield Heading("Subagents without a recorded call", 2, "subagents")
+            for number, subagent in enumerate(loose):
+                yield from self._subagent(subagent, f"s{number}-", 0)
+        yield Heading("Totals", 2, "totals")
+        rows = [f"this session: {usage_line(s.usage(), format_exact)}"]
+        if self.load is not None and s.subagents:
+            rows.append(
+                f"with {plural(len(s.subagents), 'subagent')}: {usage_line(self._family_usage(), format_exact)}"
+            )
+        if self.include.left_out:
+            rows.append(f"left out: {', '.join(self.include.left_out)}")
+        if s.duplicates:
+            rows.append(f"{plural(s.duplicates, 'record')} left out as copies of earlier ones")
+        rows += [f"{plural(count, 'record')} of the unknown type {name}" for name, count in s.unknown.most_common()]
+        rows += [f"line {u.line} could not be read: {u.reason} ({u.length:,} bytes)" for u in s.unreadable[:_LISTED]]
+        if len(s.unreadable) > _LISTED:
+            rows.append(f"{len(s.unreadable) - _LISTED:,} more lines could not be read")
+        if self.redactor is not None and self.redactor.count:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in self.redactor.counts.most_common())
+            rows.append(f"{plural(self.redactor.count, 'secret')} redacted: {kinds}")
+        yield Items(tuple(self.redact(one_line(row, 400)) for row in rows))
+
+
+def _thinking(text: str, withheld: bool) -> Iterator[Piece]:
+    if text:
+        kept = "the rest is withheld by the provider, " if withheld else ""
+        yield Open("Thinking", f"{kept}{plural(len(text), 'character')}", "thinking")
+        yield Prose(text)
+        yield Close()
+    else:
+        yield Facts("thinking, withheld by the provider" if withheld else "thinking, empty")
+
+
+def _fold(title: str, text: str, kind: str, piece: Piece) -> Iterator[Piece]:
+    yield Open(one_line(title), plural(_lines(text), "line"), kind)
+    if text:
+        yield piece
+    yield Close()
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0

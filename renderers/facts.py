@@ -1,0 +1,150 @@
+"""Figures and facts in the words in which every screen and export says them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from schemas.session import Session
+from schemas.usage import TokenUsage
+
+_DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)(?=$|[-@:\[])")
+_CLAUDE_OLD = re.compile(r"^(\d+(?:-\d+)?)-(opus|sonnet|haiku)(.*)$")
+_VERSION = re.compile(r"^([a-z]+(?:-[a-z]+)*)-(\d+)-(\d+)(?!\d)(.*)$")
+SYNTHETIC = "<synthetic>"
+"""The model name Claude Code gives to messages that no model wrote."""
+
+
+def format_seconds(seconds: float | None) -> str:
+    """A duration: `0.4 s`, `41 s`, `3 m 12 s`, `1 h 4 m`, `2 d 3 h`; `?` for what is no duration."""
+    if seconds is None or not math.isfinite(seconds) or seconds < 0:
+        return "?"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s".replace(".0 s", " s")
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return _two(total // 60, "m", total % 60, "s")
+    if total < 86_400:
+        return _two(total // 3600, "h", total % 3600 // 60, "m")
+    return _two(total // 86_400, "d", total % 86_400 // 3600, "h")
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
+
+
+def format_count(count: int | None) -> str:
+    """A number in few characters: `999`, `1.2k`, `312k`, `1.9M`; `?` for an unknown one."""
+    return "?" if count is None else _scaled(count, 1000, ("", "k", "M", "G", "T"), "")
+
+
+def format_exact(count: int | None) -> str:
+    """A number in full, its thousands apart: `312,456`; `?` for an unknown one."""
+    return "?" if count is None else f"{count:,}"
+
+
+def format_size(size: int | None) -> str:
+    """Bytes: `812 B`, `3.4 KB`, `57 MB` (1 KB is 1,024 bytes); `?` for an unknown size."""
+    return "?" if size is None else _scaled(size, 1024, ("B", "KB", "MB", "GB", "TB"), " ")
+
+
+def _scaled(number: float, base: int, units: tuple[str, ...], gap: str) -> str:
+    for unit in units:
+        # What would be rounded up to a full 1000 belongs to the next unit.
+        if number < base - 0.5 or unit == units[-1]:
+            break
+        number /= base
+    digits = f"{number:.1f}".removesuffix(".0") if unit != units[0] and number < 9.95 else f"{number:.0f}"
+    return f"{digits}{gap}{unit}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 line`, `1,204 lines`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def short_model(name: str | None) -> str:
+    """A model's name as people say it: `opus-4.5` for `claude-opus-4-5-20251101`; empty where no model spoke."""
+    if not name or name == SYNTHETIC:
+        return ""
+    short = name.rsplit("/", 1)[-1]
+    short = short.rsplit("anthropic.", 1)[-1]  # us.anthropic.claude-… on Bedrock
+    short = re.sub(r"-v\d+(:\d+)?$", "", short)
+    short = re.sub(r"@(?:20\d{6}|latest|default)$", "", short)
+    short = _DATE.sub("", short).removesuffix("-latest")
+    if short.startswith("claude-"):
+        short = short.removeprefix("claude-")
+        short = _CLAUDE_OLD.sub(r"\2-\1\3", short)
+        short = _VERSION.sub(r"\1-\2.\3\4", short)
+    return short or name
+
+
+def local_time(seconds: float, *, date: bool = False) -> str:
+    """A time on this machine's clock, for people: `14:21`, or `2026-03-04 14:21`."""
+    return _moment(seconds, "%Y-%m-%d %H:%M" if date else "%H:%M", local=True)
+
+
+def utc_time(seconds: float) -> str:
+    """A time as exports say it to people who may be anywhere: `2026-03-04 14:21 UTC`."""
+    return _moment(seconds, "%Y-%m-%d %H:%M UTC", local=False)
+
+
+def iso_time(seconds: float) -> str:
+    """A time for machines: `2026-03-04T14:21:05Z`."""
+    return _moment(seconds, "%Y-%m-%dT%H:%M:%SZ", local=False)
+
+
+def _moment(seconds: float, form: str, *, local: bool) -> str:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+        return (moment.astimezone() if local else moment).strftime(form)
+    except (ValueError, OverflowError, OSError):  # a source may name the year 60000
+        return "?"
+
+
+def usage_line(usage: TokenUsage | None, number: Callable[[int | None], str] = format_count) -> str:
+    """`41k tokens: in 4k · cache read 30k · cache write 2k · out 5k`; a figure nobody gave is called unknown."""
+    if usage is None or usage.total is None:
+        return "tokens unknown"
+    pieces = [
+        _piece("in", usage.input, number),
+        _piece("cache read", usage.cache_read, number),
+        _piece("cache write", usage.cache_write, number),
+        _piece("out", usage.output, number),
+    ]
+    if usage.reasoning:
+        pieces[-1] += f" (thinking {number(usage.reasoning)})"
+    return f"{number(usage.total)} tokens: {' · '.join(pieces)}"
+
+
+def _piece(name: str, count: int | None, number: Callable[[int | None], str]) -> str:
+    return f"{name} {'unknown' if count is None else number(count)}"
+
+
+def exchange_facts(session: Session, n: int, when: Callable[[float], str] = local_time) -> list[str]:
+    """The quiet line of an exchange, in pieces: `14:21`, `3 m 12 s`, `opus-5`, `9 tools`, `1 failed`, `41k`.
+
+    What is not known is left out. `when` writes the time.
+    """
+    exchange = session.exchanges[n]
+    facts: list[str] = []
+    if exchange.started is not None:
+        facts.append(when(exchange.started))
+    if exchange.duration is not None and exchange.duration >= 0.05:
+        facts.append(format_seconds(exchange.duration))
+    if model := short_model(session.models[exchange.model]):
+        facts.append(model)
+    if exchange.tools:
+        facts.append(plural(exchange.tools, "tool"))
+    if exchange.errors:
+        facts.append(f"{exchange.errors:,} failed")
+    if exchange.interrupted:
+        facts.append("interrupted")
+    usage = session.exchange_usage(n)
+    if usage is not None and usage.total is not None:
+        facts.append(format_count(usage.total))
+    return facts

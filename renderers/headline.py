@@ -1,0 +1,334 @@
+"""A tool use in one line: what was done, to what, and how it ended. Screen and exports share it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from renderers.facts import format_seconds, plural
+from schemas.clean import one_line
+from schemas.diffs import totals
+from schemas.message import Tool, ToolStatus
+
+Tone = Literal["plain", "good", "bad", "warn", "add", "remove"]
+_OBJECT_LIMIT = 300
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd"})
+_SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
+_FOUND = re.compile(r"^Found (\d+) (?:total )?(file|line|match|occurrence|result)", re.MULTILINE)
+_TELLING = (
+    "file_path", "path", "notebook_path", "command", "cmd", "query", "pattern", "url", "description", "subject",
+    "title", "name", "message", "prompt", "text", "id",
+)  # fmt: skip
+_MARKS: dict[ToolStatus, tuple[str, Tone]] = {
+    ToolStatus.ERROR: ("failed", "bad"),
+    ToolStatus.DENIED: ("denied", "bad"),
+    ToolStatus.INTERRUPTED: ("interrupted", "bad"),
+    ToolStatus.PENDING: ("no result", "warn"),
+    ToolStatus.BACKGROUND: ("in background", "plain"),
+}
+
+
+class Outcome(NamedTuple):
+    """A short fact at the end of the line, and how it is meant."""
+
+    text: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A tool use in one line. None of its strings has a newline; `verb` is never empty."""
+
+    verb: str
+    object: str
+    outcome: tuple[Outcome, ...]
+
+    @property
+    def title(self) -> str:
+        """Verb and object: `Edit viewer/app.py`."""
+        return f"{self.verb} {self.object}" if self.object else self.verb
+
+    @property
+    def ending(self) -> str:
+        """The outcome in words: `exit 1 · 41 s · 212 lines`; lines added and removed stand together: `+12 -3`."""
+        text = ""
+        for i, outcome in enumerate(self.outcome):
+            joined = outcome.tone == "remove" and i and self.outcome[i - 1].tone == "add"
+            text += f"{'' if not i else ' ' if joined else ' · '}{outcome.text}"
+        return text
+
+
+def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
+    """The line of a tool use. Paths under `workspace_root` are shown from there."""
+    verb, object_, facts = _what(tool, workspace_root)
+    outcome = list(_status(tool))
+    if tool.seconds is not None and tool.seconds >= 0.05:
+        outcome.append(Outcome(format_seconds(tool.seconds), "plain"))
+    outcome.extend(facts)
+    if tool.images:
+        outcome.append(Outcome(plural(len(tool.images), "image"), "plain"))
+    return Headline(_flat(verb) or "tool", _flat(object_), tuple(outcome))
+
+
+def relative_path(path: str, workspace_root: str | None) -> str:
+    """`path` as seen from the workspace, if it lies in it; both kinds of slashes are understood."""
+    root = (workspace_root or "").rstrip("/\\")
+    if root and path.startswith(root):
+        rest = path[len(root) :]
+        if not rest.strip("/\\"):
+            return "."
+        if rest[0] in "/\\":
+            return rest.lstrip("/\\")
+    return path
+
+
+def shell_text(command: object) -> str:
+    """The command a person would have typed: `ls` for `["bash", "-lc", "ls"]`, quoted where the list needs it."""
+    if isinstance(command, str):
+        return command
+    if not isinstance(command, Sequence) or not all(isinstance(word, str) for word in command):
+        return ""
+    words: list[str] = list(command)
+    if len(words) >= 3 and _program(words[0]) in _SHELLS and _SHELL_FLAGS.match(words[-2]):
+        return words[-1]
+    return shlex.join(words)
+
+
+def _program(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1].lower().removesuffix(".exe")
+
+
+def tool_command(tool: Tool) -> str | None:
+    """The whole command of a tool that runs one; None for any other tool."""
+    if tool.type != "shell" and tool.name not in _COMMANDS:
+        return None
+    for key in ("command", "cmd", "script"):
+        if text := shell_text(tool.input.get(key)):
+            return text
+    action = tool.input.get("action")
+    return (shell_text(action.get("command")) or None) if isinstance(action, Mapping) else None
+
+
+_Facts = tuple[Outcome, ...]
+_What = tuple[str, str, _Facts]
+
+
+def _what(tool: Tool, root: str | None) -> _What:
+    if tool.diffs:
+        return _changed(tool, root)
+    name = tool.name
+    if (command := tool_command(tool)) is not None:
+        return "$", _first_line(command), _lines(tool)
+    if special := _SPECIAL.get(name):
+        return special(tool, root)
+    if name.startswith("mcp__"):
+        server, _, call = name[5:].partition("__")
+        return f"{server}: {call}" if call else server, _telling(tool, root), _lines(tool)
+    if tool.type == "read":
+        return _read(tool, root)
+    if tool.type == "task" and _text(tool, "description", "prompt", "message", "subagent_type"):
+        return _agent(tool, root)
+    return name, _telling(tool, root), _lines(tool)
+
+
+def _status(tool: Tool) -> list[Outcome]:
+    """How it ended, if not simply well. An exit code says it better than "failed"."""
+    if tool.status in (ToolStatus.OK, ToolStatus.ERROR) and tool.exit_code:
+        return [Outcome(f"exit {tool.exit_code}", "bad")]
+    return [Outcome(*_MARKS[tool.status])] if tool.status in _MARKS else []
+
+
+def _lines(tool: Tool) -> _Facts:
+    count = tool.text.count("\n") + (not tool.text.endswith("\n")) if tool.text else 0
+    return (Outcome(plural(count, "line"), "plain"),) if count else ()
+
+
+def _changed(tool: Tool, root: str | None) -> _What:
+    """A change of files: `Edit a.py, b.py +12 -3`."""
+    added, removed = totals(tool.diffs)
+    facts = ([Outcome(f"+{added}", "add")] if added else []) + ([Outcome(f"-{removed}", "remove")] if removed else [])
+    operations = {diff.operation for diff in tool.diffs}
+    verb = (
+        {"add": "Write", "delete": "Delete", "move": "Move"}.get(operations.pop(), "Edit")
+        if len(operations) == 1
+        else "Edit"
+    )
+    if tool.name in ("Write", "NotebookEdit"):
+        verb = tool.name
+    paths: dict[str, None] = {}
+    for diff in tool.diffs:
+        path = relative_path(diff.path, root)
+        paths[f"{path} → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else path] = None
+    names = list(paths)
+    shown = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
+    return verb, shown, tuple(facts) or (Outcome("no change", "plain"),)
+
+
+def _read(tool: Tool, root: str | None) -> _What:
+    path = relative_path(_text(tool, "file_path", "path", "notebook_path", "absolute_path"), root)
+    start = tool.input.get("offset")
+    if isinstance(start, int) and not isinstance(start, bool) and start > 1:
+        path += f":{start}"
+    return "Read", path, _lines(tool)
+
+
+def _write(tool: Tool, root: str | None) -> _What:
+    return tool.name, relative_path(_text(tool, "file_path", "path", "notebook_path"), root), ()
+
+
+def _search(tool: Tool, root: str | None) -> _What:
+    pattern = _text(tool, "pattern", "query", "regex", "glob_pattern")
+    where = relative_path(_text(tool, "path", "dir_path", "directory"), root)
+    kind = _text(tool, "glob", "type", "include")
+    object_ = f'"{pattern}"' + (f" in {where}" if where and where != "." else "") + (f" ({kind})" if kind else "")
+    return tool.name, object_, _hits(tool)
+
+
+def _hits(tool: Tool) -> _Facts:
+    if tool.status is not ToolStatus.OK:
+        return ()
+    noun = "file" if tool.name == "Glob" else "hit"
+    if match := _FOUND.match(tool.text):
+        return (Outcome(plural(int(match[1]), "file" if match[2] == "file" else "hit"), "plain"),)
+    if not tool.text.strip() or re.match(r"No (?:files|matches|results)", tool.text):
+        return (Outcome(f"no {noun}s", "plain"),)
+    rows = [line for line in tool.text.split("\n") if line.strip() and line != "--" and not line.startswith("(")]
+    return (Outcome(plural(len(rows), noun), "plain"),)
+
+
+def _list_dir(tool: Tool, root: str | None) -> _What:
+    return "List", relative_path(_text(tool, "path", "dir_path"), root), _lines(tool)
+
+
+def _agent(tool: Tool, root: str | None) -> _What:
+    kind = _text(tool, "subagent_type", "agent_type", "role", "agent")
+    task = _text(tool, "description", "task_name", "message", "prompt")
+    return "Agent", ": ".join(piece for piece in (kind, _first_line(task)) if piece), ()
+
+
+def _todos(tool: Tool, root: str | None) -> _What:
+    items = tool.input.get("todos", tool.input.get("plan"))
+    entries = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+    done = sum(item.get("status") == "completed" for item in entries)
+    now = next((item for item in entries if item.get("status") == "in_progress"), {})
+    current = next((str(now[key]) for key in ("activeForm", "content", "step") if now.get(key)), "")
+    name = "Plan" if tool.name == "update_plan" else "Todo"
+    return name, current, (Outcome(f"{done} of {len(entries)} done", "plain"),)
+
+
+def _task_item(tool: Tool, root: str | None) -> _What:
+    number, subject = _text(tool, "taskId", "task_id", "id"), _text(tool, "subject", "description", "activeForm")
+    state = _text(tool, "status")
+    verb = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", tool.name).capitalize()
+    object_ = " ".join(piece for piece in (f"#{number}" if number else "", subject) if piece)
+    return verb, object_, (Outcome(state.replace("_", " "), "plain"),) if state else ()
+
+
+def _fetch(tool: Tool, root: str | None) -> _What:
+    url = _text(tool, "url")
+    try:
+        parts = urlsplit(url)
+        url = f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/") or url
+    except ValueError:  # "http://[" is no address, but somebody asked for it
+        pass
+    return tool.name, url, _lines(tool)
+
+
+def _web_search(tool: Tool, root: str | None) -> _What:
+    query = _text(tool, "query")
+    action = tool.input.get("action")
+    if not query and isinstance(action, Mapping):
+        query = str(action.get("query") or action.get("url") or "")
+    return "WebSearch", f'"{query}"' if query else "", ()
+
+
+def _skill(tool: Tool, root: str | None) -> _What:
+    return "Skill", " ".join(filter(None, (_text(tool, "skill", "command", "name"), _text(tool, "args")))), ()
+
+
+def _question(tool: Tool, root: str | None) -> _What:
+    asked = tool.input.get("questions")
+    first = asked[0] if isinstance(asked, list) and asked and isinstance(asked[0], Mapping) else tool.input
+    more = f" (and {len(asked) - 1} more)" if isinstance(asked, list) and len(asked) > 1 else ""
+    return "Ask", f"{first.get('question') or ''}{more}", ()
+
+
+def _plan(tool: Tool, root: str | None) -> _What:
+    return "Plan", _first_line(_text(tool, "plan").lstrip("# \n")), ()
+
+
+def _stdin(tool: Tool, root: str | None) -> _What:
+    chars = _text(tool, "chars")
+    session = _text(tool, "session_id")
+    object_ = f"{_first_line(chars)}" if chars.strip() else "waited for output" if not chars else "enter"
+    return "Input" if chars else "Wait", f"{object_}{f' (process {session})' if session else ''}", _lines(tool)
+
+
+def _shell_output(tool: Tool, root: str | None) -> _What:
+    return "Output", _text(tool, "bash_id", "task_id", "shell_id"), _lines(tool)
+
+
+def _stop_shell(tool: Tool, root: str | None) -> _What:
+    return "Stop", _text(tool, "shell_id", "task_id", "bash_id"), ()
+
+
+_COMMANDS = frozenset({"Bash", "PowerShell", "shell", "container.exec", "shell_command", "exec_command", "local_shell"})
+_SPECIAL: dict[str, Callable[[Tool, str | None], _What]] = {
+    **dict.fromkeys(("Read", "NotebookRead", "view_image", "read_file"), _read),
+    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), _write),
+    **dict.fromkeys(("Grep", "Glob", "grep_files"), _search),
+    **dict.fromkeys(("LS", "list_dir"), _list_dir),
+    **dict.fromkeys(("Task", "Agent", "spawn_agent"), _agent),
+    **dict.fromkeys(("TodoWrite", "update_plan"), _todos),
+    **dict.fromkeys(("TaskCreate", "TaskUpdate", "TaskGet"), _task_item),
+    **dict.fromkeys(("WebSearch", "web_search", "web_search_call"), _web_search),
+    **dict.fromkeys(("BashOutput", "TaskOutput"), _shell_output),
+    **dict.fromkeys(("KillBash", "KillShell", "TaskStop"), _stop_shell),
+    "WebFetch": _fetch,
+    "Skill": _skill,
+    "AskUserQuestion": _question,
+    "ExitPlanMode": _plan,
+    "write_stdin": _stdin,
+}
+
+
+def _text(tool: Tool, *keys: str) -> str:
+    """The first of these inputs that says something."""
+    for key in keys:
+        value = tool.input.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def _telling(tool: Tool, root: str | None) -> str:
+    """The input that says most about what an unknown tool was asked to do."""
+    if tool.summary:
+        return tool.summary
+    for key in (*_TELLING, *tool.input):
+        value = tool.input.get(key)
+        if isinstance(value, str) and value.strip():
+            return relative_path(_first_line(value), root)
+    for key, value in tool.input.items():
+        if isinstance(value, (int, float, bool)):
+            return f"{key} {value}"
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return _first_line(", ".join(value))
+    return ""
+
+
+def _first_line(text: str) -> str:
+    """The first line that is not blank, with an ellipsis if there is more."""
+    lines = text.strip().split("\n", 1)
+    more = len(lines) > 1 and bool(lines[1].strip())
+    return f"{lines[0].rstrip()} …" if more else lines[0].rstrip()
+
+
+def _flat(text: Any) -> str:
+    return one_line(str(text), _OBJECT_LIMIT)

@@ -1,0 +1,77 @@
+"""What a tool was asked to do, as blocks of text that are read as they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from renderers.headline import tool_command
+from schemas.message import Tool
+
+_COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
+_DIFF_KEYS = frozenset({"old_string", "new_string", "content", "edits", "new_source", "input", "patch", "changes"})
+_BOXES = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
+_SHORT = 160
+
+
+class Listing(NamedTuple):
+    """A block: its text, the language to colour it in, and what it is."""
+
+    text: str
+    language: str = ""
+    label: str = ""
+
+
+def tool_inputs(tool: Tool) -> Iterator[Listing]:
+    """The input of a tool use: its command, its longer texts, and everything short as `name: value` lines.
+
+    What the diff beside it shows is left out.
+    """
+    rest = dict(tool.input)
+    command = tool_command(tool)
+    if command is not None:
+        rest = {key: value for key, value in rest.items() if key not in _COMMAND_KEYS}
+        if not tool.diffs or "*** Begin Patch" not in command:
+            yield Listing(command, "sh")
+    if tool.diffs:
+        rest = {key: value for key, value in rest.items() if key not in _DIFF_KEYS}
+    for key in ("todos", "plan"):
+        if items := _checklist(rest.get(key)):
+            del rest[key]
+            yield Listing(items)
+    short: list[str] = []
+    long: list[Listing] = []
+    for key, value in rest.items():
+        text = value if isinstance(value, str) else _json(value)
+        if len(text) <= _SHORT and "\n" not in text:
+            short.append(f"{key}: {text}")
+        elif isinstance(value, str):
+            long.append(Listing(text, label=key))
+        else:
+            long.append(Listing(_json(value, pretty=True), "json", key))
+    if short:
+        yield Listing("\n".join(short))
+    yield from long
+
+
+def _checklist(items: object) -> str:
+    """A list of tasks with their boxes; empty if it is no such list."""
+    if not isinstance(items, list) or not items:
+        return ""
+    lines: list[str] = []
+    for item in items:
+        text = (item.get("content") or item.get("step")) if isinstance(item, Mapping) else None
+        if not isinstance(text, str):
+            return ""
+        lines.append(f"{_BOXES.get(str(item.get('status')), '[ ]')} {text}")
+    return "\n".join(lines)
+
+
+def _json(value: Any, *, pretty: bool = False) -> str:
+    option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if pretty else 0)
+    try:
+        return orjson.dumps(value, default=str, option=option).decode()
+    except orjson.JSONEncodeError:  # an integer of more than 64 bits, or nested deeper than 254 levels
+        return str(value)

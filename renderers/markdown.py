@@ -1,0 +1,104 @@
+"""A session as a Markdown document that its content cannot break out of.
+
+Streamed: pieces go out as messages are read, so a session of any size takes the memory of one message. Our own headings
+are levels 1 to 3 and our own HTML is `<details>` with a one-line summary; content can produce neither
+(renderers/contain.py).
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from renderers.contain import contain, escape, fence, quote
+from renderers.document import (
+    Close,
+    Code,
+    Document,
+    Fact,
+    Facts,
+    Front,
+    Heading,
+    Items,
+    Load,
+    Mark,
+    Open,
+    Piece,
+    Prompt,
+    Prose,
+)
+from renderers.options import Include
+from renderers.redact import Redactor
+from schemas.session import Session
+
+_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+
+
+def render(
+    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+) -> Iterator[str]:
+    """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
+    after_prose = False
+    for piece in Document(session, include, redactor, subagents).pieces():
+        text = _write(piece)
+        # A list at the end of one text would take in an indented beginning of the next.
+        if after_prose and isinstance(piece, Prose) and text[:1] in (" ", "\t"):
+            yield "<!-- -->\n\n"
+        after_prose = isinstance(piece, Prose)
+        yield text
+
+
+def render_exchange(session: Session, exchange: int, include: Include) -> str:
+    """One exchange as Markdown, for the clipboard: not redacted, as on the screen."""
+    pieces = Document(session, include, None, None).exchange(exchange)
+    return "".join(_write(piece) for piece in pieces)
+
+
+def _write(piece: Piece) -> str:
+    match piece:
+        case Prose(text):
+            return f"{contain(text)}\n\n"
+        case Code(text, language, label):
+            above = f"*{escape(label)}*\n\n" if label else ""
+            return f"{above}{fence(text, language if _LANGUAGE.fullmatch(language) else '')}\n\n"
+        case Open(title, ending, _, line):
+            start = f"<b>{_html(line.verb)}</b> {_html(line.object)}".rstrip() if line else _html(title)
+            return f"<details><summary>{start}{f' · {_html(ending)}' if ending else ''}</summary>\n\n"
+        case Close():
+            return "</details>\n\n"
+        case Facts(text):
+            return f"*{escape(text.strip())}*\n\n"
+        case Prompt(text):
+            return f"{quote(text)}\n\n"
+        case Mark(text, bad):
+            return f"**{'✗ ' if bad else ''}{escape(text.strip())}**\n\n"
+        case Heading(text, level):
+            return f"{'#' * level} {escape(text.strip())}\n\n"
+        case Items(rows):
+            return "".join(f"- {escape(row)}\n" for row in rows) + "\n"
+        case Front(title, facts):
+            return f"{front_matter(facts)}\n# {escape(title.strip())}\n\n"
+
+
+def _html(text: str) -> str:
+    """Text for a summary: one line, and nothing in it is a tag."""
+    return html.escape(text.replace("\n", " "), quote=False)
+
+
+def front_matter(facts: Mapping[str, Fact]) -> str:
+    """The facts as YAML front matter.
+
+    It is indented by four spaces, which YAML does not mind, and which a reader that knows no front matter takes for a
+    code block: unindented, the last line would become a heading and a path in it could turn to italics.
+    """
+    lines = ["---", *(f"    {name}: {_yaml(fact)}" for name, fact in facts.items()), "---", ""]
+    return "\n".join(lines)
+
+
+def _yaml(fact: Fact) -> str:
+    """A value on one line: JSON, which YAML 1.2 includes."""
+    text = json.dumps(fact, ensure_ascii=False)
+    # Not printable in YAML's sense, so they must be escaped even in quotes.
+    return re.sub(r"[\x7f-\x9f\ufffe\uffff\ufeff]", lambda match: f"\\u{ord(match[0]):04x}", text)

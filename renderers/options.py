@@ -1,0 +1,28 @@
+"""What an export holds. The words are those of the screen's folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """What goes into an export. Prompts, answers, errors, interrupts and compaction marks always do."""
+
+    thinking: bool = True
+    """What the agent thought."""
+    tools: bool = True
+    """Tool uses: what was done, with its input and diff."""
+    output: bool = True
+    """What tools and commands printed."""
+    subagents: bool = True
+    """The exchanges of subagents, under the call that started them."""
+    context: bool = True
+    """What the program put into the conversation: reminders, project instructions, notes."""
+    redact: bool = True
+    """Whether secrets are replaced."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The words of what is not included."""
+        return tuple(f.name for f in fields(self) if f.name != "redact" and not getattr(self, f.name))

@@ -1,0 +1,268 @@
+"""A message as rows, folded or open. One function for each kind of message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rich.segment import Segment
+from rich.style import Style
+
+from renderers.facts import exchange_facts, format_exact, format_seconds, plural, short_model, usage_line
+from renderers.terminal.folds import SHORT_LINES, Fold
+from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row
+from renderers.terminal.markdown import markdown_rows, prose_rows
+from renderers.terminal.rows import Row, crop, width_of, wrap
+from renderers.terminal.text import output_rows
+from renderers.terminal.tool import tool_block
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, Message
+from schemas.session import Session
+from schemas.table import NONE
+
+SPEAKER, ANSWER = "❯", "●"
+_PASTE_LINES = 24
+"""Lines of a long prompt that are shown before it is asked for."""
+
+
+def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
+    """The rows of message `index`. `fold` is LINE or more."""
+    message = session.message(index)
+    if message.flags & Flag.OPENER:
+        return _opener(session, message, fold, look)
+    if message.tool is not None:
+        block = tool_block(message, message.tool, fold, look, session.workspace_root)
+    else:
+        block = _BY_KIND.get(message.kind, _note)(message, fold, look)
+    if fold is Fold.FULL:
+        block.rows.extend(_group_rows(session, index, look))
+    return block
+
+
+def _group_rows(session: Session, index: int, look: Look) -> Iterable[Row]:
+    """What the model call that ended here read and wrote."""
+    group = session.messages.group[index]
+    if group != NONE and session.groups.last[group] == index:
+        text = usage_line(session.groups.usage[group])
+        for segments, join in wrap([(text, look.palette.dim)], look.width - look.text):
+            yield Row([Segment(" " * look.text), *segments], look.text, join)
+
+
+# -- prompts ---------------------------------------------------------------------------------------------------------
+
+
+def exchange_number(session: Session, n: int) -> int:
+    """An exchange's number as people count: from 1, what came before the first prompt apart."""
+    return n + 1 if session.exchanges[0].opener is not None else n
+
+
+def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block:
+    """An exchange's header: its prompt, and the quiet facts at the right edge."""
+    palette = look.palette
+    folded = fold is Fold.LINE
+    old = bool(message.flags & (Flag.REWOUND | Flag.INHERITED))
+    style = palette.dim if old else palette.prompt
+    number = f"{exchange_number(session, message.exchange)}"
+    head = [
+        Segment(" "),
+        Segment(CLOSED if folded else OPEN, palette.dim if old else palette.person),
+        Segment(f" {number}", palette.dim if old else palette.person),
+        Segment("  "),
+    ]
+    column = 1 + 1 + 1 + len(number) + 2
+    facts = _facts(session, message, folded, (look.measure - column) * 45 // 100)
+    first = look.measure - column - (width_of(facts) + 2 if facts else 0)
+    text = message.text or message.label or "(empty prompt)"
+    if folded:
+        rows = [Row([Segment(crop(one_line(text, 400), first), style)])]
+        more = 0
+    else:
+        rows, more = _prompt_rows(text, first, look, column, style, fold)
+    title = rows[0]
+    gap = look.measure - column - sum(width_of(s.text) for s in title.segments) - width_of(facts)
+    right = [Segment(" " * max(1, gap)), Segment(facts, palette.dim)] if facts else []
+    out = [Row([*head, *title.segments, *right], column, "\n", title.text, "fold")]
+    out.extend(indented(rows[1:], column))
+    if more:
+        out.append(more_row(look, column, more))
+    return Block(out, bool(more))
+
+
+def _prompt_rows(text: str, first: int, look: Look, column: int, style: Style, fold: Fold) -> tuple[list[Row], int]:
+    """A prompt as it was typed; the first row is shorter because the facts stand beside it."""
+    lines = text.strip("\n").split("\n")
+    limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
+    width = min(look.width - column, look.measure - column)
+    rows = [Row(segments, 0, join) for segments, join in wrap([(lines[0].replace("\t", "    "), style)], width, first)]
+    rest = "\n".join(lines[1:limit])
+    if limit > 1:
+        rows.extend(prose_rows(rest, width, style))
+    return rows, len(lines) - limit
+
+
+def _facts(session: Session, message: Message, folded: bool, room: int) -> str:
+    """`14:21 · 3 m 12 s · opus-5 · 9 tools · 41k`, without what matters least where there is no room."""
+    exchange = session.exchanges[message.exchange]
+    pieces = exchange_facts(session, message.exchange)
+    if exchange.inherited or message.flags & Flag.INHERITED:
+        pieces.insert(0, "inherited")
+    if exchange.rewound or message.flags & Flag.REWOUND:
+        pieces.insert(0, "rewound")
+    if folded:
+        hidden = len(session.message_range(message.exchange)) - 1
+        if hidden:
+            pieces.insert(0, plural(hidden, "message"))
+    droppable = [
+        short_model(session.models[exchange.model]),
+        format_seconds(exchange.duration),
+        plural(exchange.tools, "tool"),
+        *pieces[:1],
+    ]
+    while pieces and width_of(" · ".join(pieces)) > room and droppable:
+        piece = droppable.pop(0)
+        if piece in pieces:
+            pieces.remove(piece)
+    line = " · ".join(pieces)
+    return line if width_of(line) <= room else ""
+
+
+def _steer(message: Message, fold: Fold, look: Look) -> Block:
+    """Typed by a person in the middle of an exchange."""
+    glyph = Segment(SPEAKER, look.palette.person)
+    text = message.text or message.label
+    if fold is Fold.LINE:
+        return Block([title_row(look, look.body, glyph, [(one_line(text, 400), look.palette.prompt)], [])])
+    rows = list(indented(prose_rows(text, look.prose, look.palette.prompt), look.text, glyph))
+    rows[0] = rows[0]._replace(act="fold")
+    return Block(rows)
+
+
+# -- what the agent said and thought ---------------------------------------------------------------------------------
+
+
+def _text(message: Message, fold: Fold, look: Look) -> Block:
+    palette = look.palette
+    glyph = Segment(ANSWER, palette.agent)
+    text = message.text
+    if fold is Fold.LINE:
+        lines = text.count("\n") + 1
+        facts = [(plural(lines, "line"), palette.dim)] if lines > 1 else []
+        return Block(
+            [title_row(look, look.body, Segment(CLOSED, palette.agent), [(one_line(text, 400), palette.text)], facts)]
+        )
+    block = Block([])
+    rows = markdown_rows(text, look.prose, palette, look.highlights, block.wanted)
+    block.rows.extend(indented(rows or [Row([])], look.text, glyph))
+    return block
+
+
+def _thinking(message: Message, fold: Fold, look: Look) -> Block:
+    palette = look.palette
+    text = message.text
+    if message.flags & Flag.WITHHELD or not text:
+        row = title_row(look, look.body, Segment(LEAF, palette.dim), [("thinking withheld", palette.dim)], [], "")
+        return Block([row])
+    label = f"thinking · {format_exact(len(text))} character{'' if len(text) == 1 else 's'}"
+    glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, palette.dim)
+    rows = [title_row(look, look.body, glyph, [(label, palette.dim)], [])]
+    block = Block(rows)
+    if fold >= Fold.SHORT:
+        body = markdown_rows(text, look.prose, palette, look.highlights, block.wanted, palette.thinking)
+        rows.extend(indented(body, look.text))
+    return block
+
+
+# -- everything else -------------------------------------------------------------------------------------------------
+
+
+def _compaction(message: Message, fold: Fold, look: Look) -> Block:
+    """A line across: what stands above it the model no longer sees."""
+    palette = look.palette
+    label = message.label or "Compacted"
+    glyph = OPEN if fold >= Fold.SHORT else CLOSED
+    size = f" · summary {plural(len(message.text), 'character')}" if message.text else ""
+    middle = crop(f" {glyph} {label}{size} ", look.measure - 6)
+    right = "─" * max(0, look.measure - look.body - 4 - width_of(middle))
+    head = [
+        Segment(" " * look.body),
+        Segment("────", palette.rule),
+        Segment(middle, palette.warn),
+        Segment(right, palette.rule),
+    ]
+    block = Block([Row(head, look.body, act="fold" if message.text else "")])
+    if fold >= Fold.SHORT and message.text:
+        rows = markdown_rows(message.text, look.prose, palette, look.highlights, block.wanted)
+        block.rows.extend(indented(rows, look.text))
+    return block
+
+
+def _error(message: Message, fold: Fold, look: Look) -> Block:
+    mark = "■" if message.kind is Kind.INTERRUPT else "✗"
+    style = look.palette.warn if message.kind is Kind.INTERRUPT else look.palette.bad
+    label = message.label or ("Interrupted" if message.kind is Kind.INTERRUPT else "Error")
+    return _labelled(message, label, Segment(mark, style), style, fold, look)
+
+
+def _output(message: Message, fold: Fold, look: Look) -> Block:
+    """What a command printed."""
+    palette = look.palette
+    text = message.text.strip("\n")
+    lines = text.count("\n") + 1 if text else 0
+    label = message.label or "output"
+    glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, palette.dim)
+    block = Block([title_row(look, look.body, glyph, [(label, palette.dim)], [(plural(lines, "line"), palette.dim)])])
+    if fold >= Fold.SHORT and text:
+        runs = message.parts[0].runs if len(message.parts) == 1 else []
+        limit = SHORT_LINES if fold is Fold.SHORT else look.full
+        rows = output_rows(text, runs, look.width - look.text, palette.output, limit)
+        block.rows.extend(indented(rows, look.text))
+        if lines > limit:
+            block.more = True
+            block.rows.append(more_row(look, look.text, lines - limit))
+    return block
+
+
+def _note(message: Message, fold: Fold, look: Look) -> Block:
+    names = {Kind.CONTEXT: "context", Kind.UNKNOWN: "unknown record", Kind.COMMAND: "command", Kind.NOTE: "note"}
+    label = message.label or names.get(message.kind, message.kind.name.lower())
+    dim = look.palette.dim
+    return _labelled(message, label, Segment(LEAF, dim), dim, fold, look)
+
+
+def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: Fold, look: Look) -> Block:
+    """A label, and below it the text if there is more than the label says."""
+    palette = look.palette
+    text = message.text.strip("\n")
+    if not text or text == label:
+        return Block([title_row(look, look.body, glyph, [(label, style)], [], "")])
+    if glyph.text == LEAF:
+        glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, glyph.style)
+    head = title_row(look, look.body, glyph, [(label, style)], [(_size_of(text), palette.dim)])
+    block = Block([head])
+    if fold >= Fold.SHORT:
+        lines = text.count("\n") + 1
+        limit = SHORT_LINES if fold is Fold.SHORT else look.full
+        cut = lines > limit
+        shown = "\n".join(text.split("\n", limit)[:limit]) if cut else text
+        block.rows.extend(indented(prose_rows(shown, look.width - look.text, palette.output), look.text))
+        if cut:
+            block.more = True
+            block.rows.append(more_row(look, look.text, lines - limit))
+    return block
+
+
+def _size_of(text: str) -> str:
+    lines = text.count("\n") + 1
+    return plural(lines, "line") if lines > 3 else plural(len(text), "character")
+
+
+_BY_KIND: dict[Kind, Callable[[Message, Fold, Look], Block]] = {
+    Kind.PROMPT: _steer,
+    Kind.STEER: _steer,
+    Kind.COMMAND: _steer,
+    Kind.TEXT: _text,
+    Kind.THINKING: _thinking,
+    Kind.COMPACTION: _compaction,
+    Kind.INTERRUPT: _error,
+    Kind.ERROR: _error,
+    Kind.OUTPUT: _output,
+}

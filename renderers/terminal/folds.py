@@ -1,0 +1,23 @@
+"""How much of a message is shown."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Fold(IntEnum):
+    """From nothing to everything."""
+
+    HIDDEN = 0
+    LINE = 1
+    """One line that says what it hides."""
+    SHORT = 2
+    """Open; long output is cut."""
+    FULL = 3
+    """Everything."""
+
+
+SHORT_LINES = 16
+"""Lines of output that SHORT shows."""
+FULL_LINES = 2000
+"""Lines of output that FULL shows at first: a hundred thousand of them take a second to draw, and enter shows more."""

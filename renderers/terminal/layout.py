@@ -1,0 +1,118 @@
+"""Where things stand on a line, and the helpers with which blocks are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rich.segment import Segment
+from rich.style import Style
+
+from renderers.terminal.code import Highlights, Want
+from renderers.terminal.folds import FULL_LINES
+from renderers.terminal.palette import Palette
+from renderers.terminal.rows import Act, Row, crop, width_of
+
+MEASURE = 120
+"""Facts stand at this column's edge at the latest: further out nobody connects them with what they are about."""
+PROSE = 100
+"""Prose is wrapped here at the latest."""
+NARROW = 60
+
+OPEN, CLOSED, LEAF = "▾", "▸", "·"
+
+
+@dataclass(slots=True)
+class Look:
+    """What decides how a block looks beside the block itself."""
+
+    width: int
+    """Cells for a block, at least 20."""
+    palette: Palette
+    highlights: Highlights
+    full: int = FULL_LINES
+    """Lines of output that a fully open block shows."""
+
+    @property
+    def measure(self) -> int:
+        """The edge at which facts end."""
+        return min(self.width, MEASURE)
+
+    @property
+    def body(self) -> int:
+        """The column of what belongs to an exchange."""
+        return 1 if self.width < NARROW else 3
+
+    @property
+    def text(self) -> int:
+        """The column of its text, behind the glyph."""
+        return self.body + 2
+
+    @property
+    def prose(self) -> int:
+        """How wide prose is wrapped."""
+        return min(self.width - self.text, PROSE)
+
+
+@dataclass(slots=True)
+class Block:
+    """A message as rows. `more`: a fuller view would show more. `wanted`: code that waits for its colours."""
+
+    rows: list[Row]
+    more: bool = False
+    wanted: list[Want] = field(default_factory=list)
+
+
+def indented(rows: Iterable[Row], column: int, first: Segment | None = None) -> Iterator[Row]:
+    """Rows moved right; a glyph stands before the first one."""
+    space = Segment(" " * column)
+    for number, row in enumerate(rows):
+        if number == 0 and first is not None:
+            head = [Segment(" " * (column - 2)), first, Segment(" ")]
+        else:
+            head = [space]
+        yield Row([*head, *row.segments], row.gutter + column, row.join, row.source, row.act)
+
+
+def title_row(
+    look: Look,
+    column: int,
+    glyph: Segment,
+    left: list[tuple[str, Style]],
+    right: list[tuple[str, Style]],
+    act: Act = "fold",
+) -> Row:
+    """What it is about at the left, its facts at the right edge. What is too long on the left is cut."""
+    room = look.measure - column - 2
+    facts = _fitting(right, max(room * 6 // 10, room - 14))
+    facts_width = sum(width_of(text) for text, _ in facts)
+    left_room = room - (facts_width + 2 if facts else 0)
+    segments = [Segment(" " * column), glyph, Segment(" ")]
+    for text, style in left:
+        shown = crop(text, left_room)
+        left_room -= width_of(shown)
+        if shown:
+            segments.append(Segment(shown, style))
+    if facts:
+        segments.append(Segment(" " * (left_room + 2)))
+        segments.extend(Segment(text, style) for text, style in facts)
+    return Row(segments, column + 2, act=act)
+
+
+def _fitting(pieces: list[tuple[str, Style]], room: int) -> list[tuple[str, Style]]:
+    """As many of the facts as fit, the first ones first; none ends in a separator."""
+    out: list[tuple[str, Style]] = []
+    for text, style in pieces:
+        if width_of(text) > room:
+            break
+        room -= width_of(text)
+        out.append((text, style))
+    while out and not out[-1][0].strip(" ·"):
+        out.pop()
+    return out
+
+
+def more_row(look: Look, column: int, count: int, noun: str = "line") -> Row:
+    """Says how much is not shown, and shows it when asked."""
+    text = f"… {count:,} more {noun}{'' if count == 1 else 's'} (enter)"
+    return Row([Segment(" " * column), Segment(text, look.palette.dim)], column + len(text), act="more")

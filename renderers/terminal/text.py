@@ -1,0 +1,173 @@
+"""Text that is not prose: code, what programs printed, differences of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+
+from renderers.terminal.code import Highlights, Want
+from renderers.terminal.palette import Palette
+from renderers.terminal.rows import Row, Span, cut_cells, expand_tabs, slice_spans, width_of
+from schemas.clean import Run, Sgr
+from schemas.diffs import FileDiff, Hunk
+
+MAX_ROW_CHARS = 200_000
+"""A line longer than this is shown up to here, with a word about the rest: nobody reads on, and a minified file of
+5 MB would cost a second."""
+
+
+def code_rows(
+    code: str, language: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]
+) -> Iterator[Row]:
+    """A block of code on its own background. What could be coloured later is added to `wanted`."""
+    want = Want(language, code)
+    marks = highlights.lookup(want)
+    if marks is None and highlights.needs(want):
+        wanted.append(want)
+    inner = width - 2
+    for number, line in enumerate(code.split("\n")):
+        spans: list[Span] = [(line, palette.block)]
+        if marks is not None and number < len(marks):
+            spans = _coloured(line, marks[number], palette)
+        yield from _code_line(line, spans, inner, palette)
+
+
+def _coloured(line: str, marks: list[tuple[int, str]], palette: Palette) -> list[Span]:
+    spans: list[Span] = []
+    position = 0
+    for length, role in marks:
+        style = palette.syntax.get(role)
+        spans.append((line[position : position + length], palette.block + style if style else palette.block))
+        position += length
+    return spans
+
+
+def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> Iterator[Row]:
+    source = line if "\t" in line else None
+    if source is not None:
+        spans = _expand_spans(spans, 4)
+        line = "".join(text for text, _ in spans)
+    for start, end, join in cut_cells(line, width):
+        segments = [Segment(" ", palette.block), *slice_spans(spans, start, end)]
+        fill = width + 1 - width_of(line[start:end])
+        segments.append(Segment(" " * max(0, fill), palette.block))
+        yield Row(segments, 1, join, source if start == 0 and end == len(line) else None)
+
+
+def _expand_spans(spans: list[Span], every: int) -> list[Span]:
+    """Tabs as spaces, over pieces of different style."""
+    out: list[Span] = []
+    column = 0
+    for text, style in spans:
+        expanded = expand_tabs("\0" * (column % every) + text, every)[column % every :] if "\t" in text else text
+        column += width_of(expanded)
+        out.append((expanded, style))
+    return out
+
+
+def sgr_style(sgr: Sgr, base: Style) -> Style:
+    """What a program set with escape codes, on top of `base`."""
+    return base + Style(
+        color=_colour(sgr.fg),
+        bgcolor=_colour(sgr.bg),
+        bold=sgr.bold or None,
+        dim=sgr.dim or None,
+        italic=sgr.italic or None,
+        underline=sgr.underline or None,
+        reverse=sgr.reverse or None,
+        strike=sgr.strike or None,
+    )
+
+
+def _colour(colour: int | tuple[int, int, int] | None) -> str | None:
+    if colour is None:
+        return None
+    return f"color({colour})" if isinstance(colour, int) else f"rgb({colour[0]},{colour[1]},{colour[2]})"
+
+
+def output_rows(text: str, runs: Sequence[Run], width: int, base: Style, limit: int | None = None) -> Iterator[Row]:
+    """What a program printed, in its own colours, cut at the edge as a terminal does; at most `limit` lines."""
+    position = 0
+    next_run = 0
+    styles: dict[Sgr, Style] = {}
+    count = 0
+    while position <= len(text) and (limit is None or count < limit):
+        stop = text.find("\n", position)
+        stop = len(text) if stop < 0 else stop
+        line = text[position : min(stop, position + MAX_ROW_CHARS)]
+        while next_run < len(runs) and runs[next_run].end <= position:
+            next_run += 1
+        spans: list[Span] = [(line, base)]
+        if next_run < len(runs) and runs[next_run].start < position + len(line):
+            spans = _run_spans(line, position, runs, next_run, base, styles)
+        yield from _output_line(line, spans, width)
+        if stop - position > MAX_ROW_CHARS:
+            rest = f"… {stop - position - MAX_ROW_CHARS:,} more characters in this line"
+            yield Row([Segment(rest, base + Style(dim=True))])
+        position = stop + 1
+        count += 1
+
+
+def _run_spans(
+    line: str, start: int, runs: Sequence[Run], index: int, base: Style, styles: dict[Sgr, Style]
+) -> list[Span]:
+    spans: list[Span] = []
+    at = 0
+    while index < len(runs) and runs[index].start < start + len(line):
+        run = runs[index]
+        begin, end = max(0, run.start - start), min(len(line), run.end - start)
+        if begin > at:
+            spans.append((line[at:begin], base))
+        if end > begin:
+            style = styles.get(run.sgr)
+            if style is None:
+                style = styles[run.sgr] = sgr_style(run.sgr, base)
+            spans.append((line[begin:end], style))
+        at = max(at, end)
+        index += 1
+    spans.append((line[at:], base))
+    return spans
+
+
+def _output_line(line: str, spans: list[Span], width: int) -> Iterator[Row]:
+    source = line if "\t" in line else None
+    if source is not None:
+        spans = _expand_spans(spans, 8)
+        line = "".join(text for text, _ in spans)
+    cuts = cut_cells(line, width)
+    for start, end, join in cuts:
+        yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)
+
+
+def diff_rows(diff: FileDiff, width: int, palette: Palette) -> Iterator[Row]:
+    """The change of one file: line number, sign, text. The sign is text, so that no colour is needed to read it."""
+    numbered = [h for h in diff.hunks if h.new_start is not None]
+    last = max((max(h.new_start or 0, h.old_start or 0) + len(h.lines) for h in numbered), default=0)
+    digits = max(3, len(str(last))) if numbered else 0
+    for i, hunk in enumerate(diff.hunks):
+        if i:
+            yield Row([Segment(" " * digits + " ⋯", palette.dim)], digits + 2)
+        yield from _hunk_rows(hunk, digits, width, palette)
+
+
+def _hunk_rows(hunk: Hunk, digits: int, width: int, palette: Palette) -> Iterator[Row]:
+    old, new = hunk.old_start, hunk.new_start
+    for line in hunk.lines:
+        sign, body = line[:1] or " ", line[1:]
+        style = {"+": palette.add, "-": palette.remove}.get(sign, palette.text)
+        number = old if sign == "-" else new
+        if sign != "+" and old is not None:
+            old += 1
+        if sign != "-" and new is not None:
+            new += 1
+        label = f"{number if number is not None else '':>{digits}} " if digits else ""
+        shown = expand_tabs(body[:MAX_ROW_CHARS], 4)
+        cuts = cut_cells(shown, width - len(label) - 3)
+        for start, end, join in cuts:
+            first = start == 0
+            row = [Segment(label if first else " " * len(label), palette.dim)] if label else []
+            row.append(Segment(f"{sign if first else ' '} {shown[start:end]}", style))
+            source = line if "\t" in line and len(cuts) == 1 else None
+            yield Row(row, len(label) + (0 if first else 2), join, source)

@@ -1,0 +1,194 @@
+"""A tool use as rows: one line folded; its input, its changes and its output when open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from rich.segment import Segment
+from rich.style import Style
+
+from renderers.facts import format_size
+from renderers.headline import Headline, headline, tool_command
+from renderers.terminal.code import language_of_path
+from renderers.terminal.folds import SHORT_LINES, Fold
+from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
+from renderers.terminal.markdown import markdown_rows, prose_rows
+from renderers.terminal.palette import Palette
+from renderers.terminal.rows import Row, width_of
+from renderers.terminal.text import code_rows, diff_rows, output_rows
+from schemas.clean import clean
+from schemas.message import Message, Tool, ToolStatus
+
+_BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
+_SOURCE_KEYS = frozenset({"content", "new_string", "old_string", "code", "new_source", "patch", "input", "edits"})
+_PROSE_KEYS = frozenset({"prompt", "plan", "message", "description", "text"})
+
+
+def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_root: str | None) -> Block:
+    """The block of a tool use."""
+    head = headline(tool, workspace_root)
+    block = Block([_head_row(tool, head, fold, look)])
+    if fold >= Fold.SHORT:
+        for rows in (_input(tool, head, fold, look, block), _output(tool, fold, look, block), _notes(tool, look)):
+            block.rows.extend(rows)
+    return block
+
+
+def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
+    palette = look.palette
+    bad = tool.status in _BAD
+    glyph = Segment(CLOSED if fold < Fold.SHORT else OPEN, palette.bad if bad else palette.dim)
+    left = [
+        (head.verb, palette.bad if bad else palette.tool),
+        (f" {head.object}" if head.object else "", palette.target),
+    ]
+    return title_row(look, look.body, glyph, left, _outcome(head, bad, palette))
+
+
+def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Style]]:
+    tones = {
+        "plain": palette.dim, "good": palette.good, "bad": palette.bad, "warn": palette.warn,
+        "add": palette.add_text, "remove": palette.remove_text,
+    }  # fmt: skip
+    out: list[tuple[str, Style]] = [("✗ ", palette.bad)] if bad else []
+    for i, outcome in enumerate(head.outcome):
+        if i:
+            pair = outcome.tone == "remove" and head.outcome[i - 1].tone == "add"
+            out.append((" " if pair else " · ", palette.dim))
+        out.append((outcome.text, tones[outcome.tone]))
+    return out
+
+
+# -- input -----------------------------------------------------------------------------------------------------------
+
+
+def _input(tool: Tool, head: Headline, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+    """What the tool was asked to do, as far as its line does not say it already."""
+    if tool.diffs:
+        yield from _changes(tool, fold, look, block)
+        return
+    command = tool_command(tool)
+    if command is not None:
+        room = look.measure - look.text - width_of(head.ending) - 6
+        if "\n" in command or width_of(command) > room:
+            rows = code_rows(command, "bash", look.width - look.text, look.palette, look.highlights, block.wanted)
+            yield from _capped(indented(rows, look.text), command.count("\n") + 1, fold, look, block)
+        return
+    if (todos := _todo_items(tool)) is not None:
+        yield from _todos(todos, look)
+        return
+    for name, value in tool.input.items():
+        if value is None or value == "" or _said(value, head):
+            continue
+        yield from _argument(name, value, tool, fold, look, block)
+
+
+def _said(value: Any, head: Headline) -> bool:
+    """Whether the line shows the value already."""
+    return (
+        isinstance(value, str)
+        and "\n" not in value
+        and (
+            value in head.object
+            or head.object.split(":")[0] == value
+            or (bool(head.object) and value.endswith("/" + head.object.split(":")[0]))
+        )
+    )
+
+
+def _argument(name: str, value: Any, tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+    palette, column, width = look.palette, look.text, look.width - look.text
+    label = clean(str(name))
+    if not isinstance(value, str):
+        value = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+        if len(value) < 200 and width_of(flat := " ".join(value.split())) <= width - len(label) - 2:
+            value = flat
+    if "\n" not in value and width_of(value) <= width - len(label) - 2:
+        yield Row([Segment(" " * column), Segment(f"{label}  ", palette.dim), Segment(value, palette.target)], column)
+        return
+    yield Row([Segment(" " * column), Segment(label, palette.dim)], column)
+    lines = value.count("\n") + 1
+    if name in _PROSE_KEYS:
+        rows = iter(markdown_rows(value, min(width, look.prose), palette, look.highlights, block.wanted))
+    elif name in _SOURCE_KEYS or lines > 1:
+        path = str(tool.input.get("file_path") or tool.input.get("path") or "")
+        rows = code_rows(value, language_of_path(path), width, palette, look.highlights, block.wanted)
+    else:
+        rows = prose_rows(value, width, palette.target)
+    yield from _capped(indented(rows, column), lines, fold, look, block)
+
+
+def _changes(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+    for diff in tool.diffs:
+        lines = sum(len(hunk.lines) for hunk in diff.hunks)
+        if len(tool.diffs) > 1 or diff.renamed_to:
+            name = f"{diff.operation} {diff.path}" + (f" → {diff.renamed_to}" if diff.renamed_to else "")
+            yield from indented(prose_rows(name, look.width - look.text, look.palette.target), look.text)
+        rows = diff_rows(diff, look.width - look.text, look.palette)
+        # A change is what one opens an edit for, so more of it stands there at once than of an output.
+        yield from _capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)
+
+
+def _capped(
+    rows: Iterator[Row], lines: int, fold: Fold, look: Look, block: Block, limit: int = SHORT_LINES
+) -> Iterator[Row]:
+    """All rows, or the first ones and a line that says how many there are: of `lines` lines of text."""
+    if fold >= Fold.FULL:
+        limit = look.full
+    seen_lines = 0
+    for shown, row in enumerate(rows):
+        if shown >= limit and row.join == "\n":
+            block.more = True
+            yield more_row(look, look.text, max(1, lines - seen_lines))
+            return
+        seen_lines += row.join == "\n"
+        yield row
+
+
+def _todo_items(tool: Tool) -> list[dict[str, Any]] | None:
+    items = tool.input.get("todos", tool.input.get("plan"))
+    if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
+        return None
+    return items
+
+
+def _todos(items: list[dict[str, Any]], look: Look) -> Iterator[Row]:
+    palette = look.palette
+    marks = {"completed": ("☑", palette.good), "in_progress": ("▸", palette.person)}
+    for item in items:
+        mark, style = marks.get(str(item.get("status")), ("☐", palette.dim))
+        text = str(item.get("content") or item.get("step") or item.get("subject") or item)
+        body = palette.dim if mark == "☑" else palette.text
+        yield from indented(prose_rows(text, look.width - look.text - 2, body), look.text + 2, Segment(mark, style))
+
+
+# -- output ----------------------------------------------------------------------------------------------------------
+
+
+def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+    """What came back."""
+    text = tool.text.rstrip("\n")
+    if not text.strip() or (tool.diffs and tool.status is ToolStatus.OK):
+        return
+    width = look.width - look.text - 2
+    lines = text.count("\n") + 1
+    if tool.type == "task" and not tool.runs:
+        rows = iter(markdown_rows(text, min(width, look.prose), look.palette, look.highlights, block.wanted))
+    else:
+        limit = (look.full if fold >= Fold.FULL else SHORT_LINES) + 1
+        rows = output_rows(text, tool.runs, width, look.palette.output, limit)
+    bar = Segment("│ ", look.palette.rule)
+    barred = (Row([bar, *row.segments], row.gutter + 2, row.join, row.source, row.act) for row in rows)
+    yield from _capped(indented(barred, look.text), lines, fold, look, block)
+
+
+def _notes(tool: Tool, look: Look) -> Iterator[Row]:
+    notes = [f"[image {image.media_type or ''} {format_size(image.size)}]".replace("  ", " ") for image in tool.images]
+    if tool.spilled:
+        notes.append("the output was written to a file beside the session")
+    if tool.subagent is not None:
+        notes.append("a opens the subagent's own transcript")
+    for note in notes:
+        yield Row([Segment(" " * look.text), Segment(note, look.palette.dim)], look.text + len(note))

@@ -1,0 +1,18 @@
+"""Our JSON Schema documents, one a format."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+NAMES = ("session-data",)
+"""The formats that have one."""
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a format. Raises KeyError for a name that is not in NAMES."""
+    if name not in NAMES:
+        raise KeyError(name)
+    schema: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.schema.json").read_text("utf-8"))
+    return schema

@@ -1,0 +1,47 @@
+"""SessionData 1.0 documents: recognised here, read in session_data_read.py, written in session_data_write.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
+from schemas.session import Session
+
+_KEYS = frozenset({"schemaVersion", "provider", "sessionId", "createdAt", "workspaceRoot"})
+
+
+class SessionDataProvider:
+    """SessionData documents in the place of an agent: a file of them can be opened like any session."""
+
+    id = "session-data"
+    name = "SessionData"
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Nowhere: no agent keeps them."""
+        return []
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """None: see `locations`."""
+        return iter(())
+
+    def detect(self, head: Head) -> bool:
+        """Whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
+
+        The version is not looked at here: a newer document is refused when it is read, with its version named.
+        """
+        document = head.document
+        return isinstance(document, dict) and "exchanges" in document and len(_KEYS & document.keys()) >= 2
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Read a document; `start` means nothing, since a document is read whole."""
+        from schemas.interchange.session_data_read import open_document
+
+        return open_document(path)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """None: a document is a copy, the agent does not know it."""
+        return None
+
+
+SESSION_DATA = SessionDataProvider()

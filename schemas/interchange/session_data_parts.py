@@ -1,0 +1,202 @@
+"""The inner objects of a SessionData document: content parts, the tool, usage. Used by session_data_read.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from schemas.clean import Run, Sgr, clean, clean_styled, clean_value
+from schemas.diffs import FileDiff, added_file, diff_from_json, from_strings, from_v4a
+from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.usage import TokenUsage, as_count
+
+_TOOL_TYPES: dict[str, ToolType] = {
+    "write": "write",
+    "read": "read",
+    "search": "search",
+    "shell": "shell",
+    "task": "task",
+    "generic": "generic",
+    "unknown": "unknown",
+}
+_TOOL = frozenset({"name", "type", "useId", "input", "output", "summary"})
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str:
+    """The value cleaned if it is a string, else an empty one."""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _as_json(value: object) -> str:
+    try:
+        return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2, default=str).decode()
+    except orjson.JSONEncodeError:
+        return clean(str(value))
+
+
+def read_parts(content: list[Any], ours: object) -> list[Part]:
+    """Content parts; one of a type 1.0 does not have shows as text."""
+    facts = ours if isinstance(ours, list) else []
+    return [_part(item, as_object(facts[n]) if n < len(facts) else {}) for n, item in enumerate(content)]
+
+
+def _part(item: object, facts: dict[str, Any]) -> Part:
+    if not isinstance(item, dict):
+        return Part("text", clean(item) if isinstance(item, str) else _as_json(item))
+    text = item.get("text")
+    shown = clean(text) if isinstance(text, str) else _as_json(item)
+    if facts.get("type") == "image":
+        return _image(shown, facts)
+    part = Part("thinking" if item.get("type") == "thinking" else "text", shown)
+    part.runs = _runs(facts.get("runs"), len(shown))
+    part.media_type, part.size = as_text(facts.get("mediaType")) or None, as_count(facts.get("size"))
+    return part
+
+
+def _image(text: str, facts: dict[str, Any]) -> Part:
+    runs = _runs(facts.get("runs"), len(text))
+    return Part("image", text, as_text(facts.get("mediaType")) or None, as_count(facts.get("size")), runs)
+
+
+def _runs(value: object, length: int) -> list[Run]:
+    """Coloured runs, in order and within the text."""
+    runs: list[Run] = []
+    for row in value if isinstance(value, list) else []:
+        if not isinstance(row, list) or len(row) != 3:
+            continue
+        start, end, style = as_count(row[0]), as_count(row[1]), as_object(row[2])
+        if start is not None and end is not None and (runs[-1].end if runs else 0) <= start < end <= length:
+            runs.append(Run(start, end, _sgr(style)))
+    return runs
+
+
+def _sgr(style: dict[str, Any]) -> Sgr:
+    marks = {key: True for key in Sgr._fields[2:] if style.get(key) is True}
+    return Sgr(_colour(style.get("fg")), _colour(style.get("bg")), **marks)
+
+
+def _colour(value: object) -> int | tuple[int, int, int] | None:
+    if isinstance(value, list):
+        red, green, blue = ([as_count(v) for v in value] + [None] * 3)[:3]
+        if red is None or green is None or blue is None:
+            return None
+        return min(red, 255), min(green, 255), min(blue, 255)
+    index = as_count(value)
+    return min(index, 255) if index is not None else None
+
+
+def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> Tool:
+    """A tool with its result. Fields that a Tool has no place for go into `metadata["toolFields"]`."""
+    said = data.get("input")
+    tool = Tool(
+        name=as_text(data.get("name")) or "unknown",
+        type=_TOOL_TYPES.get(as_text(data.get("type")), "unknown"),
+        use_id=as_text(data.get("useId")),
+        input=clean_value(said) if isinstance(said, dict) else {} if said is None else {"input": clean_value(said)},
+        summary=as_text(data.get("summary")) or None,
+    )
+    output = data.get("output")
+    if output is not None:
+        tool.output = clean_value(output) if isinstance(output, dict) else {"content": clean_value(output)}
+    if fields := {key: value for key, value in data.items() if key not in _TOOL}:
+        metadata["toolFields"] = clean_value(fields)
+    if isinstance(ours, dict):
+        _restore(tool, ours)
+    else:
+        _infer(tool, data.get("output"))
+    return tool
+
+
+def _restore(tool: Tool, ours: dict[str, Any]) -> None:
+    """What turnlog wrote about it."""
+    said = tool.output.get("content") if tool.output else None
+    tool.text = as_text(ours.get("text", said))
+    tool.runs = _runs(ours.get("runs"), len(tool.text))
+    status = ours.get("status")
+    tool.status = ToolStatus(status) if status in list(ToolStatus) else ToolStatus.OK
+    code, seconds = ours.get("exitCode"), ours.get("seconds")
+    tool.exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    tool.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
+    diffs = ours.get("diffs")
+    tool.diffs = [d for item in (diffs if isinstance(diffs, list) else []) if (d := diff_from_json(item))]
+    images = ours.get("images")
+    for image in map(as_object, images if isinstance(images, list) else []):
+        tool.images.append(_image(as_text(image.get("text")), image))
+    tool.subagent = as_text(ours.get("subagent")) or None
+    tool.spilled = ours.get("spilled") is True
+
+
+def _infer(tool: Tool, output: object) -> None:
+    """What another program's document lets us tell."""
+    tool.text, tool.runs = clean_styled(_result_text(output))
+    result = as_object(output)
+    code = result.get("exit_code", result.get("exitCode", as_object(result.get("metadata")).get("exit_code")))
+    tool.exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    failed = result.get("is_error") is True or bool(tool.exit_code)
+    tool.status = ToolStatus.PENDING if output is None else ToolStatus.ERROR if failed else ToolStatus.OK
+    tool.diffs = _diffs(tool) if tool.type == "write" and not failed else []
+
+
+def _result_text(output: object) -> str:
+    """A result as a person reads it; what no known key holds is shown as JSON."""
+    if output is None or isinstance(output, str):
+        return output or ""
+    if isinstance(output, dict):
+        for key in ("content", "raw", "output"):
+            value = output.get(key)
+            if isinstance(value, str):
+                return value
+            if isinstance(value, list) and all(isinstance(v, dict) and isinstance(v.get("text"), str) for v in value):
+                return "\n".join(v["text"] for v in value)
+        streams = [output[key] for key in ("stdout", "stderr") if isinstance(output.get(key), str)]
+        if streams:
+            return "\n".join(s.rstrip("\n") for s in streams if s)
+    return _as_json(output)
+
+
+def _diffs(tool: Tool) -> list[FileDiff]:
+    """The change as far as the tool's input tells it."""
+    said = tool.input
+    patch = said.get("input", said.get("patch"))
+    if isinstance(patch, str) and "*** Begin Patch" in patch:
+        return from_v4a(patch)
+    path = said.get("file_path", said.get("path"))
+    if not isinstance(path, str):
+        return []
+    old, new, content = said.get("old_string"), said.get("new_string"), said.get("content")
+    if isinstance(old, str) and isinstance(new, str):
+        return [from_strings(path, old, new)]
+    return [added_file(path, content)] if isinstance(content, str) else []
+
+
+def read_usage(value: object) -> TokenUsage | None:
+    """A message's `usage` as the producer writes it, in each agent's own counting (formats note 2.1)."""
+    if not isinstance(value, dict):
+        return None
+    count = {key: as_count(item) for key, item in value.items()}
+    whole, output = count.get("inputTokens"), count.get("outputTokens")
+    if "cacheReadInputTokens" in count or "cacheCreationInputTokens" in count:
+        usage = TokenUsage(
+            whole,
+            output,
+            count.get("cacheReadInputTokens"),
+            count.get("cacheCreationInputTokens"),
+            count.get("thinkingTokens"),
+        )
+    elif {"cachedTokens", "thoughtTokens", "toolTokens"} & count.keys():
+        # Gemini: thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
+        cached, thoughts = count.get("cachedTokens"), count.get("thoughtTokens")
+        tools = count.get("toolTokens") or 0
+        fresh = max(whole - (cached or 0), 0) + tools if whole is not None else None
+        usage = TokenUsage(fresh, (output or 0) + thoughts if thoughts is not None else output, cached, None, thoughts)
+    else:
+        cached = count.get("cachedInputTokens")
+        fresh = max(whole - (cached or 0), 0) if whole is not None else None
+        usage = TokenUsage(fresh, output, cached, None, count.get("reasoningOutputTokens"))
+    return usage if usage.total is not None else None

@@ -1,0 +1,432 @@
+"""A SessionData document as a session.
+
+The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, `exchanges`
+null, tool input as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets
+back all that its `metadata.turnlog` says; session_data_write.py is the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.clean import clean, clean_value, one_line
+from schemas.interchange.session_data_parts import (
+    as_object,
+    as_text,
+    read_parts,
+    read_tool,
+    read_usage,
+)
+from schemas.interchange.session_data_write import EPOCH, KEEP, UNKNOWN
+from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
+from schemas.reading import DocumentReading
+from schemas.records import MemoryStore, Record, Unreadable
+from schemas.session import Change, Exchange, Op, Session, Subagent
+from schemas.usage import TokenUsage, as_count
+
+_PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
+"""The producer's own ids that the published document has another word for (formats note 2.1)."""
+_DOCUMENT = frozenset(
+    {"schemaVersion", "provider", "sessionId", "createdAt", "updatedAt", "slug", "workspaceRoot", "exchanges"}
+)
+_EXCHANGE = frozenset({"exchangeId", "startTime", "endTime", "messages", "metadata"})
+_MESSAGE = frozenset({"id", "timestamp", "role", "model", "content", "tool", "pathHints", "metadata", "usage"})
+
+
+def open_document(path: Path) -> DocumentReading:
+    """A reading of the document in a file. It raises OSError on a version of SessionData that is not 1."""
+    return DocumentReading(path, lambda: SessionDataParser(path), document_records)
+
+
+def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The document taken apart: its head, then each exchange followed by its messages, in their order."""
+    version = document.get("schemaVersion")
+    if isinstance(version, str) and version.split(".")[0] not in ("1", ""):
+        raise OSError(f"a SessionData document of version {one_line(version, 20)}; versions 1.x can be read")
+    exchanges = document.get("exchanges")
+    if exchanges is not None and not isinstance(exchanges, list):
+        raise OSError("a SessionData document whose exchanges are no list")
+    records: list[dict[str, Any]] = [
+        {"document": {key: value for key, value in document.items() if key != "exchanges"}}
+    ]
+    for exchange in exchanges or []:
+        if not isinstance(exchange, dict):
+            exchange = {"messages": [exchange]}
+        records.append({"exchange": {key: value for key, value in exchange.items() if key != "messages"}})
+        messages = exchange.get("messages")
+        items = messages if isinstance(messages, list) else [] if messages is None else [messages]
+        records.extend({"message": _as_message(item), "number": n} for n, item in enumerate(items))
+    return records
+
+
+def _as_message(item: object) -> dict[str, Any]:
+    """The item; one that is no object becomes a message of unknown kind that shows it."""
+    if isinstance(item, dict):
+        return item
+    return {"role": "agent", "content": [item], "metadata": {"turnlog": {"kind": "unknown"}}}
+
+
+def read_document(document: dict[str, Any], path: Path) -> Session:
+    """The session in a document that is at hand already, such as a subagent's within its parent's."""
+    parser, store = SessionDataParser(path), MemoryStore(path)
+    parser.session.stores.append(store)
+    parser.feed([store.add(item) for item in document_records(document)])
+    return parser.session
+
+
+class _Block(NamedTuple):
+    """What becomes one message: a run of equal content parts, or the tool."""
+
+    kind: Kind
+    parts: list[Any]
+    tool: dict[str, Any] | None = None
+
+
+class SessionDataParser:
+    """Takes the records of `document_records`, all in one `feed`."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = Session("session-data", "SessionData", path, path.stem)
+        self.session.build = build
+        self._kept: dict[str, Any] = {"exchanges": {}, "groupRecords": [], "paths": {}}
+        self._facts: dict[str, Any] = {}
+        self._document: dict[str, Any] = {}
+        self._exchange_times: list[tuple[float | None, float | None, bool]] = []
+        self._groups: dict[str, int] = {}
+        self._homeless: dict[str, list[tuple[int, bool]]] = {}
+        self._last: dict[int, int] = {}
+        self._counted: tuple[str | None, TokenUsage, int] | None = None
+        self._tools: dict[str, int] = {}
+        self._own = False
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take the records of a document."""
+        for record in records:
+            item = record[3]
+            if "document" in item:
+                self._take_head(as_object(item["document"]))
+            elif "exchange" in item:
+                self._take_exchange(as_object(item["exchange"]), record)
+            else:
+                self._take_message(as_object(item.get("message")), item.get("number", 0), record)
+        self._complete()
+        return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
+
+    def refresh(self) -> list[Change]:
+        """Nothing lies beside a document."""
+        return []
+
+    # -- the document ----------------------------------------------------------------------------------------------
+
+    def _take_head(self, document: dict[str, Any]) -> None:
+        session, self._document = self.session, document
+        provider = as_object(document.get("provider"))
+        name = as_text(provider.get("id")) or session.provider
+        session.provider = _PROVIDERS.get(name, name)
+        session.provider_name = as_text(provider.get("name")) or session.provider
+        version = as_text(provider.get("version"))
+        session.version = None if version in ("", UNKNOWN) else version
+        session.id = as_text(document.get("sessionId")) or session.id
+        root = as_text(document.get("workspaceRoot"))
+        session.workspace_root = None if root in ("", UNKNOWN) else root
+        if slug := as_text(document.get("slug")):
+            self._kept["slug"] = slug
+        if fields := {key: value for key, value in document.items() if key not in _DOCUMENT}:
+            self._kept["fields"] = clean_value(fields)
+
+    def _take_facts(self, facts: dict[str, Any]) -> None:
+        """What turnlog says of the whole session; it stands in the first exchange."""
+        session, self._facts = self.session, facts
+        session.title = one_line(as_text(facts.get("title")), 500)
+        session.branch = as_text(facts.get("branch")) or None
+        session.context_window, session.context_used = (
+            as_count(facts.get("contextWindow")),
+            as_count(facts.get("contextUsed")),
+        )
+        session.duplicates = as_count(facts.get("duplicates")) or 0
+        session.links = [clean(link) for link in _items(facts.get("links")) if isinstance(link, str)]
+        for model in _items(facts.get("models")):
+            session.model_index(as_text(model))
+        line, said = session.lineage, as_object(facts.get("lineage"))
+        line.forked_from, line.continues = (
+            as_text(said.get("forkedFrom")) or None,
+            as_text(said.get("continues")) or None,
+        )
+        line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
+        for row in map(as_object, _items(facts.get("unreadable"))):
+            place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
+            session.unreadable.append(Unreadable(place[0], as_text(row.get("reason")), place[1], place[2]))
+        for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
+            for name, count in as_object(facts.get(key)).items():
+                counter[clean(name)] += as_count(count) or 0
+        session.metadata.update(as_object(clean_value(facts.get("metadata"))))
+        self._kept["source"] = as_text(facts.get("source"))
+        if fields := facts.get("fields"):
+            self._kept["fields"] = clean_value(fields)
+
+    def _complete(self) -> None:
+        """What can only be known, or must not be overruled, once all messages are there."""
+        session = self.session
+        for group, index in self._last.items():
+            session.groups.last[group] = index
+        for exchange, (started, ended, exact) in zip(session.exchanges, self._exchange_times, strict=True):
+            exchange.started = started if exact or started is not None else exchange.started
+            exchange.ended = ended if exact or ended is not None else exchange.ended
+        created, updated = (self._document.get(key) for key in ("createdAt", "updatedAt"))
+        session.created = None if created == EPOCH else read_time(created) or session.created
+        session.updated = read_time(updated) or (None if self._own else session.updated)
+        for row in map(as_object, _items(self._facts.get("subagents"))):
+            session.subagents.append(self._subagent(row))
+        session.metadata[KEEP] = self._kept
+
+    def _subagent(self, row: dict[str, Any]) -> Subagent:
+        subagent = Subagent(as_text(row.get("id")), as_text(row.get("name")), as_text(row.get("description")))
+        subagent.internal = row.get("internal") is True
+        subagent.tool_use = self._tools.get(as_text(row.get("toolUse")))
+        if path := as_text(row.get("path")):
+            # A document may come from anywhere: a path in it is followed only below its own directory.
+            place, home = Path(path), self.session.path.resolve().parent
+            inside = place.is_absolute() and place.resolve().is_relative_to(home) and place.is_file()
+            subagent.path = place if inside else None
+            self._kept["paths"][subagent.id] = path
+        if document := as_object(row.get("session")):
+            subagent.session = read_document(document, self.session.path)
+        return subagent
+
+    # -- exchanges -------------------------------------------------------------------------------------------------
+
+    def _take_exchange(self, data: dict[str, Any], record: Record) -> None:
+        session = self.session
+        number = len(session.exchanges)
+        metadata = as_object(data.get("metadata"))
+        ours = as_object(metadata.get("turnlog"))
+        self._own = "opener" in ours
+        if number == 0:
+            self._take_facts(as_object(ours.get("session")))
+        opener = _kind(ours.get("opener"))
+        exchange = Exchange(
+            number, len(session.messages), opener, as_text(data.get("exchangeId")) or f"{session.id}:{number}"
+        )
+        exchange.prompt = one_line(as_text(ours.get("prompt")), 300)
+        seconds = ours.get("seconds")
+        exchange.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
+        exchange.errors = as_count(ours.get("errors")) or 0
+        exchange.rewound, exchange.interrupted = ours.get("rewound") is True, ours.get("interrupted") is True
+        exchange.inherited = ours.get("inherited") is True
+        session.exchanges.append(exchange)
+        self._exchange_times.append((read_time(data.get("startTime")), read_time(data.get("endTime")), self._own))
+        for group in map(as_object, _items(ours.get("groups"))):
+            self._take_group(group, record)
+        exchange.model = session.model_index(as_text(ours.get("model")))
+        foreign = {key: value for key, value in metadata.items() if key != "turnlog" or not isinstance(value, dict)}
+        foreign |= {key: value for key, value in data.items() if key not in _EXCHANGE}
+        if foreign:
+            self._kept["exchanges"][str(number)] = clean_value(foreign)
+
+    def _take_group(self, group: dict[str, Any], record: Record) -> None:
+        session = self.session
+        usage = TokenUsage.from_json(as_object(group.get("usage")))
+        name = as_text(group.get("id"))
+        index = session.add_group(name, usage, record, model=session.model_index(as_text(group.get("model"))))
+        self._kept["groupRecords"].append(clean_value(_items(group.get("records"))))
+        self._groups[name] = index
+        for message, last in self._homeless.pop(name, ()):
+            self._join(message, index, last)
+
+    def _join(self, message: int, group: int, last: bool) -> None:
+        self.session.join_group(message, group)
+        if last:
+            self._last[group] = message
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def _take_message(self, data: dict[str, Any], number: int, record: Record) -> None:
+        session, exchange = self.session, self.session.exchanges[-1]
+        ours = as_object(as_object(data.get("metadata")).get("turnlog"))
+        model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
+        time = read_time(data.get("timestamp"))
+        first = len(session.messages) == exchange.start
+        index = -1
+        for block, piece in enumerate(_blocks(data, ours)):
+            kind = piece.kind
+            if kind == Kind.PROMPT and not self._own and not first:
+                kind = Kind.STEER
+            name = _id(data, exchange, number, block)
+            index = session.add_message(kind, key_of(name), record, block=block, time=time)
+            session.messages.model[index] = model
+            if first and kind in USER_KINDS and not self._own:
+                exchange.opener = kind
+                session.mark_opener(index)
+            self._measure(index)
+            if first and not self._own and exchange.opener:
+                exchange.prompt = one_line(session.message(index).text, 300)
+            if kind == Kind.TOOL:
+                self._tools.setdefault(name, index)
+            first = False
+        if index >= 0:
+            self._account(data, ours, index, model, record)
+
+    def _measure(self, index: int) -> None:
+        """Fill the row's flags and sizes from the message itself."""
+        session = self.session
+        message = session.message(index)
+        flags = message.flags
+        if message.tool is not None and not self._own:
+            failed = message.tool.status == ToolStatus.ERROR
+            flags |= (Flag.ERROR if failed else 0) | (Flag.PENDING if message.tool.status == ToolStatus.PENDING else 0)
+            session.exchanges[-1].errors += failed
+        text = message.tool.text if message.tool else message.text
+        session.messages.flags[index] |= int(flags) & 0xFFFF
+        session.messages.chars[index] = min(len(text), 0xFFFFFFFF)
+        session.messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+
+    def _account(self, data: dict[str, Any], ours: dict[str, Any], index: int, model: int, record: Record) -> None:
+        """Put the message into its token group; the producer's documents say only usage, and repeat it."""
+        session = self.session
+        if self._own:
+            if name := as_text(ours.get("group")):
+                group, last = self._groups.get(name), "usage" in ours
+                if group is None:
+                    self._homeless.setdefault(name, []).append((index, last))
+                else:
+                    self._join(index, group, last)
+            return
+        usage = read_usage(data.get("usage"))
+        if usage is None:
+            if session.messages.kind[index] in USER_KINDS:
+                self._counted = None
+            return
+        model_name = session.models[model]
+        if self._counted is not None and _repeats(self._counted, model_name, usage):
+            group = self._counted[2]
+            usage = self._counted[1].largest(usage)
+            session.extend_group(group, usage, record)
+        else:
+            group = session.add_group(session.message(index).id, usage, record, model=model)
+            self._kept["groupRecords"].append([])
+        session.join_group(index, group)
+        self._counted = (model_name, usage, group)
+
+
+def _repeats(counted: tuple[str | None, TokenUsage, int], model: str, usage: TokenUsage) -> bool:
+    """Whether a message's usage is the one before it said again, grown perhaps: Claude Code's lines of one reply.
+
+    The producer writes it for every line (formats note, trap 2). Codex and Gemini count each message once, and two of
+    their calls hardly read the same number of tokens, but cache writes are told apart from them: they have none.
+    """
+    before = counted[1]
+    return (
+        counted[0] == model
+        and usage.cache_write is not None
+        and (before.input, before.cache_read, before.cache_write) == (usage.input, usage.cache_read, usage.cache_write)
+        and (usage.output or 0) >= (before.output or 0)
+    )
+
+
+def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
+    """What a message of a document consists of; turnlog's own is always one block."""
+    content, tool = _items(data.get("content")), data.get("tool")
+    tool = tool if isinstance(tool, dict) else None
+    user = data.get("role") == "user"
+    kind = _kind(ours.get("kind"))
+    if kind is not None and (kind in USER_KINDS) == user and (kind != Kind.TOOL or tool is not None):
+        return [_Block(kind, [] if ours.get("placeholder") is True else content, tool)]
+    if user:
+        return [_Block(Kind.PROMPT, content), *([_Block(Kind.TOOL, [], tool)] if tool else [])]
+    blocks: list[_Block] = []
+    for part in content:
+        of = Kind.THINKING if isinstance(part, dict) and part.get("type") == "thinking" else Kind.TEXT
+        if not blocks or blocks[-1].kind != of:
+            blocks.append(_Block(of, []))
+        blocks[-1].parts.append(part)
+    if tool:
+        blocks.append(_Block(Kind.TOOL, [], tool))
+    return blocks or [_Block(Kind.NOTE, [])]
+
+
+def build(session: Session, index: int) -> Message:
+    """The message, from the document's record of it."""
+    rows = session.messages
+    record = session.record(next(session.spans.chain(rows.span[index])))
+    data, block = as_object(record.get("message")), rows.block[index]
+    metadata = as_object(clean_value(data.get("metadata")))
+    ours = as_object(metadata.pop("turnlog", None))
+    blocks = _blocks(data, ours)
+    piece = blocks[min(block, len(blocks) - 1)]
+    exchange = session.exchanges[rows.exchange[index]]
+    group = rows.group[index]
+    message = Message(
+        index=index,
+        id=_id(data, exchange, record.get("number", 0), block),
+        kind=Kind(rows.kind[index]),
+        exchange=exchange.index,
+        timestamp=rows.when(index),
+        model=session.model_of(index),
+        parts=read_parts(piece.parts, ours.get("parts")),
+        tool=read_tool(piece.tool, ours.get("tool"), metadata) if piece.tool is not None else None,
+        group=session.groups.ids[group] if group < len(session.groups) else None,
+        flags=Flag(rows.flags[index]) | _flags(ours.get("flags")),
+        label=one_line(as_text(ours.get("label"))),
+        metadata=metadata,
+    )
+    if block == len(blocks) - 1:
+        message.path_hints = [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]
+    if piece.kind == Kind.NOTE and "kind" not in ours:
+        message.label = "files: " + one_line(", ".join(message.path_hints)) if message.path_hints else "empty message"
+    _keep_fields(data, ours, metadata)
+    return message
+
+
+def _keep_fields(data: dict[str, Any], ours: dict[str, Any], metadata: dict[str, Any]) -> None:
+    """Keep in a message's metadata what a Message has no field for, so that writing it loses nothing."""
+    if fields := {key: value for key, value in data.items() if key not in _MESSAGE}:
+        metadata["messageFields"] = clean_value(fields)
+    if (role := data.get("role")) not in ("user", "agent"):
+        metadata["role"] = clean_value(role)
+    if records := ours.get("records"):
+        metadata["records"] = records
+    if "foreign" in ours:
+        metadata["turnlog"] = ours["foreign"]
+
+
+def _id(data: dict[str, Any], exchange: Exchange, number: int, block: int) -> str:
+    name = as_text(data.get("id")) or f"{exchange.id}/{number}"
+    return f"{name}#{block + 1}" if block else name
+
+
+def key_of(name: str) -> int:
+    """The 64-bit number that stands for a message's id."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+
+
+def read_time(value: object) -> float | None:
+    """ISO 8601 as seconds since 1970; without an offset it counts as UTC. None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    try:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except OverflowError:
+        return None
+
+
+def _kind(value: object) -> Kind | None:
+    return Kind.__members__.get(value.upper()) if isinstance(value, str) else None
+
+
+def _flags(value: object) -> Flag:
+    flags = Flag(0)
+    for name in _items(value):
+        flags |= Flag.__members__.get(name.upper(), Flag(0)) if isinstance(name, str) else Flag(0)
+    return flags
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,382 @@
+"""A session as a SessionData 1.0 document, written a message at a time.
+
+What is written is valid for all three validators there are (formats note 2.2), so the stricter rule of each holds.
+Where 1.0 has no place for a fact it goes into `metadata.turnlog` of the message or the exchange, and facts of the
+whole session into that of the first exchange; schemas/documents/session-data.md lists the keys. session_data_read.py
+reads them back: Session -> document -> Session -> document loses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from schemas.clean import Run, Sgr, clean_value
+from schemas.diffs import diff_to_json
+from schemas.message import Message, Part, Tool, ToolStatus
+from schemas.session import Exchange, Session, Subagent
+from schemas.table import NONE
+from schemas.usage import TokenUsage
+
+UNKNOWN = "unknown"
+"""Stands where a version or a workspace root is required and none is known; no real root is a relative path."""
+EPOCH = "1970-01-01T00:00:00Z"
+"""Stands where SessionData requires the time of creation and none is known."""
+KEEP = "sessionData"
+"""Key of `Session.metadata` under which the reader keeps what a document says that a Session has no place for."""
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
+
+Edit = Callable[[str], str]
+"""Changes each string on its way out: redaction."""
+
+
+def to_session_data(session: Session, *, edit: Edit | None = None, subagents: bool = False) -> Iterator[bytes]:
+    """The document in pieces, a message a line; joined they are one JSON object and a newline.
+
+    `edit` is applied to every string that came from the session. `subagents` puts the sessions of subagents that lie
+    in files of their own into the document as well, as far as they have been read; without it their paths are named.
+    """
+    writer = SessionDataWriter(session, edit=edit, subagents=subagents)
+    head = writer.dump(writer.header())
+    yield head[:-1] + b',"exchanges":['
+    for exchange in session.exchanges:
+        opening = writer.dump(writer.exchange(exchange))
+        yield (b",\n" if exchange.index else b"\n") + opening[:-1] + b',"messages":['
+        lead = b"\n"
+        for message in session.exchange_messages(exchange.index):
+            yield lead + writer.dump(writer.message(message))
+            lead = b",\n"
+        yield b"]}"
+    yield b"\n]}\n" if session.exchanges else b"]}\n"
+
+
+class SessionDataWriter:
+    """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
+
+    def __init__(self, session: Session, *, edit: Edit | None = None, subagents: bool = False) -> None:
+        self.session = session
+        self._edit = edit
+        self._subagents = subagents
+        self._exchange_ids: dict[str, int] = {}
+        self._message_ids: dict[str, int] = {}
+        kept = session.metadata.get(KEEP)
+        self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
+
+    def dump(self, value: dict[str, Any]) -> bytes:
+        """An object of the document as JSON, its strings edited."""
+        if self._edit is not None:
+            value = _edited(value, self._edit)
+        try:
+            return orjson.dumps(value)
+        except TypeError:
+            return orjson.dumps(_fitting(clean_value(value)))
+
+    def header(self) -> dict[str, Any]:
+        """The document without its exchanges."""
+        session = self.session
+        data: dict[str, Any] = {
+            "schemaVersion": "1.0",
+            "provider": {
+                "id": session.provider or UNKNOWN,
+                "name": session.provider_name or session.provider or UNKNOWN,
+                "version": session.version or UNKNOWN,
+            },
+            "sessionId": session.id or session.path.stem or UNKNOWN,
+            "createdAt": iso_time(session.created) or EPOCH,
+        }
+        if updated := iso_time(session.updated):
+            data["updatedAt"] = updated
+        if slug := self._kept.get("slug"):
+            data["slug"] = slug
+        data["workspaceRoot"] = session.workspace_root or UNKNOWN
+        return data
+
+    def exchange(self, exchange: Exchange) -> dict[str, Any]:
+        """An exchange without its messages."""
+        session = self.session
+        data: dict[str, Any] = {
+            "exchangeId": _unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index, self._exchange_ids)
+        }
+        if started := iso_time(exchange.started):
+            data["startTime"] = started
+        if ended := iso_time(exchange.ended):
+            data["endTime"] = ended
+        ours: dict[str, Any] = {"opener": exchange.opener.name.lower() if exchange.opener else None}
+        if exchange.prompt:
+            ours["prompt"] = exchange.prompt
+        ours |= _given(
+            seconds=exchange.seconds,
+            errors=exchange.errors or None,
+            rewound=exchange.rewound or None,
+            interrupted=exchange.interrupted or None,
+            inherited=exchange.inherited or None,
+            model=session.models[exchange.model] or None,
+        )
+        if exchange.groups:
+            ours["groups"] = [self._group(group) for group in exchange.groups]
+        if exchange.index == 0:
+            ours["session"] = self._session_facts()
+        foreign = _object(_object(self._kept.get("exchanges")).get(str(exchange.index)))
+        data["metadata"] = foreign | {"turnlog": ours}
+        return data
+
+    def message(self, message: Message) -> dict[str, Any]:
+        """A message: also what `tail --json` prints."""
+        session = self.session
+        metadata = dict(message.metadata)
+        data: dict[str, Any] = _object(metadata.pop("messageFields", None))
+        data["id"] = _unique(
+            message.id or f"{session.id}:{message.exchange}:{message.index}", message.index, self._message_ids
+        )
+        if time := iso_time(message.timestamp):
+            data["timestamp"] = time
+        data["role"] = message.role
+        ours: dict[str, Any] = {"kind": message.kind.name.lower()}
+        if message.model:
+            (data if message.role == "agent" else ours)["model"] = message.model
+        content = [{"type": "thinking" if p.type == "thinking" else "text", "text": p.text} for p in message.parts]
+        if not content and (message.role == "user" or (message.tool is None and not message.path_hints)):
+            content = [{"type": "text", "text": message.label or "(no text)"}]
+            ours["placeholder"] = True
+        if content:
+            data["content"] = content
+        if message.tool is not None:
+            if message.role == "agent":
+                data["tool"] = _tool(message.tool, _object(metadata.pop("toolFields", None)))
+            ours["tool"] = self._tool_facts(message.tool)
+        if message.path_hints:
+            data["pathHints"] = message.path_hints
+        flags = [flag.name.lower() for flag in message.flags if flag.name]
+        ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
+        self._put_usage(message, data, ours)
+        if records := metadata.pop("records", None) or self._records(self.session.messages.span[message.index]):
+            ours["records"] = records
+        if "turnlog" in metadata:  # somebody else's key of that name
+            ours["foreign"] = metadata.pop("turnlog")
+        data["metadata"] = metadata | {"turnlog": ours}
+        return data
+
+    def _put_usage(self, message: Message, data: dict[str, Any], ours: dict[str, Any]) -> None:
+        """Name the message's group, and on the group's last message give its usage, also in the producer's own form."""
+        group = self.session.messages.group[message.index]
+        if group == NONE:
+            return
+        ours["group"] = self.session.groups.ids[group]
+        if self.session.groups.last[group] == message.index:
+            usage = self.session.groups.usage[group]
+            ours["usage"] = _usage(usage)
+            data["usage"] = own_usage(self.session.provider, usage)
+
+    def _group(self, group: int) -> dict[str, Any]:
+        groups = self.session.groups
+        kept = self._kept.get("groupRecords")
+        records = kept[group] if isinstance(kept, list) and group < len(kept) else self._records(groups.span[group])
+        return {
+            "id": groups.ids[group],
+            **_given(model=self.session.models[groups.model[group]] or None),
+            "usage": _usage(groups.usage[group]),
+            **_given(records=records or None),
+        }
+
+    def _records(self, head: int) -> list[dict[str, Any]]:
+        """Where the records lie, in the file that the session was read from (or in the one named)."""
+        rows = []
+        for span in self.session.spans.chain(head):
+            row: dict[str, Any] = {"line": span.line, "offset": span.offset, "length": span.length}
+            if span.role:
+                row["role"] = span.role.name.lower()
+            if (path := self.session.stores[span.store].path) != self.session.path:
+                row["file"] = path.name
+            rows.append(row)
+        return rows
+
+    def _parts(self, parts: list[Part]) -> list[dict[str, Any] | None] | None:
+        """What 1.0 cannot say of each part; None when that is nothing."""
+        rows = [
+            _given(
+                type="image" if part.type == "image" else None,
+                mediaType=part.media_type,
+                size=part.size,
+                runs=self._runs(part.runs),
+            )
+            or None
+            for part in parts
+        ]
+        return rows if any(rows) else None
+
+    def _runs(self, runs: list[Run]) -> list[list[Any]] | None:
+        # Runs count characters of the text, so they go when the text is edited.
+        if not runs or self._edit is not None:
+            return None
+        return [[run.start, run.end, _sgr(run.sgr)] for run in runs]
+
+    def _tool_facts(self, tool: Tool) -> dict[str, Any]:
+        said = tool.output.get("content") if tool.output else None
+        return _given(
+            status=tool.status.value,
+            exitCode=tool.exit_code,
+            seconds=tool.seconds,
+            text=None if tool.text == (said if isinstance(said, str) else "") else tool.text,
+            runs=self._runs(tool.runs),
+            diffs=[diff_to_json(diff) for diff in tool.diffs] or None,
+            images=[
+                {"text": p.text} | _given(mediaType=p.media_type, size=p.size, runs=self._runs(p.runs))
+                for p in tool.images
+            ]
+            or None,
+            subagent=tool.subagent,
+            spilled=tool.spilled or None,
+        )
+
+    def _session_facts(self) -> dict[str, Any]:
+        session = self.session
+        line = session.lineage
+        source = self._kept.get("source")
+        return _given(
+            title=session.title or None,
+            branch=session.branch,
+            source=source if isinstance(source, str) else str(session.path),
+            contextWindow=session.context_window,
+            contextUsed=session.context_used,
+            models=session.models[1:] or None,
+            lineage=_given(
+                forkedFrom=line.forked_from, continues=line.continues, parent=line.parent, agentId=line.agent_id
+            )
+            or None,
+            links=session.links or None,
+            duplicates=session.duplicates or None,
+            unreadable=[u._asdict() for u in session.unreadable] or None,
+            unknownRecords=dict(session.unknown) or None,
+            hiddenRecords=dict(session.hidden) or None,
+            subagents=[self._subagent(s) for s in session.subagents] or None,
+            fields=self._kept.get("fields"),
+            metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
+        )
+
+    def _subagent(self, subagent: Subagent) -> dict[str, Any]:
+        within = subagent.session is not None and (self._subagents or subagent.path is None)
+        document = None
+        if within and subagent.session is not None:
+            document = orjson.loads(b"".join(to_session_data(subagent.session, subagents=self._subagents)))
+        tool_use = subagent.tool_use
+        return {"id": subagent.id} | _given(
+            name=subagent.name or None,
+            description=subagent.description or None,
+            path=str(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
+            toolUse=self.session.message(tool_use).id if tool_use is not None else None,
+            internal=subagent.internal or None,
+            session=document,
+        )
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO 8601 in UTC, with milliseconds or, where they say more, microseconds."""
+    if seconds is None or not math.isfinite(seconds):
+        return None
+    try:
+        time = _START + timedelta(microseconds=round(seconds * 1e6))
+    except OverflowError:
+        return None
+    text = time.isoformat(timespec="microseconds")[:26]
+    return (text[:23] if text.endswith("000") else text) + "Z"
+
+
+def own_usage(provider: str, usage: TokenUsage) -> dict[str, int]:
+    """Usage under the keys, and in the counting, that SessionData's producer uses for a provider (formats note 2.1)."""
+    whole = _sum(usage.input, usage.cache_read)
+    if provider == "codex":
+        keys = {
+            "inputTokens": whole,
+            "cachedInputTokens": usage.cache_read,
+            "outputTokens": usage.output,
+            "reasoningOutputTokens": usage.reasoning,
+        }
+    elif provider == "gemini":
+        said = usage.output - (usage.reasoning or 0) if usage.output is not None else None
+        keys = {
+            "inputTokens": whole,
+            "cachedTokens": usage.cache_read,
+            "outputTokens": said,
+            "thoughtTokens": usage.reasoning,
+        }
+    else:
+        keys = {
+            "inputTokens": usage.input,
+            "outputTokens": usage.output,
+            "cacheCreationInputTokens": usage.cache_write,
+            "cacheReadInputTokens": usage.cache_read,
+        }
+    return {key: count for key, count in keys.items() if count is not None}
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+def _usage(usage: TokenUsage) -> dict[str, int | None]:
+    """The USAGE object, with the part of the cache that is kept for an hour where that is known."""
+    return usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
+
+
+def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
+    """1.0's tool object; `fields` are those the document had that a Tool has no place for (formattedMarkdown)."""
+    data = fields | {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
+    if tool.use_id:
+        data["useId"] = tool.use_id
+    data["input"] = tool.input
+    if tool.output is not None:
+        data["output"] = tool.output
+    elif tool.text or tool.status not in (ToolStatus.PENDING, ToolStatus.OK):
+        data["output"] = {"content": tool.text, "is_error": tool.status == ToolStatus.ERROR}
+    if tool.summary:
+        data["summary"] = tool.summary
+    return data
+
+
+def _sgr(sgr: Sgr) -> dict[str, Any]:
+    return {key: value for key, value in sgr._asdict().items() if value is not None and value is not False}
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _unique(name: str, index: int, taken: dict[str, int]) -> str:
+    """The name, unless something with another index has it; the same index gets the same answer."""
+    number, free = 1, name
+    while taken.setdefault(free, index) != index:
+        number += 1
+        free = f"{name}#{number}"
+    return free
+
+
+def _fitting(value: Any) -> Any:
+    """A cleaned value that JSON can hold: an integer beyond 64 bits becomes a float, as readers of JSON make it one."""
+    if isinstance(value, dict):
+        return {key: _fitting(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_fitting(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 64:
+        return float(value) if abs(value) < 1 << 1023 else None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _edited(value: Any, edit: Edit) -> Any:
+    """The value with every string edited, keys apart."""
+    if isinstance(value, str):
+        return edit(value)
+    if isinstance(value, dict):
+        return {key: _edited(item, edit) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_edited(item, edit) for item in value]
+    return value

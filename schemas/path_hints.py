@@ -1,0 +1,159 @@
+"""Which files a tool use names, and which files a shell command writes (formats/interchange.md 2.4)."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from schemas.clean import clean
+
+_NAMES = ("file_path", "path", "filename", "old_path", "new_path", "notebook_path")
+_LISTS = ("paths", "files", "targets")
+_LONGEST_COMMAND = 100_000
+_MOST_HINTS = 200
+_HEREDOC = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w-]*))")
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r]+)|(?P<comment>(?<![^\s;|&()])#[^\n]*)"
+    r"|(?P<redirect>&>>?|\d*>>?\|?&?|\d*<<?<?&?)|(?P<end>\|\||&&|;;|[;|&()\n])"
+    r"|(?P<word>(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&()<>\\'\"]|['\"\\])+)",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
+_WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice"})
+_ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
+_LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
+# Commands that write nothing, or whose `-o` is no file.
+_READERS = frozenset(
+    "ls cat grep egrep fgrep rg find head tail ps echo printf set shopt read test [ [[ wc less more file stat du df pwd "
+    "which type git cd export diff awk cut tr uniq jq ssh mount useradd".split()
+)
+
+
+class _Command(NamedTuple):
+    words: list[str]
+    targets: list[str]
+
+
+def input_path_hints(given: Mapping[str, Any]) -> list[str]:
+    """The paths that a tool's input names outright, in the order in which the keys are listed."""
+    found = [value for name in _NAMES if isinstance(value := given.get(name), str)]
+    for name in _LISTS:
+        value = given.get(name)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, str)]
+    return found
+
+
+def shell_path_hints(command: str) -> list[str]:
+    """The paths that a shell command writes: redirections, `-o`, and what touch, mkdir, tee, cp, mv, ln, sed -i name.
+
+    As they are written, relative ones too; `cd` is not followed. Bodies of here-documents are text, not commands.
+    """
+    found: list[str] = []
+    for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
+        found += _written(simple.words)
+        found += simple.targets
+    return [path for path in found if _is_path(path)]
+
+
+def resolve_hints(paths: list[str], cwd: str | None, root: str | None) -> list[str]:
+    """The paths as seen from the workspace, each once: relative ones begin in `cwd`, those below `root` lose it."""
+    hints: dict[str, None] = {}
+    for path in paths:
+        if not path or "\n" in path or len(path) > 4096:
+            continue
+        if cwd and not path.startswith(("/", "~")) and not re.match(r"[A-Za-z]:[\\/]", path):
+            path = posixpath.join(cwd, path)
+        if path.startswith("/"):
+            path = posixpath.normpath(path)
+        base = (root or "").rstrip("/")
+        if base and path.startswith(base + "/"):
+            path = path[len(base) + 1 :]
+        hints[clean(path)] = None
+        if len(hints) >= _MOST_HINTS:
+            break
+    return list(hints)
+
+
+def _without_heredocs(command: str) -> str:
+    if "<<" not in command:
+        return command
+    kept: list[str] = []
+    ends: list[tuple[str, bool]] = []
+    for line in command.split("\n"):
+        if ends:
+            word, tabs = ends[0]
+            if (line.lstrip("\t") if tabs else line).rstrip("\r") == word:
+                ends.pop(0)
+            continue
+        kept.append(line)
+        ends = [
+            (match[2] or match[3] or match[4], bool(match[1]))
+            for match in _HEREDOC.finditer(line)
+            if line[match.start() - 1 : match.start()] != "<" and line[match.start() + 2 : match.start() + 3] != "<"
+        ]
+    return "\n".join(kept)
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """The simple commands of a line, as words without their quotes, and what they are redirected to."""
+    words: list[str] = []
+    targets: list[str] = []
+    pending = ""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "word":
+            word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), match[0])
+            if not pending:
+                words.append(word)
+            elif ">" in pending and not pending.endswith("&"):
+                targets.append(word)
+            pending = ""
+        elif kind == "redirect":
+            pending = match[0]
+        elif kind == "end":
+            yield _Command(words, targets)
+            words, targets, pending = [], [], ""
+    yield _Command(words, targets)
+
+
+def _written(words: list[str]) -> list[str]:
+    """The files that a command without redirections writes."""
+    while words and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
+        words = words[1:]
+    if not words:
+        return []
+    name, arguments = words[0].rsplit("/", 1)[-1], words[1:]
+    plain = [word for word in arguments if not word.startswith("-")]
+    if name in _ALL_ARGUMENTS:
+        return plain
+    if name in _LAST_ARGUMENT:
+        return plain[-1:] if len(plain) > 1 else []
+    if name == "sed":
+        return _edited(arguments)
+    if name in _READERS:
+        return []
+    return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--output")]
+
+
+def _edited(arguments: list[str]) -> list[str]:
+    """The files that `sed -i` changes: what is no option, no expression and no empty suffix (macOS)."""
+    if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments):
+        return []
+    files: list[str] = []
+    scripted = False
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word in ("-e", "-f", "--expression", "--file"):
+            scripted = skip = True
+        elif word and not word.startswith("-"):
+            files.append(word)
+    return files if scripted else files[1:]
+
+
+def _is_path(word: str) -> bool:
+    return bool(word) and not word.startswith(("&", "/dev/", "-")) and not any(c in word for c in "$`*?{}\n") and "://" not in word

@@ -1,0 +1,54 @@
+"""Recognising a Claude Code session by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schemas.provider import HEAD_BYTES, Head
+
+_CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress", "compact_boundary"})
+_FACTS = frozenset(
+    "mode permission-mode ai-title custom-title agent-name last-prompt pr-link queue-operation relocated "
+    "worktree-state frame-link atis-latch bridge-session cost-state agent-setting history-suppression tag "
+    "agent-color".split()
+)
+_SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})
+
+
+def detect(head: Head) -> bool:
+    """Whether most of what can be read of the beginning are Claude Code's records.
+
+    A file of `summary` lines alone is no session: they name sessions of other files. A stream (`--output-format
+    stream-json`) has `session_id` where a session has `sessionId`.
+    """
+    if head.compressed:
+        return False
+    records = [r for r in head.records if isinstance(r, dict)]
+    ours = sum(map(_is_ours, records))
+    summaries = sum(r.get("type") == "summary" and isinstance(r.get("leafUuid"), str) for r in records)
+    if not ours:
+        return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
+    return (ours + summaries) * 2 >= len(records)
+
+
+def _is_ours(record: Mapping[str, Any]) -> bool:
+    kind = record.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in _CHAIN:
+        return _is_chain(kind, record)
+    if kind in _FACTS:
+        return isinstance(record.get("sessionId"), str)
+    return kind in _SNAPSHOTS and isinstance(record.get("messageId"), str)
+
+
+def _is_chain(kind: str, record: Mapping[str, Any]) -> bool:
+    if not isinstance(record.get("uuid"), str) or not ("parentUuid" in record or "sessionId" in record):
+        return False
+    message = record.get("message")
+    if kind in ("user", "assistant"):
+        if isinstance(message, Mapping):  # Qwen Code writes the same envelope around Gemini's `parts`
+            return "parts" not in message and ("content" in message or "role" in message)
+        return "message" in record or "isSidechain" in record
+    return "systemPayload" not in record

@@ -1,0 +1,85 @@
+"""Token groups: the lines of one response share a `message.id` and repeat its usage (formats note 6)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from schemas.message import SpanRole
+from schemas.records import Record
+from schemas.session import Session
+from schemas.usage import TokenUsage, as_count
+
+
+def read_usage(usage: Mapping[str, Any]) -> TokenUsage | None:
+    """Claude's figures do not overlap already; None if there is not one of them. `iterations` is never added."""
+    written = as_count(usage.get("cache_creation_input_tokens"))
+    kept = usage.get("cache_creation")
+    hour = None
+    if isinstance(kept, Mapping):
+        hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+        minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+        if written is None and (hour is not None or minutes is not None):
+            written = (hour or 0) + (minutes or 0)
+    details = usage.get("output_tokens_details")
+    reasoning = as_count(details.get("thinking_tokens")) if isinstance(details, Mapping) else None
+    figures = TokenUsage(
+        as_count(usage.get("input_tokens")),
+        as_count(usage.get("output_tokens")),
+        as_count(usage.get("cache_read_input_tokens")),
+        written,
+        reasoning,
+        hour,
+    )
+    return None if figures.total is None else figures
+
+
+class Groups:
+    """The groups of one session while it is read: which line belongs to which, and the blocks seen in each."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._by_id: dict[int, int] = {}
+        self._tails = array("I")
+        self._last: tuple[int, object] = (-1, None)
+        self.context: TokenUsage | None = None
+        """The usage of the call that was read last."""
+
+    def take(self, group_id: str, usage: Mapping[str, Any], record: Record, model: int, *, moves: bool) -> int:
+        """Count a line's usage; returns its group, or -1 if it has no figures.
+
+        A group's total is the largest of each figure over its lines and ends at its last line. `moves` is False for a
+        line that only repeats blocks: a replay must not carry the group into a later exchange.
+        """
+        session = self._session
+        identity = hash(group_id)
+        group = self._by_id.get(identity, -1)
+        if group < 0:
+            figures = read_usage(usage)
+            if figures is None:
+                return -1
+            group = self._by_id[identity] = session.add_group(group_id, figures, record, model=model)
+            self._tails.append(session.groups.span[group])
+            self.context = figures
+        else:
+            if self._last != (group, usage):
+                if (figures := read_usage(usage)) is not None:
+                    session.groups.usage[group] = session.groups.usage[group].largest(figures)
+                    self.context = figures
+            # The chain's end is kept, as walking there from its head takes the square of a long group's lines.
+            tail = session.spans.add(0, record[0], record[1], record[2], SpanRole.USAGE)
+            session.spans.extend(self._tails[group], tail)
+            self._tails[group] = tail
+            if moves:
+                self._move(group)
+        self._last = (group, usage)
+        return group
+
+    def _move(self, group: int) -> None:
+        groups, exchanges = self._session.groups, self._session.exchanges
+        here = exchanges[-1].index
+        if groups.exchange[group] != here:
+            exchanges[groups.exchange[group]].groups.remove(group)
+            exchanges[here].groups.append(group)
+            groups.exchange[group] = here

@@ -1,0 +1,134 @@
+"""Where Claude Code keeps its sessions, and which files there are sessions (formats note 1)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Location, Problem, SessionFile
+
+PROVIDER_ID = "claude"
+_DESKTOP_DEPTH = 5
+
+
+def locations(env: Environment) -> list[Location]:
+    """Every folder of projects such a machine can have, those named by variables first, none twice.
+
+    Claude Code takes one path in CLAUDE_CONFIG_DIR; other tools read lists from it and from CLAUDE_CONFIG_DIRS, so
+    lists are taken. The default places are looked into as well: what was written before a variable was set is there.
+    """
+    found: list[Location] = []
+    split = ";" if env.platform == "win32" else ":"
+    for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIRS"):
+        for text in _split(env.variables.get(name, ""), split):
+            found.append(Location(_projects(_expand(text, env.home)), name))
+    found.append(Location(env.home / ".claude" / "projects", "default"))
+    if env.platform == "win32" and (profile := env.variables.get("USERPROFILE")):
+        found.append(Location(Path(profile) / ".claude" / "projects", "USERPROFILE"))
+    config = env.variables.get("XDG_CONFIG_HOME")
+    base = _expand(config, env.home) if config else env.home / ".config"
+    found.append(Location(base / "claude" / "projects", "XDG_CONFIG_HOME" if config else "default"))
+    found += [Location(path, "a home beside ~/.claude") for path in _siblings(env.home)]
+    if env.platform == "darwin":
+        desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
+        found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
+    return _distinct(found)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """A list of paths, separated by commas or as the system separates paths."""
+    return [piece.strip() for part in text.split(",") for piece in part.split(separator) if piece.strip()]
+
+
+def _expand(text: str, home: Path) -> Path:
+    if text == "~" or text.startswith(("~/", "~\\")):
+        return home / text[2:]
+    return Path(text)
+
+
+def _projects(path: Path) -> Path:
+    return path if path.name == "projects" else path / "projects"
+
+
+def _siblings(home: Path) -> list[Path]:
+    try:
+        names = sorted(name for name in os.listdir(home) if name.startswith(".claude-"))
+    except OSError:
+        return []  # the caller is told by what it asks of the home itself
+    return [path for name in names if (path := home / name / "projects").is_dir()]
+
+
+def _desktop_projects(base: Path, depth: int = _DESKTOP_DEPTH) -> Iterator[Path]:
+    """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
+    if (base / ".claude" / "projects").is_dir():
+        yield base / ".claude" / "projects"
+        return
+    try:
+        entries = sorted(e.path for e in os.scandir(base) if e.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for path in entries if depth else []:
+        yield from _desktop_projects(Path(path), depth - 1)
+
+
+def _distinct(places: list[Location]) -> list[Location]:
+    seen: set[str] = set()
+    kept: list[Location] = []
+    for place in places:
+        real = os.path.realpath(place.path)
+        if real not in seen:
+            seen.add(real)
+            kept.append(place)
+    return kept
+
+
+def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+    """The `*.jsonl` directly in each project folder, subagents' apart.
+
+    Links below the location are not followed: those inside it would show a session twice, those leading out of it
+    would show what is none of Claude Code's. `sessions-index.json` is not trusted; it is missing or old in most places.
+    """
+    for project in _entries(location.path, problems, missing_is_fine=True):
+        if not _is_dir(project):
+            continue
+        for entry in _entries(Path(project.path), problems):
+            name = entry.name
+            if not name.endswith(".jsonl") or name.startswith("agent-") or not _is_file(entry):
+                continue
+            try:
+                stat = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                problems.append(Problem(Path(entry.path), _reason(error)))
+                continue
+            yield SessionFile(PROVIDER_ID, Path(entry.path), name[:-6], stat.st_size, stat.st_mtime_ns)
+
+
+def _entries(folder: Path, problems: list[Problem], *, missing_is_fine: bool = False) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        if not (missing_is_fine and isinstance(error, FileNotFoundError)):
+            problems.append(Problem(folder, _reason(error)))
+        return []
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def side_dir(path: Path) -> Path:
+    """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
+    for parent in list(path.parents)[:3]:
+        if parent.name == "subagents":
+            return parent.parent
+    return path.parent / path.stem

@@ -1,0 +1,317 @@
+"""Where rollouts lie, and what the first record of one says about it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, read_head
+from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
+from schemas.providers.codex.rollout import is_old_header
+from schemas.providers.codex.values import UUID, dict_of, text_of, uuid_time
+from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start
+from schemas.records import read_record
+
+ROOTS = ("sessions", "archived_sessions")
+_SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
+_ENVELOPES = frozenset(
+    {
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "compacted",
+        "token_usage_record",
+        "world_state",
+        "inter_agent_communication",
+    }
+)
+_FIRST_LINE = 16 << 20
+"""Bytes. A first line holds the base instructions; tools with schemas have made it megabytes long."""
+_ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
+
+
+class Found(NamedTuple):
+    """What a rollout's first record tells."""
+
+    path: Path
+    id: str
+    size: int
+    mtime_ns: int
+    parent: str | None = None
+    subagent: bool = False
+    internal: bool = False
+    base: str | None = None
+    """Rollout id of the file that this one goes on from."""
+    name: str = ""
+
+    @property
+    def rollout(self) -> str:
+        """The id in the file's name; another one than the thread's after a revert."""
+        return file_id(self.path)
+
+
+def locations(env: Environment) -> list[Location]:
+    """Codex's folder on such a machine; `sessions` and `archived_sessions` lie in it."""
+    if home := env.variables.get("CODEX_HOME"):
+        return [Location(Path(home), "CODEX_HOME")]
+    return [Location(env.home / ".codex", "default")]
+
+
+def file_id(path: Path) -> str:
+    """The id at the end of a rollout's name, or the name itself."""
+    name = path.name.removesuffix(".zst")
+    match = _ID.search(name)
+    return match[1] if match else name.rsplit(".", 1)[0] or path.name
+
+
+def home_of(path: Path) -> Path | None:
+    """The Codex folder in whose `sessions` or `archived_sessions` a file lies."""
+    for parent in path.parents:
+        if parent.name in ROOTS:
+            return parent.parent
+    return None
+
+
+# -- recognising a file ------------------------------------------------------------------------------------------------
+
+
+def detect(head: Head) -> bool:
+    """Whether a file that begins so is a rollout of any era."""
+    if isinstance(head.document, dict) and is_typescript(head.document):
+        return True
+    for record in head.records:
+        if isinstance(record.get("payload"), dict):
+            if record.get("type") in _ENVELOPES:
+                return True
+        elif _is_bare_item(record):
+            return True
+    records = head.records
+    return bool(records) and is_old_header(records[0]) and ("instructions" in records[0] or "record_type" in _second(records))
+
+
+def _second(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return records[1] if len(records) > 1 else {}
+
+
+def is_typescript(document: dict[str, Any]) -> bool:
+    """Whether a document is a rollout of the TypeScript program."""
+    session = document.get("session")
+    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
+
+
+def _is_bare_item(record: dict[str, Any]) -> bool:
+    """A line of before mid-September 2025 that no other agent would write."""
+    kind = record.get("type")
+    if kind == "message":
+        content = record.get("content")
+        parts = content if isinstance(content, list) else []
+        return "role" in record and any(dict_of(p).get("type") in ("input_text", "output_text") for p in parts)
+    if kind in ("function_call", "function_call_output"):
+        return isinstance(record.get("call_id"), str)
+    return kind == "reasoning" and isinstance(record.get("summary"), list)
+
+
+# -- the first record of a file ----------------------------------------------------------------------------------------
+
+
+def first_line(path: Path) -> bytes:
+    """A file's first line, at most 16 MB of it. Raises OSError."""
+    with path.open("rb") as file:
+        data = file.read(HEAD_BYTES)
+        if data[:4] == ZSTD_MAGIC:
+            data = decompressed_start(path, _FIRST_LINE)
+        while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
+            data += more
+    return data.partition(b"\n")[0]
+
+
+def first_meta(line: bytes) -> dict[str, Any]:
+    """The session's header in a file's first line; empty if the line is something else."""
+    record = read_record(line) if line else {}
+    if record.get("type") == "session_meta":
+        return dict_of(record.get("payload"))
+    return record if is_old_header(record) and "payload" not in record else {}
+
+
+_seen: dict[Path, tuple[int, int, Found | None]] = {}
+
+
+def look(path: Path, stat: os.stat_result) -> Found | None:
+    """What the file is; None if it is no rollout. The first line never changes, so it is read once. Raises OSError."""
+    known = _seen.get(path)
+    if known is not None and known[0] == stat.st_ino and known[1] <= stat.st_size and known[2] is not None:
+        return known[2]._replace(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+    found = _look(path, stat)
+    _seen[path] = (stat.st_ino, stat.st_size, found)
+    return found
+
+
+def _look(path: Path, stat: os.stat_result) -> Found | None:
+    line = first_line(path)
+    meta = first_meta(line)
+    if text_of(meta.get("id")) and (b'"session_meta"' in line[:400] or '"payload"' not in meta):
+        base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
+        return Found(
+            path,
+            text_of(meta["id"]),
+            stat.st_size,
+            stat.st_mtime_ns,
+            parent_of(meta),
+            is_subagent(meta),
+            is_internal(meta),
+            base,
+            agent_name(meta),
+        )
+    with path.open("rb") as file:
+        data = file.read(HEAD_BYTES)
+        if data[:4] == ZSTD_MAGIC:
+            data = decompressed_start(path, HEAD_BYTES)
+        elif path.suffix == ".json":
+            data += file.read()
+    head = read_head(path, data, whole=path.suffix == ".json" or len(data) < HEAD_BYTES)
+    if not detect(head):
+        return None
+    session = dict_of(dict_of(head.document).get("session"))
+    return Found(path, text_of(session.get("id")) or file_id(path), stat.st_size, stat.st_mtime_ns)
+
+
+# -- discovery ---------------------------------------------------------------------------------------------------------
+
+
+def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+    """The sessions in a Codex folder: each thread once, subagents only where their parent is missing."""
+    base = location.path
+    roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
+    found = list(_distinct(_rollouts(roots, problems)))
+    ids = {f.id for f in found}
+    bases = {(f.id, f.base) for f in found if f.base}
+    for rollout in found:
+        if rollout.internal or (rollout.subagent and rollout.parent in ids):
+            continue
+        if (rollout.id, rollout.rollout) in bases:
+            continue  # a newer file of the same thread goes on from this one
+        yield SessionFile("codex", rollout.path, rollout.id, rollout.size, rollout.mtime_ns)
+
+
+def _distinct(found: Iterable[Found]) -> Iterator[Found]:
+    """Each thread once: the plain file before its compressed copy, else the longer one."""
+    best: dict[tuple[str, str | None], Found] = {}
+    for rollout in found:
+        key = (rollout.id, rollout.base)
+        other = best.get(key)
+        if other is None or _rank(rollout) > _rank(other):
+            best[key] = rollout
+    yield from best.values()
+
+
+def _rank(rollout: Found) -> tuple[bool, int]:
+    return rollout.path.suffix != ".zst", rollout.size
+
+
+def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]:
+    for root in roots:
+        if not root.is_dir():
+            continue
+        for path in _walk(root, problems):
+            try:
+                rollout = look(path, path.stat())
+            except OSError as error:
+                problems.append(Problem(path, _reason(error)))
+                if path.suffix == ".zst" and path.exists():
+                    stat = path.stat()
+                    yield Found(path, file_id(path), stat.st_size, stat.st_mtime_ns)
+                continue
+            if rollout is not None:
+                yield rollout
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno).lower() if error.errno else str(error)
+
+
+def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
+    """Every file below a folder that may be a rollout."""
+    visited: set[tuple[int, int]] = set()
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            stat = folder.stat()
+            if (stat.st_dev, stat.st_ino) in visited:
+                continue
+            visited.add((stat.st_dev, stat.st_ino))
+            with os.scandir(folder) as entries:
+                names = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            problems.append(Problem(folder, _reason(error)))
+            continue
+        plain = {entry.name for entry in names}
+        for entry in names:
+            if entry.is_dir():
+                folders.append(folder / entry.name)
+            elif entry.name.endswith(_SUFFIXES) and entry.is_file():
+                if not (entry.name.endswith(".zst") and entry.name.removesuffix(".zst") in plain):
+                    yield folder / entry.name
+
+
+# -- other rollouts near one ---------------------------------------------------------------------------------------------
+
+
+def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:
+    """Where rollouts that were begun between two times lie: by the local date, as Codex names its folders."""
+    folders = [path.parent]
+    if home is None or since is None:
+        return folders
+    last = max(until or since, since)
+    day = datetime.fromtimestamp(since).date() - timedelta(days=1)
+    end = datetime.fromtimestamp(last).date() + timedelta(days=1)
+    for _ in range(400):  # a session that is older than a year had no children every day
+        if day > end:
+            break
+        folders.append(home / "sessions" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}")
+        day += timedelta(days=1)
+    folders += [home / name for name in reversed(ROOTS)]
+    return list(dict.fromkeys(folders))
+
+
+def find_rollout(rollout: str, path: Path) -> Path | None:
+    """The file whose name ends in an id, near another one; looked for in few folders, never in all."""
+    if not UUID.fullmatch(rollout):
+        return None
+    born = uuid_time(rollout)
+    folders = folders_near(path, home_of(path), born, born)
+    for folder in folders:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for suffix in (".jsonl", ".jsonl.zst"):
+            for name in names:
+                if name.endswith(rollout + suffix):
+                    return folder / name
+    return None
+
+
+_TURN_ID = re.compile(rb'"turn_id"\s*:\s*"([^"\\]{1,100})"')
+_PARENT_LIMIT = 64 << 20
+
+
+def turns_of(path: Path | None) -> frozenset[str]:
+    """The turn ids that a file names, if it is small enough to be read through; none otherwise."""
+    if path is None or path.suffix == ".zst":
+        return frozenset()
+    try:
+        if path.stat().st_size > _PARENT_LIMIT:
+            return frozenset()
+        data = path.read_bytes()
+    except OSError:
+        return frozenset()
+    return frozenset(turn.decode("utf-8", "replace") for turn in set(_TURN_ID.findall(data)))
+
+

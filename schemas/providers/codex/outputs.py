@@ -1,0 +1,154 @@
+"""What a tool gave back, out of the many envelopes Codex puts it in (formats note 4.2)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas.message import Part
+from schemas.providers.codex.values import content_images, content_text, dict_of, number, text_of, whole
+
+
+class Outcome(NamedTuple):
+    """A tool's result, envelopes unwrapped."""
+
+    text: str
+    exit_code: int | None = None
+    seconds: float | None = None
+    failed: bool = False
+    aborted: bool = False
+    denied: bool = False
+    process: str | None = None
+    """Id under which a command goes on running."""
+    images: tuple[Part, ...] = ()
+
+
+_STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Process ")
+_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})", re.MULTILINE)
+_SECONDS = re.compile(r"^Wall time: (\d+(?:\.\d+)?)", re.MULTILINE)
+_PROCESS = re.compile(r"^Process running with session ID (\S+)", re.MULTILINE)
+_ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
+_FAILED = (
+    "apply_patch verification failed",
+    "failed to parse function arguments",
+    "unsupported call",
+    "unsupported custom tool",
+    "execution error",
+    "exec_command failed",
+    "write_stdin failed",
+    "tool call error",
+    "err: ",
+)
+
+
+def decode(output: object) -> Outcome:
+    """The result of a `function_call_output` and its like: a string, wrapped or not, a list, an object or nothing."""
+    if isinstance(output, str):
+        return _decode_text(output)
+    if isinstance(output, list):
+        found = _decode_text(content_text(output, "\n"))
+        return found._replace(images=tuple(content_images(output)))
+    if isinstance(output, dict):
+        return _decode_object(output)
+    return Outcome("" if output is None else str(output))
+
+
+def _decode_object(output: dict[str, Any]) -> Outcome:
+    if isinstance(output.get("type"), str) and "content" not in output:
+        return decode([output])
+    if "content" in output or "output" in output:
+        found = decode(output.get("content", output.get("output")))
+        found = _with_metadata(found, dict_of(output.get("metadata")))
+        return found._replace(failed=True) if output.get("success") is False else found
+    return Outcome(orjson.dumps(output, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode())
+
+
+def _with_metadata(found: Outcome, metadata: dict[str, Any]) -> Outcome:
+    code = whole(metadata.get("exit_code"))
+    seconds = number(metadata.get("duration_seconds"))
+    return found._replace(
+        exit_code=found.exit_code if code is None else code,
+        seconds=found.seconds if seconds is None else seconds,
+        failed=found.failed or bool(code),
+    )
+
+
+def _decode_text(text: str) -> Outcome:
+    if text.startswith("{") and '"output"' in text[:64]:
+        return _decode_wrapped(text)
+    if text.startswith(_STARTS):
+        return _decode_headed(text)
+    if text.startswith("aborted") and _ABORTED.fullmatch(text):
+        return Outcome(text, aborted=True)
+    denied = "rejected by user" in text[:200]
+    return Outcome(text, failed=denied or text.startswith(_FAILED), denied=denied)
+
+
+def _decode_wrapped(text: str) -> Outcome:
+    """JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return Outcome(text)
+    if not isinstance(value, dict) or not isinstance(value.get("output"), str) or not value.keys() <= {"output", "metadata"}:
+        return Outcome(text)
+    inner = _decode_text(value["output"]) if value["output"][:1] != "{" else Outcome(value["output"])
+    return _with_metadata(inner, dict_of(value.get("metadata")))
+
+
+def _decode_headed(text: str) -> Outcome:
+    """A header of facts, then `Output:` and the output itself. The header may quote a command of several lines."""
+    wall = text.find("Wall time: ")
+    end = text.find("\nOutput:", wall) if wall >= 0 else -1
+    if end < 0:
+        return Outcome(text)
+    head, body = text[:end], text[end + 8 :].removeprefix("\n")
+    facts = head[head.find("\nWall time: ") + 1 :] if head.startswith("Command: ") else head
+    code = _CODE.search(facts) or _CODE.search(head)
+    seconds, process = _SECONDS.search(facts), _PROCESS.search(facts)
+    status = int(code[1]) if code else None
+    return Outcome(
+        body,
+        status,
+        float(seconds[1]) if seconds else None,
+        bool(status),
+        aborted=bool(_ABORTED.fullmatch(body)) if len(body) < 60 else False,
+        process=process[1] if process else None,
+    )
+
+
+def mcp_outcome(result: object) -> Outcome:
+    """The result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or its inner object."""
+    data = dict_of(result)
+    if "Err" in data:
+        error = data["Err"]
+        return Outcome(error if isinstance(error, str) else orjson.dumps(error).decode(), failed=True)
+    inner = dict_of(data.get("Ok")) or data
+    content = inner.get("content")
+    text = content_text(content, "\n")
+    if not text and inner.get("structuredContent") is not None:
+        text = orjson.dumps(inner["structuredContent"], option=orjson.OPT_INDENT_2).decode()
+    return Outcome(text, failed=inner.get("isError") is True, images=tuple(content_images(content)))
+
+
+def exec_outcome(event: dict[str, Any]) -> Outcome:
+    """The result within an `exec_command_end` event or a `CommandExecution` item."""
+    code = whole(event.get("exit_code"))
+    streams = [text_of(event.get(key)) for key in ("stdout", "stderr")]
+    text = text_of(event.get("aggregated_output")) or "\n".join(s for s in streams if s)
+    status = text_of(event.get("status"))
+    return Outcome(
+        text or text_of(event.get("formatted_output")),
+        code,
+        failed=bool(code) or status in ("failed", "declined"),
+        denied=status == "declined",
+    )
+
+
+def patch_outcome(event: dict[str, Any]) -> Outcome:
+    """The result within a `patch_apply_end` event or a `FileChange` item."""
+    status = text_of(event.get("status"))
+    text = "\n".join(s for key in ("stdout", "stderr") if (s := text_of(event.get(key))))
+    return Outcome(text, failed=event.get("success") is False or status in ("failed", "declined"), denied=status == "declined")

@@ -1,0 +1,165 @@
+"""What a message of role user really holds: the prompt, and what Codex put around it.
+
+One record may bundle project instructions, the environment, an image and the prompt, each as a part of its own, so
+records are cut into segments (formats note 6.4).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas.message import Kind
+from schemas.providers.codex.values import content_items, dict_of, list_of, text_of
+
+
+class Segment(NamedTuple):
+    """A piece of a user or developer message that is shown as a message of its own."""
+
+    kind: Kind
+    text: str
+    label: str = ""
+
+
+_TAGS = {
+    "user_instructions": "project instructions",
+    "instructions": "project instructions",
+    "environment_context": "environment",
+    "permissions instructions": "permissions",
+    "collaboration_mode": "collaboration mode",
+    "personality_spec": "personality",
+    "model_switch": "model switch",
+    "realtime_conversation": "realtime conversation",
+    "skills_instructions": "skills",
+    "apps_instructions": "apps",
+    "plugins_instructions": "plugins",
+    "recommended_plugins": "plugins",
+    "skill": "skill",
+    "hook_prompt": "hook",
+    "goal_context": "goal",
+    "user_action": "user action",
+    "turn_aborted": "interrupted",
+    "subagent_notification": "subagent",
+    "user_shell_command": "command",
+}
+_TAG = re.compile(rf"<({'|'.join(_TAGS)})(?:\s[^>]{{0,200}})?>", re.IGNORECASE)
+# Their bodies are other people's text, which may hold the closing tag itself.
+_GREEDY = ("skill", "hook_prompt", "user_shell_command")
+_AGENTS = re.compile(r"# agents\.md instructions", re.IGNORECASE)
+_IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
+_REQUEST = "## My request for Codex:"
+_HANDOVER = "Another language model started to solve this problem"
+_IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
+_SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
+
+
+def split_text(text: str) -> list[Segment]:
+    """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT."""
+    segments: list[Segment] = []
+    rest = text.strip()
+    while rest:
+        end = len(rest)
+        if match := _TAG.match(rest):
+            tag = match[1].lower()
+            low = rest.lower()
+            close = (low.rfind if tag in _GREEDY else low.find)(f"</{tag}>")
+            end = close + len(tag) + 3 if close >= 0 else end
+            inner = rest[match.end() : close if close >= 0 else end].strip()
+            segments.extend(_tagged(tag, inner, rest[:end]))
+        elif _AGENTS.match(rest):
+            close = rest.lower().find("</instructions>")
+            end = close + 15 if close >= 0 else end
+            segments.append(Segment(Kind.CONTEXT, rest[:end], "project instructions"))
+        elif rest.startswith(_HANDOVER):
+            segments.append(Segment(Kind.CONTEXT, rest, "summary of the earlier conversation"))
+        elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
+            segments.append(Segment(Kind.CONTEXT, rest[:cut].rstrip(), "IDE context"))
+            segments.append(Segment(Kind.PROMPT, rest[cut + len(_REQUEST) :].strip()))
+        else:
+            segments.append(Segment(Kind.PROMPT, rest))
+        rest = rest[end:].strip()
+    return segments
+
+
+def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
+    if tag == "turn_aborted":
+        return [Segment(Kind.INTERRUPT, inner, "interrupted")]
+    if tag == "subagent_notification":
+        return [_notification(inner)]
+    if tag == "user_shell_command":
+        match = _SHELL.search(inner)
+        if match is None:
+            return [Segment(Kind.COMMAND, inner, "shell")]
+        command = [Segment(Kind.COMMAND, match[1].strip(), "shell")]
+        return [*command, Segment(Kind.OUTPUT, match[2].strip("\n"))] if (match[2] or "").strip() else command
+    return [Segment(Kind.CONTEXT, envelope, _TAGS[tag])]
+
+
+def _notification(inner: str) -> Segment:
+    """A child's result, as Codex tells it to its parent."""
+    try:
+        data = dict_of(orjson.loads(inner))
+    except orjson.JSONDecodeError:
+        return Segment(Kind.NOTE, inner, "subagent")
+    state, text = status_text(data.get("status"))
+    name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
+    return Segment(Kind.NOTE, text or inner, " ".join(word for word in ("subagent", name, state) if word))
+
+
+def status_text(status: object) -> tuple[str, str]:
+    """A subagent's status (`"running"` or `{"completed": "text"}`) as a word and its text."""
+    if isinstance(status, dict):
+        for word, text in status.items():
+            return str(word), text_of(text)
+    return text_of(status), ""
+
+
+def segments(payload: dict[str, Any]) -> list[Segment]:
+    """The segments of a `message` item of role user, developer or system, in the order of its parts.
+
+    All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
+    """
+    kinds = list_of(dict_of(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
+    typed_role = text_of(payload.get("role")) == "user"
+    found: list[Segment] = []
+    typed: list[str] = []
+    at: int | None = None
+    for number, (what, value) in enumerate(content_items(payload.get("content"))):
+        kind = text_of(kinds[number]) if number < len(kinds) else ""
+        if what == "none" or (what == "text" and _IMAGE_TAG.fullmatch(value)):
+            continue
+        if what == "image" and typed_role:
+            at = len(found) if at is None else at
+            continue
+        pieces = split_text(value) if what == "text" else [Segment(Kind.PROMPT, value if what == "other" else value.text)]
+        for piece in pieces:
+            if piece.kind != Kind.PROMPT:
+                found.append(piece)
+            elif not typed_role:
+                found.append(Segment(Kind.CONTEXT, piece.text, f"{text_of(payload.get('role')) or 'unknown'} message"))
+            elif kind and kind != "unknown" and not kind.startswith("user."):
+                found.append(Segment(Kind.CONTEXT, piece.text, kind.rsplit(".", 1)[-1].replace("_", " ")))
+            else:
+                at = len(found) if at is None else at
+                typed.append(piece.text)
+    if at is not None:
+        found.insert(at, Segment(Kind.PROMPT, "\n".join(typed)))
+    return found
+
+
+def event_segments(payload: dict[str, Any]) -> list[Segment]:
+    """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
+    kind = text_of(payload.get("kind"))
+    text = text_of(payload.get("message"))
+    found = split_text(text)
+    if kind in ("user_instructions", "environment_context"):
+        return [s._replace(kind=Kind.CONTEXT, label=s.label or kind.replace("_", " ")) for s in found]
+    images = list_of(payload.get("images")) + list_of(payload.get("local_images"))
+    return found or ([Segment(Kind.PROMPT, "")] if images else [])
+
+
+def completed_segments(item: dict[str, Any]) -> list[Segment]:
+    """The segments of a completed `UserMessage` item (paginated rollouts)."""
+    return segments({"role": "user", "content": item.get("content")})

@@ -1,0 +1,229 @@
+"""Rollout records to a session: which record goes to which reader (formats note 2, 4, 5 and 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from schemas.clean import one_line
+from schemas.message import Kind
+from schemas.providers.codex.beside import Beside
+from schemas.providers.codex.build import build
+from schemas.providers.codex.events import EVENTS, hide, model_of_turn
+from schemas.providers.codex.items import ITEMS, compacted
+from schemas.providers.codex.mirrors import Source
+from schemas.providers.codex.scan import Scan, make_session
+from schemas.providers.codex.values import dict_of, list_of, text_of
+from schemas.records import Record
+from schemas.session import Change, Session
+
+_SILENT = (
+    "world_state",
+    "inter_agent_communication_metadata",
+    "security_risk_score",
+    "realtime_item",
+    "rollout_reference",
+    "session_state",
+)
+
+
+class CodexParser:
+    """Fills a session from a rollout's records; see `schemas.provider.Parser`."""
+
+    def __init__(
+        self, path: Path, identifier: str, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()
+    ) -> None:
+        self.session: Session = make_session(path, identifier)
+        self.session.build = build
+        self._scan = Scan(self.session, meta, parent_turns)
+        self._headed = bool(meta)
+        self._base_read = False
+        self._beside = Beside(self.session, meta)
+        self._title()
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take more records, in the file's order; returns what changed."""
+        scan = self._scan
+        scan.changes = changes = []
+        for record in records:
+            value = record[3]
+            kind = value.get("type")
+            payload = value.get("payload")
+            if type(payload) is not dict:
+                self._bare(record, value)
+                continue
+            history = scan.history
+            if not history.settled:
+                self._look(value, payload, kind if type(kind) is str else "")
+            if kind == "response_item":
+                sub = payload.get("type")
+                handler = ITEMS.get(sub) if type(sub) is str else _untyped(payload)
+            elif kind == "event_msg":
+                sub = payload.get("type")
+                handler = EVENTS.get(sub) if type(sub) is str else None
+                if handler is None and type(sub) is str and sub.endswith(("_begin", "_delta")):
+                    handler = hide
+            else:
+                self._line(record, kind if type(kind) is str else "", payload)
+                continue
+            if handler is not None:
+                handler(scan, record, payload)
+            else:
+                self._unknown(record, f"{kind} {sub}" if type(sub) is str else str(kind))
+        self._title()
+        return changes
+
+    def feed_base(self, records: Iterable[Record], store: int) -> list[Change]:
+        """Take records of another file that this one goes on from; `store` is that file's place in the session."""
+        self._base_read = True
+        scan = self._scan
+        scan.store, scan.history.forced = store, True
+        changes = self.feed(records)
+        scan.store, scan.history.forced = 0, False
+        return changes
+
+    def end_base(self) -> None:
+        """The file's own records begin."""
+        self._scan.end_turn()
+        self._scan.own_begins()
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the file: names and subagents."""
+        changes = self._beside.refresh()
+        self._title()
+        return changes
+
+    def _look(self, value: dict[str, Any], payload: dict[str, Any], kind: str) -> None:
+        scan, history = self._scan, self._scan.history
+        before = history.inherited
+        if history.look(value, payload, kind):
+            scan.all_inherited()
+        if before and not history.inherited:
+            scan.own_begins()
+
+    # -- lines that are neither item nor event -------------------------------------------------------------------------
+
+    def _line(self, record: Record, kind: str, payload: dict[str, Any]) -> None:
+        handler = _LINES.get(kind)
+        if handler is not None:
+            handler(self, record, payload)
+        elif kind in _SILENT:
+            self.session.hidden[kind] += 1
+        else:
+            self._unknown(record, kind or "(no type)")
+
+    def _unknown(self, record: Record, name: str) -> None:
+        self.session.unknown[one_line(name, 100)] += 1
+        self._scan.add(Kind.UNKNOWN, record, chars=record[1], lines=1)
+
+    def _meta(self, record: Record, payload: dict[str, Any]) -> None:
+        scan = self._scan
+        if not self._headed:
+            self._headed = True
+            if not self.session.exchanges:
+                scan.take_meta(payload)
+                self._beside.take_meta(payload)
+        if scan.store or scan.history.forced:
+            self.session.hidden["session_meta"] += 1
+        elif payload.get("history_base") and payload.get("id") == scan.meta.get("id") and not self._base_read:
+            self._base_read = True
+            if record[0] == 0:
+                scan.add(Kind.NOTE, record)  # says that the beginning is missing
+        else:
+            self.session.hidden["session_meta"] += 1
+            if payload.get("id") == scan.meta.get("id"):  # resumed by a newer build
+                version = one_line(text_of(payload.get("cli_version")), 40)
+                self.session.version = version or self.session.version
+
+    def _turn_context(self, record: Record, payload: dict[str, Any]) -> None:
+        scan = self._scan
+        turn = text_of(payload.get("turn_id"))
+        if turn and not scan.in_turn:
+            scan.tokens.begin_turn(turn)
+        if not self.session.workspace_root:
+            self.session.workspace_root = one_line(text_of(payload.get("cwd")), 1000) or None
+        model_of_turn(scan, record, payload, "turn_context")
+
+    def _compacted(self, record: Record, payload: dict[str, Any]) -> None:
+        text = text_of(payload.get("message")) or text_of(payload.get("summary"))
+        compacted(self._scan, record, text, Source.LINE)
+
+    def _usage(self, record: Record, payload: dict[str, Any]) -> None:
+        scan = self._scan
+        said = scan.tokens.response(record, payload, scan.model, scan.store, not scan.history.inherited)
+        if said == "repeated":
+            self.session.duplicates += 1
+        elif said == "foreign":
+            self.session.hidden["token_usage_record"] += 1
+
+    def _mail(self, record: Record, payload: dict[str, Any]) -> None:
+        ITEMS["agent_message"](self._scan, record, payload)
+
+    def _answer(self, record: Record, payload: dict[str, Any]) -> None:
+        scan = self._scan
+        call = scan.find_call(payload.get("call_id"))
+        if call is not None:
+            scan.attach(call, record)
+        elif list_of(payload.get("questions")):
+            scan.add(Kind.NOTE, record)
+        else:
+            self.session.hidden["retained_context"] += 1
+
+    # -- old lines -----------------------------------------------------------------------------------------------------
+
+    def _bare(self, record: Record, value: dict[str, Any]) -> None:
+        """A line without envelope: before mid-September 2025, or an item of a TypeScript document."""
+        kind = value.get("type")
+        if "record_type" in value:
+            self.session.hidden["record_type"] += 1
+        elif isinstance(kind, str) and kind in ITEMS:
+            self._take_cwd(value)
+            ITEMS[kind](self._scan, record, value)
+        elif kind is None and is_old_header(value):
+            if not self._headed:
+                self._headed = True
+                self._scan.take_meta(value)
+                self._beside.take_meta(value)
+            self.session.hidden["session header"] += 1
+        else:
+            self._unknown(record, kind if isinstance(kind, str) and kind else "(no type)")
+
+    def _take_cwd(self, value: dict[str, Any]) -> None:
+        if not self.session.workspace_root and value.get("role") == "user" and (cwd := environment_cwd(value)):
+            self.session.workspace_root = one_line(cwd, 1000)
+
+    def _title(self) -> None:
+        scan, session = self._scan, self.session
+        session.title = self._beside.name or scan.name or scan.first_prompt or self._beside.fallback()
+
+
+_LINES: dict[str, Callable[[CodexParser, Record, dict[str, Any]], None]] = {
+    "session_meta": CodexParser._meta,
+    "turn_context": CodexParser._turn_context,
+    "compacted": CodexParser._compacted,
+    "token_usage_record": CodexParser._usage,
+    "inter_agent_communication": CodexParser._mail,
+    "retained_context": CodexParser._answer,
+}
+
+
+def _untyped(payload: dict[str, Any]) -> Callable[[Scan, Record, dict[str, Any]], None] | None:
+    """A third-party item that leaves its type out."""
+    return ITEMS["message"] if "role" in payload and "content" in payload else None
+
+
+def is_old_header(value: dict[str, Any]) -> bool:
+    """Whether a line is the header of a rollout of before mid-September 2025."""
+    return isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str) and "type" not in value
+
+
+def environment_cwd(item: dict[str, Any]) -> str:
+    """The working directory that an old file names only in its environment message."""
+    for part in list_of(item.get("content")):
+        text = text_of(dict_of(part).get("text"))
+        if text.lstrip().startswith("<environment_context>"):
+            for before, after in (("<cwd>", "</cwd>"), ("Current working directory: ", "\n")):
+                if before in text:
+                    return text.split(before, 1)[1].split(after, 1)[0].strip()
+    return ""

@@ -1,0 +1,302 @@
+"""What a rollout's reader knows while it reads: the session it fills, the running turn, and what still waits for its
+second half (tool uses for their results, texts for their copies).
+
+Nothing in here keeps a body: texts are hashed, messages point at their records.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, SpanRole
+from schemas.providers.codex.history import History, agent_name, agent_path, is_subagent, parent_of
+from schemas.providers.codex.mirrors import Mirrors, Source, key_of
+from schemas.providers.codex.tokens import Tokens
+from schemas.providers.codex.values import dict_of, size_of, text_of, when
+from schemas.records import Record
+from schemas.session import Change, Exchange, Op, Session, Subagent
+
+_OF_AGENT = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
+# Plain numbers: an enum's operators would take a good part of the whole parse.
+PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
+_KEPT_CALLS = 4096
+"""Tool uses that can still be named by a late record; older ones are let go so that memory stays flat."""
+
+
+class Scan:
+    """The state of one reading."""
+
+    def __init__(self, session: Session, meta: dict[str, Any], parent_turns: frozenset[str]) -> None:
+        self.session = session
+        self.meta = meta
+        self.changes: list[Change] = []
+        self.store = 0
+        self.history = History(meta, parent_turns)
+        self.tokens = Tokens(session)
+        self.prompts = Mirrors()
+        """Prompts and injected context, until the agent says something."""
+        self.texts = Mirrors()
+        """What the agent said and did in this turn."""
+        self.calls: dict[int, int] = {}
+        self.earlier_calls: dict[int, list[int]] = {}
+        self.from_events: set[int] = set()
+        self.spawns: set[int] = set()
+        self.processes: dict[str, Record] = {}
+        self.agent_path = ""
+        self.model = 0
+        self.turn = ""
+        self.in_turn = False
+        self.prompted = False
+        self.bare_thinking = -1
+        """The last thinking message, while more of it may come: withheld, or known from events only."""
+        self.goal = ""
+        self.name = ""
+        self.first_prompt = ""
+        self._own_begins = False
+        self.take_meta(meta)
+
+    # -- the session's header ----------------------------------------------------------------------------------------
+
+    def take_meta(self, meta: dict[str, Any]) -> None:
+        """The first `session_meta`, or the header of an old file."""
+        session = self.session
+        if not meta:
+            return
+        self.meta = meta
+        if identifier := text_of(meta.get("id")):
+            session.id = one_line(identifier, 100)
+        session.workspace_root = one_line(text_of(meta.get("cwd")), 1000) or session.workspace_root
+        session.branch = one_line(text_of(dict_of(meta.get("git")).get("branch")), 200) or None
+        session.version = one_line(text_of(meta.get("cli_version")), 40) or None
+        session.created = session.updated = when(meta.get("timestamp"))
+        self.agent_path = agent_path(meta)
+        session.lineage.parent = parent_of(meta)
+        fork = text_of(meta.get("forked_from_id"))
+        session.lineage.forked_from = (fork or None) if not is_subagent(meta) else None
+        session.lineage.agent_id = session.id if session.lineage.parent else None
+        for key in ("originator", "model_provider"):
+            if value := one_line(text_of(meta.get(key)), 100):
+                session.metadata[key] = value
+        source = meta.get("source")
+        session.metadata["source"] = one_line(source, 100) if isinstance(source, str) else "subagent" if source else ""
+        if name := one_line(agent_name(meta), 100):
+            session.metadata["agent"] = name
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    def add(
+        self, kind: Kind, record: Record, *, block: int = 0, text: str | None = None, chars: int = 0, lines: int = 0
+    ) -> int:
+        """A new message, made from `record`; `text` or `chars` and `lines` say how big it is."""
+        session = self.session
+        if text is not None:
+            chars, lines = size_of(text)
+        time = when(record[3].get("timestamp"))
+        key = (self.store << 60) ^ (record[0] << 8) ^ block
+        if self.history.inherited:
+            return self._add_inherited(kind, key, record, block, chars, lines)
+        if self._own_begins and kind != Kind.PROMPT:
+            self._open_unprompted()
+        if kind == Kind.CONTEXT or kind == Kind.NOTE:
+            return self._add_aside(kind, key, record, block, time, chars, lines)
+        index = session.add_message(
+            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
+        )
+        if kind in _OF_AGENT:
+            session.messages.model[index] = self.model
+            self.prompts.clear()
+        self.changes.append(Change(Op.APPENDED, index))
+        return index
+
+    def _add_aside(
+        self, kind: Kind, key: int, record: Record, block: int, time: float | None, chars: int, lines: int
+    ) -> int:
+        """Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch."""
+        session = self.session
+        ended = session.exchanges[-1].ended if session.exchanges else None
+        index = session.add_message(
+            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
+        )
+        if ended is not None and not (self.in_turn and self.prompted):
+            session.exchanges[-1].ended = ended
+        self.changes.append(Change(Op.APPENDED, index))
+        return index
+
+    def _add_inherited(self, kind: Kind, key: int, record: Record, block: int, chars: int, lines: int) -> int:
+        session = self.session
+        passthrough = dict_of(dict_of(record[3].get("payload")).get("internal_chat_message_metadata_passthrough"))
+        time = when(passthrough.get("create_time")) or when(record[3].get("timestamp"))
+        created, updated = session.created, session.updated
+        index = session.add_message(
+            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
+        )
+        session.created, session.updated = created, updated
+        session.exchanges[-1].inherited = True
+        session.messages.flags[index] |= Flag.INHERITED
+        if kind in _OF_AGENT:
+            session.messages.model[index] = self.model
+            self.prompts.clear()
+        self.changes.append(Change(Op.APPENDED, index))
+        return index
+
+    def _open_unprompted(self) -> None:
+        """Own work behind an inherited beginning must not hide in the inherited exchange."""
+        session = self.session
+        self._own_begins = False
+        if session.exchanges:
+            number = len(session.exchanges)
+            session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}"))
+
+    def own_begins(self) -> None:
+        """The inherited beginning is over."""
+        self._own_begins = True
+        self.prompts.clear()
+        self.texts.clear()
+        self.bare_thinking = -1
+
+    def all_inherited(self) -> None:
+        """Everything read so far turned out to be a copy."""
+        session = self.session
+        for exchange in session.exchanges:
+            exchange.inherited = True
+        for index in range(len(session.messages)):
+            session.messages.flags[index] |= Flag.INHERITED
+            self.changed(index)
+        self.tokens.drop_all()
+        self.first_prompt = ""
+
+    def prompt(self, record: Record, text: str, block: int) -> int:
+        """A prompt: it opens an exchange, or joins the running turn that already has one."""
+        if self.in_turn and self.prompted:
+            return self.add(Kind.STEER, record, block=block, text=text)
+        return self.open(record, text, block)
+
+    def open(self, record: Record, text: str, block: int) -> int:
+        """Open an exchange with a prompt."""
+        self._own_begins = False
+        self.prompted = True
+        self.texts.clear()
+        self.session.open_exchange(Kind.PROMPT, text or "[Image]")
+        index = self.add(Kind.PROMPT, record, block=block, text=text)
+        self.session.mark_opener(index)
+        if not self.first_prompt and not self.history.inherited:
+            self.first_prompt = one_line(text or "[Image]", 100)
+        return index
+
+    def attach(self, message: int, record: Record, role: SpanRole = SpanRole.DETAIL) -> None:
+        """Add a record to a message."""
+        session = self.session
+        session.spans.extend(session.messages.span[message], session.add_span(record, role, self.store))
+        self.changed(message)
+
+    def changed(self, message: int) -> None:
+        """Say that a message is not what it was."""
+        self.changes.append(Change(Op.UPDATED, message))
+
+    def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: Source) -> int | None:
+        """A message for a text that may be written twice; None if it was a copy, which joins the message it copies."""
+        key = key_of(name, text)
+        if (message := mirrors.match(key, source)) is not None:
+            self.attach(message, record)
+            return None
+        index = self.add(kind, record, text=text)
+        mirrors.note(key, index, source)
+        return index
+
+    # -- turns -----------------------------------------------------------------------------------------------------
+
+    def begin_turn(self, turn: str) -> None:
+        """A turn began; what the one before left open is over."""
+        if self.in_turn and turn and turn == self.turn:
+            return
+        self.turn, self.in_turn, self.prompted = turn, True, False
+        self.texts.clear()
+        self.bare_thinking = -1
+        self.tokens.begin_turn(turn)
+
+    def end_turn(self) -> None:
+        """The turn is over."""
+        self.in_turn = self.prompted = False
+
+    def touch(self, record: Record) -> None:
+        """Let a record's time count for the running exchange."""
+        if self.session.exchanges and not self.history.inherited:
+            self.session.touch(self.session.exchanges[-1], when(record[3].get("timestamp")))
+
+    def set_model(self, name: object) -> str:
+        """The model from here on; returns the one before if it was another."""
+        if not isinstance(name, str) or not name:
+            return ""
+        before, self.model = self.model, self.session.model_index(name)
+        return self.session.models[before] if before != self.model else ""
+
+    # -- tool uses ---------------------------------------------------------------------------------------------------
+
+    def remember_call(self, call_id: object, message: int) -> None:
+        """A tool use by its id, for its result and the events about it."""
+        if not isinstance(call_id, str) or not call_id:
+            return
+        key = hash(call_id)
+        calls = self.calls
+        if (old := calls.pop(key, None)) is not None and self.session.messages.flags[old] & PENDING:
+            self.earlier_calls.setdefault(key, []).append(old)
+        calls[key] = message
+        if len(calls) > _KEPT_CALLS:
+            for old_key in list(calls)[: _KEPT_CALLS // 2]:
+                self.earlier_calls.pop(old_key, None)
+                self.from_events.discard(calls.pop(old_key))
+
+    def find_call(self, call_id: object) -> int | None:
+        """The message of a tool use."""
+        return self.calls.get(hash(call_id)) if isinstance(call_id, str) and call_id else None
+
+    def find_unanswered(self, call_id: object) -> int | None:
+        """The latest use of this id that has no result; the latest of all if each has one."""
+        message = self.find_call(call_id)
+        if message is not None and not self.session.messages.flags[message] & PENDING:
+            stack = self.earlier_calls.get(hash(call_id))
+            if stack:
+                return stack.pop()
+        return message
+
+    def settle(self, message: int, *, failed: bool, interrupted: bool = False) -> None:
+        """A tool use has its result."""
+        session = self.session
+        flags = session.messages.flags
+        flags[message] &= ~PENDING
+        if interrupted:
+            flags[message] |= INTERRUPTED
+        if failed and not flags[message] & ERROR:
+            flags[message] |= ERROR
+            session.exchanges[session.messages.exchange[message]].errors += 1
+
+    def resize(self, message: int, chars: int, lines: int) -> None:
+        """A message shows at least this much."""
+        messages = self.session.messages
+        if chars > messages.chars[message]:
+            messages.chars[message] = min(chars, 0xFFFF_FFFF)
+            messages.lines[message] = min(lines, 0xFFFF_FFFF)
+
+    def link_subagent(self, message: int | None, thread: object, name: str, task: str) -> None:
+        """A tool use started another thread."""
+        thread = one_line(text_of(thread), 100)
+        if not thread or thread == self.session.id or self.history.inherited:
+            return
+        if message is not None:
+            self.session.messages.flags[message] |= Flag.SUBAGENT
+        for known in self.session.subagents:
+            if known.id == thread:
+                known.name = known.name or one_line(name, 100)
+                known.description = known.description or one_line(task, 200)
+                known.tool_use = message if known.tool_use is None else known.tool_use
+                return
+        self.session.subagents.append(
+            Subagent(thread, one_line(name, 100), one_line(task, 200), tool_use=message)
+        )
+
+
+def make_session(path: Path, identifier: str) -> Session:
+    """An empty Codex session."""
+    return Session("codex", "Codex", path, identifier)

@@ -1,0 +1,200 @@
+"""Tokens of a rollout, exactly after the formats note, 6.1.
+
+`token_count` events hold running totals and are written again for every refresh of the screen; the differences of
+those that advance are the rounds. `token_usage_record` (0.149 and later) gives one response exactly; a turn that has
+any counts by them alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.message import Kind
+from schemas.providers.codex.values import dict_of, text_of
+from schemas.records import Record
+from schemas.session import Session
+from schemas.table import NONE
+from schemas.usage import TokenUsage, as_count
+
+_FIELDS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+    "total_tokens",
+)
+_OF_ROUND = frozenset({int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)})
+
+Counts = tuple[int | None, ...]
+"""The figures of `_FIELDS`, None where one is not given."""
+
+
+def counts_of(usage: object) -> Counts | None:
+    """The figures of a usage object; None if it is none or names no figure."""
+    if not isinstance(usage, dict):
+        return None
+    get = usage.get
+    counts = tuple([as_count(get(name)) for name in _FIELDS])
+    return None if counts == (None,) * 6 else counts
+
+
+def usage_of(counts: Counts) -> TokenUsage:
+    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output."""
+    total_in, cached, written, output, reasoning, _ = counts
+    fresh = None if total_in is None else max(0, total_in - (cached or 0) - (written or 0))
+    return TokenUsage(fresh, output, cached, written, reasoning)
+
+
+def _difference(new: Counts, old: Counts) -> Counts:
+    return tuple(None if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True))
+
+
+def _same(a: Counts, b: Counts) -> bool:
+    return a == b or all((x or 0) == (y or 0) for x, y in zip(a, b, strict=True))
+
+
+class Tokens:
+    """The token groups of one rollout: a group is a round, that is one response of the model."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._total: Counts | None = None
+        self._last: Counts | None = None
+        self._turn = ""
+        self._exact: set[int] = set()
+        self._responses: set[int] = set()
+        self._deltas: list[int] = []
+        self._number = 0
+        self._round = 0
+
+    def begin_turn(self, turn: str) -> None:
+        """A turn began; `turn` is its id, which may be empty."""
+        if turn and turn == self._turn:
+            return
+        self._turn = turn
+        self._deltas = []
+        if turn:
+            self._number = 0
+
+    def count(self, record: Record, payload: dict[str, Any], model: int, store: int, own: bool) -> bool:
+        """Take a `token_count` event. True if it made a group."""
+        info = payload.get("info")
+        if not isinstance(info, dict):
+            return False
+        last = counts_of(info.get("last_token_usage"))
+        self._note_context(info, last)
+        advance = self._advance(counts_of(info.get("total_token_usage")), last)
+        if advance is None or not own or hash(self._turn) in self._exact and self._turn or not any(advance[:5]):
+            return False
+        name = text_of(info.get("model"))
+        group = self._add("", usage_of(advance), record, self._session.model_index(name) if name else model, store)
+        self._deltas.append(group)
+        return True
+
+    def _note_context(self, info: dict[str, Any], last: Counts | None) -> None:
+        if window := as_count(info.get("model_context_window")):
+            self._session.context_window = window
+        if last is not None and last[5]:
+            self._session.context_used = last[5]
+
+    def _advance(self, total: Counts | None, last: Counts | None) -> Counts | None:
+        """What this event adds to the ones before it; None if it repeats them."""
+        if total is None:
+            # Without a running total only equal neighbours can be told for repeats.
+            repeat, self._last = last is None or last == self._last, last
+            return None if repeat else last
+        before, self._total = self._total, total
+        if before is None:
+            return last or total  # the total may go on from a resumed or forked thread
+        if _same(before, total):
+            return None
+        if (total[5] or 0) < (before[5] or 0):
+            return last
+        return _difference(total, before)
+
+    def response(self, record: Record, payload: dict[str, Any], model: int, store: int, own: bool) -> str:
+        """Take a `token_usage_record`: "counted", "foreign" or "repeated"."""
+        counts = counts_of(payload.get("usage"))
+        if payload.get("thread_id") not in (None, self._session.id) or counts is None or not own:
+            return "foreign"
+        response = text_of(payload.get("response_id"))
+        if response:
+            if hash(response) in self._responses:
+                return "repeated"
+            self._responses.add(hash(response))
+        turn = text_of(payload.get("turn_id")) or self._turn
+        if not self._turn:
+            self.begin_turn(turn)
+        self._exact.add(hash(turn))
+        usage = usage_of(counts)
+        if turn == self._turn and self._deltas:
+            # This turn began to be counted by differences; its last one may be this very response.
+            self._take_over(response, usage, record, store)
+        else:
+            self._add(response, usage, record, model, store)
+        return "counted"
+
+    def _take_over(self, response: str, usage: TokenUsage, record: Record, store: int) -> None:
+        session, groups = self._session, self._session.groups
+        *others, group = self._deltas
+        self._deltas = []
+        for other in others:
+            self._empty(other)
+        groups.usage[group] = usage
+        groups.ids[group] = response or groups.ids[group]
+        session.spans.extend(groups.span[group], session.spans.add(store, record[0], record[1], record[2], 3))
+        self._claim(group)
+
+    def _empty(self, group: int) -> None:
+        session, groups = self._session, self._session.groups
+        session.exchanges[groups.exchange[group]].groups.remove(group)
+        groups.usage[group] = TokenUsage()
+        groups.last[group] = NONE
+        for index in range(session.exchanges[groups.exchange[group]].start, len(session.messages)):
+            if session.messages.group[index] == group:
+                session.messages.group[index] = NONE
+
+    def drop_all(self) -> None:
+        """Everything counted so far was inherited."""
+        session = self._session
+        for exchange in session.exchanges:
+            exchange.groups.clear()
+        for group in range(len(session.groups)):
+            session.groups.usage[group] = TokenUsage()
+            session.groups.last[group] = NONE
+        for index in range(len(session.messages)):
+            session.messages.group[index] = NONE
+        self._deltas = []
+
+    def _add(self, name: str, usage: TokenUsage, record: Record, model: int, store: int) -> int:
+        self._number += 1
+        name = name or f"{self._turn or self._session.id}:{self._number}"
+        group = self._session.add_group(name, usage, record, model=model, store=store)
+        self._claim(group)
+        return group
+
+    def _claim(self, group: int) -> None:
+        """Join the round's messages, those since the last group, to the group; it ends where the last one stands."""
+        session = self._session
+        messages = session.messages
+        last = NONE
+        for index in range(self._round, len(messages)):
+            if messages.kind[index] in _OF_ROUND and not messages.flags[index] & 16:
+                messages.group[index] = group
+                last = index
+        self._round = len(messages)
+        if last == NONE:
+            return
+        session.groups.last[group] = last
+        exchange, now = messages.exchange[last], session.groups.exchange[group]
+        if exchange != now:
+            session.exchanges[now].groups.remove(group)
+            session.exchanges[exchange].groups.append(group)
+            session.exchanges[exchange].model = session.groups.model[group] or session.exchanges[exchange].model
+            session.groups.exchange[group] = exchange
+
+    def note_window(self, payload: dict[str, Any]) -> None:
+        """The context window that `task_started` names."""
+        if window := as_count(dict_of(payload).get("model_context_window")):
+            self._session.context_window = window

@@ -1,0 +1,171 @@
+"""Codex's tools: what kind each is, what it was asked, and what it changed (formats note 4.1)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from schemas.clean import clean_value
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
+from schemas.message import ToolType
+from schemas.providers.codex.values import dict_of, list_of, text_of
+
+# SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
+_TYPES: dict[str, ToolType] = {
+    "apply_patch": "write",
+    "view_image": "read",
+    "shell": "shell",
+    "shell_command": "shell",
+    "exec_command": "shell",
+    "container.exec": "shell",
+    "local_shell": "shell",
+    "write_stdin": "shell",
+    "exec": "shell",
+    "js_repl": "shell",
+    "unified_exec": "shell",
+    "web_search": "search",
+    "tool_search": "search",
+    "grep_files": "search",
+    "read_file": "read",
+    "list_dir": "read",
+    "update_plan": "task",
+    "spawn_agent": "task",
+    "send_input": "task",
+    "send_message": "task",
+    "followup_task": "task",
+    "wait": "task",
+    "wait_agent": "task",
+    "close_agent": "task",
+    "resume_agent": "task",
+    "list_agents": "task",
+    "list_mcp_resources": "generic",
+    "list_mcp_resource_templates": "generic",
+    "read_mcp_resource": "generic",
+    "request_user_input": "generic",
+    "request_permissions": "generic",
+    "tool_suggest": "generic",
+    "image_generation": "generic",
+}
+SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
+_SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
+_PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\*\*\* End Patch|\Z)", re.DOTALL)
+_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
+_HINT_KEYS = ("path", "file", "filename", "file_path")
+
+
+def tool_name(payload: dict[str, Any]) -> str:
+    """A tool's name with its namespace, as Codex itself joins them: `mcp__server__tool`."""
+    name, space = text_of(payload.get("name")), text_of(payload.get("namespace"))
+    if space and name and not name.startswith(space):
+        return f"{space.removesuffix('__')}__{name}"
+    return name or "unknown"
+
+
+def tool_type(name: str) -> ToolType:
+    """SessionData's classification."""
+    if known := _TYPES.get(name):
+        return known
+    return "generic" if name.startswith("mcp__") or "__" in name else "unknown"
+
+
+def call_input(payload: dict[str, Any]) -> dict[str, Any]:
+    """What a tool was asked, as an object. What is no object stands under `arguments`, a custom tool's under `input`."""
+    kind = payload.get("type")
+    if kind == "custom_tool_call":
+        text = payload.get("input")
+        return {"input": clean_value(text)} if text is not None else {}
+    if kind in ("local_shell_call", "web_search_call"):
+        return cleaned(payload.get("action"))
+    if kind == "image_generation_call":
+        return {"prompt": clean_value(payload["revised_prompt"])} if payload.get("revised_prompt") else {}
+    arguments = payload.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            value = orjson.loads(arguments)
+        except orjson.JSONDecodeError:
+            value = None
+        return cleaned(value) if isinstance(value, dict) else {"arguments": clean_value(arguments)}
+    return cleaned(arguments) if isinstance(arguments, dict) else {} if arguments is None else {"arguments": clean_value(arguments)}
+
+
+def cleaned(value: object) -> dict[str, Any]:
+    """An object fit to be shown; an empty one for anything else."""
+    result: dict[str, Any] = clean_value(value) if isinstance(value, dict) else {}
+    return result
+
+
+def command_of(asked: dict[str, Any]) -> str:
+    """The command line that a shell tool was asked to run, without the shell around it; empty if there is none."""
+    for key in ("command", "cmd"):
+        command = asked.get(key)
+        if isinstance(command, str):
+            return command
+        if isinstance(command, list) and command:
+            return command_line([str(word) for word in command])
+    return ""
+
+
+def command_line(words: list[str]) -> str:
+    """`["bash", "-lc", "ls"]` as `ls`, any other list as its words, quoted where they need it."""
+    if len(words) == 3 and words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe") in _SHELLS:
+        if words[1].startswith(("-", "/")):
+            return words[2]
+    return " ".join(word if word and not re.search(r"[\s'\"$&|;<>()*?`\\]", word) else _quoted(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def patch_text(name: str, asked: dict[str, Any]) -> str:
+    """The patch in a tool use, however it is dressed: a custom tool's input, an argument, or a shell command."""
+    if name == "apply_patch":
+        return next((v for key in ("input", "patch", "arguments") if isinstance(v := asked.get(key), str)), "")
+    texts = [asked.get("cmd"), asked.get("input"), asked.get("command")]
+    for text in texts:
+        words = text if isinstance(text, list) else [text]
+        whole = "\n".join(word for word in words if isinstance(word, str))
+        if "apply_patch" in whole and (match := _PATCH.search(whole)) and _PATCH_FILE.search(match[0]):
+            return match[0]
+    return ""
+
+
+def patch_diffs(patch: str) -> list[FileDiff]:
+    """What a patch text changes, without line numbers."""
+    return from_v4a(patch) if patch else []
+
+
+def change_diffs(changes: object) -> list[FileDiff]:
+    """What `patch_apply_end.changes` says was changed, with line numbers."""
+    diffs: list[FileDiff] = []
+    for path, change in dict_of(changes).items():
+        data = dict_of(change)
+        kind = data.get("type")
+        if kind == "add":
+            diffs.append(added_file(path, text_of(data.get("content"))))
+        elif kind == "delete":
+            diffs.append(from_strings(path, text_of(data.get("content")), "", "delete"))
+        else:
+            moved = text_of(data.get("move_path")) or None
+            diffs.append(from_unified(path, text_of(data.get("unified_diff")), "move" if moved else "update", moved))
+    return diffs
+
+
+def path_hints(asked: dict[str, Any], diffs: list[FileDiff]) -> list[str]:
+    """Files a tool use names, in order, each once (formats/interchange.md 2.4)."""
+    hints = [value for key in _HINT_KEYS if isinstance(value := asked.get(key), str) and value]
+    for diff in diffs:
+        hints.extend(path for path in (diff.path, diff.renamed_to) if path)
+    return list(dict.fromkeys(hints))
+
+
+def search_key(action: object, query: object = None) -> str:
+    """What stands for a web search in its item and in its event: the ids often differ or lack."""
+    data = dict_of(action)
+    for key in ("query", "url", "pattern"):
+        if value := text_of(data.get(key)):
+            return f"{key}:{value}"
+    queries = [text_of(q) for q in list_of(data.get("queries"))]
+    return f"query:{queries[0] if queries else text_of(query)}"

@@ -1,0 +1,136 @@
+"""Small readers of what a rollout's fields hold: any of them may be missing or of another type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from schemas.clean import clean
+from schemas.message import Part
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
+_UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def text_of(value: object) -> str:
+    """`value` if it is a string, else the empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: object) -> dict[str, Any]:
+    """`value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def size_of(text: str) -> tuple[int, int]:
+    """Characters and lines of a text."""
+    return len(text), text.count("\n") + 1 if text else 0
+
+
+def when(value: object) -> float | None:
+    """A time as seconds since 1970: RFC 3339 text, or a number of seconds or milliseconds (third-party files)."""
+    if type(value) is str:
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
+        return value / 1000 if value > 1e12 else float(value)
+    return None
+
+
+def uuid_time(value: object) -> float | None:
+    """The creation time within a version 7 UUID."""
+    match = _UUID7.match(value) if isinstance(value, str) else None
+    return int(match[1] + match[2], 16) / 1000 if match else None
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
+        return float(value)
+    return None
+
+
+def seconds_of(duration: object) -> float | None:
+    """A duration as Rust serialises it (`{"secs": 1, "nanos": 5}`), or a number of seconds."""
+    if isinstance(duration, dict):
+        secs, nanos = number(duration.get("secs")), number(duration.get("nanos"))
+        return None if secs is None else secs + (nanos or 0) / 1e9
+    return number(duration)
+
+
+def whole(value: object) -> int | None:
+    """An integer, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def image_part(url: object, name: object = None) -> Part | None:
+    """The placeholder of an image: what it is and how big, never its bytes; None if there is nothing to name."""
+    if isinstance(url, str) and (match := _DATA_URL.match(url)):
+        size = (len(url) - match.end()) * 3 // 4
+        media = clean(match[1] or "image")
+        return Part("image", f"[image {media}, {size:,} bytes]", media, size)
+    if isinstance(url, str) and url:
+        return Part("image", f"[image {clean(url[:200])}]")
+    if isinstance(name, str) and name:
+        return Part("image", f"[image {clean(name[:200])}]")
+    return None
+
+
+def base64_part(data: object, media: object) -> Part:
+    """The placeholder of an image that is given as base64 text."""
+    size = len(data) * 3 // 4 if isinstance(data, str) else None
+    kind = clean(media) if isinstance(media, str) else "image"
+    return Part("image", f"[image {kind}, {size:,} bytes]" if size is not None else f"[image {kind}]", kind, size)
+
+
+def content_items(content: object) -> Iterator[tuple[str, Any]]:
+    """The pieces of a message's or an output's content, one an item: ("text", str), ("image", Part), ("other", label),
+    and ("none", "") for what holds nothing to show.
+    """
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, str):
+            yield "text", item
+        elif isinstance(item, dict):
+            kind = text_of(item.get("type"))
+            if isinstance(item.get("text"), str) and "image" not in kind.lower():
+                yield "text", item["text"]
+            elif "image" in kind.lower():
+                if "data" in item:
+                    yield "image", base64_part(item["data"], item.get("mimeType"))
+                elif part := image_part(item.get("image_url") or item.get("url"), item.get("file_id") or item.get("path")):
+                    yield "image", part
+                else:
+                    yield "none", ""
+            elif kind == "encrypted_content":
+                sealed = text_of(item.get("encrypted_content"))
+                yield ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
+            elif "audio" in kind.lower():
+                yield "other", "[audio]"
+            else:
+                name = item.get("name") or item.get("path") or item.get("uri")
+                yield "other", f"[{clean(' '.join(str(v)[:200] for v in (kind, name) if v))}]"
+        else:
+            yield "none", ""
+
+
+def content_text(content: object, between: str = "") -> str:
+    """The readable text of content, images apart."""
+    if isinstance(content, str):
+        return content
+    return between.join(value for kind, value in content_items(content) if kind in ("text", "other"))
+
+
+def content_images(content: object) -> list[Part]:
+    """The placeholders of the images in content."""
+    return [value for kind, value in content_items(content) if kind == "image"]

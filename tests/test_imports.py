@@ -1,0 +1,182 @@
+"""What may import what, and that no text reaches a widget as markup."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.machine import Machine
+
+ROOT = Path(__file__).parents[1]
+SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+def _imported(stderr: str) -> set[str]:
+    """Top-level packages in the report of `-X importtime`."""
+    return {match[1] for match in re.finditer(r"^import time:.*\|\s+([A-Za-z_]\w*)", stderr, re.MULTILINE)}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--help"],
+        ["list", "--json"],
+        ["list"],
+        ["usage", "--json", SESSION],
+        ["usage"],
+        ["search", "--json", "lamp"],
+        ["export", SESSION, "--to", "markdown"],
+        ["export", SESSION, "--to", "html"],
+        ["validate", SESSION],
+        ["doctor", "--json"],
+        [SESSION],
+    ],
+    ids=" ".join,
+)
+def test_no_textual_where_no_screen_opens(tmp_path: Path, args: list[str]) -> None:
+    machine = Machine(tmp_path)
+    machine.session(SESSION, ["Fix the lamp", "done"])
+    stderr = machine.run(*args, PYTHONPROFILEIMPORTTIME="1").err
+    modules = _imported(stderr)
+    assert "click" in modules, "the report of imports is there"
+    assert "textual" not in modules
+    if "--json" in args or args == ["--help"]:
+        assert "rich" not in modules
+
+
+def test_help_imports_no_command_and_no_parser(tmp_path: Path) -> None:
+    stderr = Machine(tmp_path).run("--help", PYTHONPROFILEIMPORTTIME="1").err
+    assert not re.search(r"\|\s+(viewer\.commands|schemas\.providers|orjson|sqlite3)", stderr)
+
+
+def test_a_list_that_is_up_to_date_starts_no_machinery(tmp_path: Path) -> None:
+    stderr = Machine(tmp_path).run("list", "--json", PYTHONPROFILEIMPORTTIME="1").err
+    assert _imported(stderr).isdisjoint({"multiprocessing", "jsonschema", "watchfiles", "pygments", "markdown_it"})
+
+
+def _modules(package: str) -> list[str]:
+    files = sorted((ROOT / package).rglob("*.py"))
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in files]
+
+
+@pytest.mark.parametrize(("package", "forbidden"), [("schemas", "textual rich"), ("renderers", "textual")])
+def test_a_layer_does_not_know_those_above(package: str, forbidden: str) -> None:
+    code = (
+        "import importlib, sys\n"
+        f"for name in {_modules(package)!r}: importlib.import_module(name)\n"
+        f"print([name for name in {forbidden.split()!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_import_contracts() -> None:
+    lint = Path(sys.executable).with_name("lint-imports")
+    if not lint.exists() and not shutil.which("lint-imports"):
+        pytest.skip("import-linter is not installed")
+    done = subprocess.run([str(lint), "--no-cache"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_textual_is_imported_by_the_screens_only() -> None:
+    allowed = re.compile(r"viewer/((app|bindings)\.py|screens/|widgets/|transcript/)")
+    for path in sorted((ROOT / "viewer").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [
+            alias.name if isinstance(node, ast.Import) else node.module or ""
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        ]
+        if any(module.split(".")[0] == "textual" for module in names):
+            assert allowed.match(name), f"{name} imports textual"
+
+
+# -- markup --------------------------------------------------------------------------------------------------------
+# Widgets and calls that read their text as markup unless they are told not to (Textual 8).
+_MARKUP = {"Static", "Label", "Button", "Checkbox", "RadioButton", "Collapsible", "OptionList", "SelectionList", "Link"}
+_MARKUP_CALLS = {"notify", "from_markup", "Tooltip"}
+
+
+def _subclasses(trees: dict[str, ast.Module]) -> set[str]:
+    """Our own widgets that are one of those, at any depth."""
+    names = set(_MARKUP)
+    while True:
+        more = {
+            node.name
+            for tree in trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef) and any(isinstance(b, ast.Name) and b.id in names for b in node.bases)
+        }
+        if more <= names:
+            return names - _MARKUP
+        names |= more
+
+
+def _takes_markup(call: ast.Call, own: set[str]) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "from_markup":
+        return True
+    if name not in _MARKUP and name not in _MARKUP_CALLS and name not in own:
+        return False
+    for keyword in call.keywords:
+        if keyword.arg == "markup":
+            return not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+    # No text, or text that is Content or a constant without a bracket, holds no markup.
+    return not all(_is_safe(value) for value in [*call.args, *(k.value for k in call.keywords if k.arg not in _PLAIN)])
+
+
+_PLAIN = {"id", "classes", "disabled", "name", "severity", "timeout", "variant", "expand", "shrink", "value", "compact"}
+
+
+def _is_safe(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return not isinstance(value.value, str) or "[" not in value.value
+    if isinstance(value, ast.Call):
+        name = ast.unparse(value.func)
+        return name.split(".")[0] in {"Content", "Text"} and not name.endswith("from_markup")
+    return False
+
+
+def test_no_text_is_read_as_markup() -> None:
+    paths = sorted((ROOT / "viewer").rglob("*.py"))
+    trees = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    own = _subclasses(trees)
+    found = [
+        f"{name}:{node.lineno}: {ast.unparse(node)[:80]}"
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _takes_markup(node, own)
+    ]
+    assert not found, "pass markup=False or Content:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "markup"),
+    [
+        ("Static(text)", True),
+        ("Static(f'{text}')", True),
+        ("Static('[b]x[/b]')", True),
+        ("Label(text, markup=True)", True),
+        ("self.notify(text)", True),
+        ("Content.from_markup(text)", True),
+        ("Mine(text)", True),
+        ("Static(text, markup=False)", False),
+        ("Static(Content(text))", False),
+        ("Static()", False),
+        ("Static('plain', id='x')", False),
+        ("Static(id=name)", False),
+        ("self.notify(text, markup=False)", False),
+    ],
+)
+def test_the_markup_check_sees_what_it_should(code: str, markup: bool) -> None:
+    tree = ast.parse(code)
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    assert _takes_markup(call, {"Mine"}) is markup

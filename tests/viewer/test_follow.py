@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.opening import OpenError
+from schemas.session import Change, Op
+from schemas.table import NONE
+from tests.viewer.toy import digest, line, open_toy, read_afresh
+from viewer import follow
+from viewer.follow import Follower
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch):
+    monkeypatch.setattr(follow, "open_reading", open_toy)
+
+
+def catch_up(follower: Follower) -> list[Change]:
+    changes = follower.poll()
+    while not follower.loaded:
+        changes += follower.step()
+    return changes
+
+
+def texts(follower: Follower) -> list[str]:
+    session = follower.session
+    return [session.message(i).text for i in range(len(session.messages))]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "toy.jsonl"
+    path.write_bytes(line("user", "u1", "one") + line("assistant", "a1", "two"))
+    return path
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_reads_what_is_there_then_what_comes(path):
+    follower = Follower(path)
+    changes = catch_up(follower)
+    assert changes == [Change(Op.APPENDED, 0), Change(Op.APPENDED, 1)]
+    assert follower.poll() == []
+    append(path, line("assistant", "a2", "three"))
+    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    assert texts(follower) == ["one", "two", "three"]
+
+
+def test_a_half_line_waits_and_is_taken_once(path):
+    follower = Follower(path)
+    catch_up(follower)
+    whole = line("assistant", "a2", "chairs 🪑🪑")
+    cut = whole.index("🪑".encode()) + 2
+    append(path, whole[:cut])
+    assert follower.poll() == []
+    append(path, whole[cut:-1])
+    assert follower.poll() == [Change(Op.APPENDED, 2)]  # complete, only its newline is missing
+    append(path, b"\n")
+    assert follower.poll() == []
+    append(path, line("assistant", "a3", "next"))
+    assert follower.poll() == [Change(Op.APPENDED, 3)]
+    assert texts(follower)[2:] == ["chairs 🪑🪑", "next"]
+    assert digest(follower.session) == digest(read_afresh(path))
+
+
+def test_a_bad_line_is_reported_and_passed_over(path):
+    follower = Follower(path)
+    catch_up(follower)
+    append(path, b"{broken\n" + line("assistant", "a2", "after"))
+    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    assert [bad.line for bad in follower.session.unreadable] == [3]
+
+
+def test_a_result_updates_its_call(path):
+    follower = Follower(path)
+    catch_up(follower)
+    append(path, line("call", "c1", "ls"))
+    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    append(path, line("result", "c1", "a.py"))
+    assert follower.poll() == [Change(Op.UPDATED, 2)]
+
+
+def test_truncation_starts_over(path):
+    follower = Follower(path)
+    catch_up(follower)
+    before = follower.session
+    path.write_bytes(line("user", "u9", "new"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert texts(follower) == ["new"]
+    assert before is not follower.session
+
+
+def test_the_old_session_can_still_be_read_after_a_restart(path):
+    follower = Follower(path)
+    catch_up(follower)
+    before = follower.session
+    other = path.with_suffix(".new")
+    other.write_bytes(line("user", "u9", "new"))
+    os.replace(other, path)
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert before.message(0).text == "one"
+
+
+def test_a_rewrite_of_the_same_size_starts_over(path):
+    follower = Follower(path)
+    catch_up(follower)
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(data.replace(b"two", b"TWO"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert texts(follower) == ["one", "TWO"]
+
+
+def test_a_rewrite_that_leaves_every_stamp_alike_is_seen_while_it_is_fresh(path, monkeypatch):
+    follower = Follower(path)
+    stamp = follower._look()
+    monkeypatch.setattr(follower, "_look", lambda: stamp)
+    catch_up(follower)
+    with path.open("r+b") as file:
+        file.write(path.read_bytes().replace(b"two", b"TWO"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+
+
+def test_a_rewrite_that_grew_starts_over(path):
+    follower = Follower(path)
+    catch_up(follower)
+    path.write_bytes(path.read_bytes().replace(b"two", b"TWO") + line("assistant", "a2", "three"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert texts(follower) == ["one", "TWO", "three"]
+
+
+def test_touching_the_file_changes_nothing(path):
+    follower = Follower(path)
+    catch_up(follower)
+    os.utime(path, ns=(1, 1))
+    assert follower.poll() == []
+
+
+def test_deletion_keeps_what_was_read_and_return_starts_over(path):
+    follower = Follower(path)
+    catch_up(follower)
+    data = path.read_bytes()
+    path.unlink()
+    assert follower.poll() == []
+    assert follower.missing
+    assert texts(follower) == ["one", "two"]
+    path.write_bytes(data + line("assistant", "a2", "three"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert not follower.missing
+    assert texts(follower) == ["one", "two", "three"]
+
+
+def test_emptied_then_written_again(path):
+    follower = Follower(path)
+    catch_up(follower)
+    path.write_bytes(b"")
+    assert catch_up(follower) == []
+    assert "empty" in follower.trouble
+    assert len(follower.session.messages) == 2  # their bodies went with the file, the rows stay
+    path.write_bytes(line("user", "u7", "again"))
+    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert texts(follower) == ["again"]
+    assert follower.trouble == ""
+
+
+def test_no_session_to_begin_with(tmp_path):
+    with pytest.raises(OpenError):
+        Follower(tmp_path / "none.jsonl")
+
+
+def big(path: Path) -> int:
+    count = 0
+    with path.open("wb") as file:
+        while file.tell() < 3 << 20:
+            file.write(line("user" if count % 10 == 0 else "assistant", f"m{count:07}", "x" * 500))
+            count += 1
+    return count
+
+
+def test_a_big_file_shows_its_end_first_then_all(path):
+    count = big(path)
+    follower = Follower(path, from_end=True)
+    follower.step(10)
+    assert not follower.loaded
+    assert 0 < len(follower.session.messages) < 1000
+    last = follower.session.messages
+    assert follower.session.message(len(last) - 1).id == f"m{count - 1:07}"
+    key = last.key[len(last) - 1]
+    changes: list[Change] = []
+    while not follower.loaded:
+        changes += follower.step(10)
+    assert changes == [Change(Op.RESTARTED)]
+    assert len(follower.session.messages) == count
+    assert follower.session.messages.key[count - 1] == key
+
+
+def test_what_is_appended_while_the_whole_is_read_is_not_lost(path):
+    count = big(path)
+    follower = Follower(path, from_end=True)
+    follower.step(10)
+    follower.step(0.0001)
+    append(path, line("assistant", "last", "the end"))
+    catch_up(follower)
+    catch_up(follower)
+    assert len(follower.session.messages) == count + 1
+    assert digest(follower.session) == digest(read_afresh(path))
+
+
+def test_a_slice_leaves_the_rest_for_the_next(path):
+    big(path)
+    follower = Follower(path)
+    follower.step(1e-9)
+    read, there = follower.progress
+    assert 0 < read < there
+    assert not follower.loaded
+
+
+def test_replaced_while_it_is_loaded(path):
+    big(path)
+    follower = Follower(path)
+    follower.step(1e-9)
+    other = path.with_suffix(".new")
+    other.write_bytes(line("user", "u9", "new"))
+    os.replace(other, path)
+    assert catch_up(follower)[-1] == Change(Op.RESTARTED)
+    assert texts(follower) == ["new"]
+
+
+def test_looks_beside_the_file_once_in_a_while(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(follow.time, "monotonic", lambda: now[0])
+    follower = Follower(path)
+    catch_up(follower)
+    parser = follower.reading.parser
+    assert parser.refreshed == 1
+    follower.poll()
+    assert parser.refreshed == 1
+    now[0] += 1
+    follower.poll()
+    assert parser.refreshed == 2
+
+
+# -- any history ends like a fresh look --------------------------------------------------------------------------------
+
+
+@st.composite
+def records(draw) -> bytes:
+    kind = draw(st.sampled_from(["user", "assistant", "call", "result", "weird"]))
+    uuid = draw(st.sampled_from("abcdefgh"))
+    text = draw(st.sampled_from(["", "x", "zwei\n", "🪑🪑", "\x1b[2J", " ", "y" * 5000]))
+    more = draw(st.sampled_from([{}, {"group": "g1", "tokens": 3}, {"group": "g2", "tokens": 7}]))
+    return line(kind, uuid, text, **more)
+
+
+pieces = st.lists(
+    st.one_of(records(), st.sampled_from([b"{bad\n", b"\n", b"\0\0\n", b"null\n", b"\xff\xfe\n"])), max_size=6
+).map(b"".join)
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["append", "append", "append", "cut", "truncate", "replace", "rewrite", "delete", "flip"]),
+        pieces,
+        st.integers(0, 10_000),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+def act(path: Path, what: str, data: bytes, number: int, waiting: list[bytes]) -> None:
+    """One thing that can happen to a file."""
+    if what == "append":
+        append(path, b"".join(waiting) + data)
+        waiting.clear()
+    elif what == "cut":
+        append(path, b"".join(waiting))
+        cut = number % (len(data) + 1)
+        append(path, data[:cut])
+        waiting[:] = [data[cut:]]
+    elif what == "truncate" and path.exists():
+        os.truncate(path, number % (path.stat().st_size + 1))
+        waiting.clear()
+    elif what == "replace":
+        path.with_suffix(".new").write_bytes(data)
+        os.replace(path.with_suffix(".new"), path)
+        waiting.clear()
+    elif what == "rewrite":
+        path.write_bytes(data)
+        waiting.clear()
+    elif what == "delete":
+        path.unlink(missing_ok=True)
+        waiting.clear()
+    elif what == "flip" and path.exists() and (content := path.read_bytes()):
+        place = number % min(len(content), 4096)
+        with path.open("r+b") as file:
+            file.seek(place)
+            file.write(bytes([content[place] ^ 1]))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps, pieces)
+def test_any_history_ends_like_a_fresh_look(tmp_path_factory, toy, history, last):
+    path = tmp_path_factory.mktemp("follow") / "toy.jsonl"
+    path.write_bytes(line("user", "u", "begin"))
+    follower = Follower(path)
+    waiting: list[bytes] = []
+    for what, data, number, look in history:
+        act(path, what, data, number, waiting)
+        if look:
+            catch_up(follower)
+    append(path, last)
+    catch_up(follower)
+    try:
+        expected = read_afresh(path)
+    except OpenError:
+        # Nothing to read any more: what was there is kept and the trouble is named, unless nothing had been read yet.
+        assert follower.trouble or not follower.session.messages
+        return
+    assert digest(follower.session) == digest(expected)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(records(), min_size=1, max_size=12).map(b"".join), st.lists(st.integers(1, 400), max_size=40))
+def test_changes_describe_the_session(tmp_path_factory, toy, data, cuts):
+    """Whoever only listens to the changes knows every message: appended once, in order, then updated."""
+    path = tmp_path_factory.mktemp("follow") / "toy.jsonl"
+    path.write_bytes(line("user", "u", "begin"))
+    follower = Follower(path)
+    known = 0
+    start = 0
+    for size in [*cuts, len(data)]:
+        append(path, data[start : start + size])
+        start += size
+        for change in catch_up(follower):
+            assert change.op in (Op.APPENDED, Op.UPDATED)
+            assert change.message == known if change.op is Op.APPENDED else change.message < known
+            known += change.op is Op.APPENDED
+    assert known == len(follower.session.messages)
+    assert all(group == NONE or group < len(follower.session.groups) for group in follower.session.messages.group)

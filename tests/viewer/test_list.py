@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.machine import Machine
+from viewer.commands.list import parse_since, project_name
+from viewer.output import CallError, age
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "done"], minute=1)
+    machine.session(
+        "bbbbbbbb-0000-4000-8000-000000000002", ["Dark [red]mode[/red]", "ok"], minute=2, cwd="/home/dev/web"
+    )
+    machine.session("cccccccc-0000-4000-8000-000000000003", [], minute=3)
+    return machine
+
+
+def test_json_has_the_agreed_shape(machine: Machine) -> None:
+    rows = machine.run("list", "--json").json
+    assert [row["id"][:2] for row in rows] == ["bb", "aa"]
+    assert rows[1] == {
+        "provider": "claude",
+        "id": "aaaaaaaa-0000-4000-8000-000000000001",
+        "path": str(machine.projects / "-home-dev-lamp-shop/aaaaaaaa-0000-4000-8000-000000000001.jsonl"),
+        "title": "Fix the lamp",
+        "workspaceRoot": "/home/dev/lamp-shop",
+        "createdAt": "2026-03-04T09:01:00Z",
+        "updatedAt": "2026-03-04T09:01:01Z",
+        "exchanges": 1,
+        "messages": 2,
+        "models": ["claude-opus-4-5-20251101"],
+        "usage": {
+            "inputTokens": 1,
+            "outputTokens": 2,
+            "cacheReadTokens": None,
+            "cacheWriteTokens": None,
+            "reasoningTokens": None,
+            "totalTokens": 3,
+        },
+        "live": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        (["dark"], ["bb"]),
+        (["LAMP", "fix"], ["aa"]),
+        (["lamp", "dark"], []),
+        (["--since", "2026-03-04T09:02:00+00:00"], ["bb"]),
+        (["--since", "1d"], []),
+        (["--agent", "claude"], ["bb", "aa"]),
+        (["--agent", "codex"], []),
+    ],
+)
+def test_filters(machine: Machine, args: list[str], found: list[str]) -> None:
+    result = machine.run("list", "--json", *args)
+    assert [row["id"][:2] for row in result.json] == found
+    assert result.code == (0 if found else 1)
+
+
+def test_here(machine: Machine) -> None:
+    here = machine.home / "work"
+    here.mkdir()
+    machine.session("dddddddd-0000-4000-8000-000000000004", ["here", "yes"], cwd=str(here))
+    rows = machine.run("list", "--json", "--here", cwd=here).json
+    assert [row["id"][:2] for row in rows] == ["dd"]
+    text = machine.run("list", cwd=here).out
+    assert text.index("this directory") < text.index("here") < text.index("elsewhere") < text.index("Fix the lamp")
+
+
+def test_a_session_in_which_nothing_was_said_is_there_with_all(machine: Machine) -> None:
+    path = machine.session("cccccccc-0000-4000-8000-000000000003", [])
+    path.write_text('{"type":"mode","mode":"normal","sessionId":"cccccccc-0000-4000-8000-000000000003"}\n')
+    assert [row["id"][:2] for row in machine.run("list", "--json", "--all").json] == ["cc", "bb", "aa"]
+    assert len(machine.run("list", "--json").json) == 2
+
+
+def test_live(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-web/bbbbbbbb-0000-4000-8000-000000000002.jsonl"
+    os.utime(path)
+    assert [row["live"] for row in machine.run("list", "--json").json] == [True, False]
+    assert "●" in machine.run("list").out
+
+
+def test_the_table_fits_80_columns_and_takes_nothing_for_markup(machine: Machine) -> None:
+    machine.session(
+        "eeeeeeee-0000-4000-8000-000000000005", ["日本語のタイトル " * 20, "ok"], cwd="/home/dev/" + "long" * 20
+    )
+    result = machine.run("list")
+    assert result.code == 0 and result.err == ""
+    assert "Dark [red]mode[/red]" in result.out
+    from rich.cells import cell_len
+
+    assert all(cell_len(line) <= 80 for line in result.out.splitlines())
+
+
+def test_no_sessions(tmp_path: Path) -> None:
+    result = Machine(tmp_path).run("list", "--json")
+    assert (result.code, result.json) == (0, [])
+    result = Machine(tmp_path).run("list")
+    assert (result.code, result.out) == (0, "") and "no sessions" in result.err
+
+
+def test_bad_calls(machine: Machine) -> None:
+    for args in (["--since", "yesterday"], ["--since", "99999d" * 3], ["--agent", "hal"], ["--nope"]):
+        result = machine.run("list", *args)
+        assert result.code == 2
+        assert result.err.startswith("turnlog: ") and result.err.count("\n") == 1
+
+
+def test_since() -> None:
+    assert parse_since("2h") == pytest.approx(time.time() - 7200, abs=60)
+    with pytest.raises(CallError):
+        parse_since("soon")
+
+
+def test_age_and_project() -> None:
+    assert [age(s) for s in (-5, 12, 90, 7300, 86_400 * 3, 86_400 * 100, 86_400 * 900)] == [
+        "0 s", "12 s", "1 m", "2 h", "3 d", "3 mo", "2 y",
+    ]  # fmt: skip
+    assert [project_name(p) for p in ("/a/b", "/a/b/", "C:\\git\\x", None, "/")] == ["b", "b", "x", "", ""]

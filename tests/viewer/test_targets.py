@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas.provider import SessionFile
+from viewer import targets as targets_module
+from viewer.discover import Found
+from viewer.output import CallError
+from viewer.targets import Targets, spool_stdin
+
+
+def session(session_id: str, when: int, size: int = 10) -> SessionFile:
+    return SessionFile("claude", Path(f"/store/{session_id}.jsonl"), session_id, size, when)
+
+
+@pytest.fixture
+def targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Targets:
+    files = [session("empty", 400, 0), session("abc1", 300), session("abd2", 200), session("ABC", 100)]
+    monkeypatch.setattr(targets_module, "discover", lambda: Found(files))
+    monkeypatch.chdir(tmp_path)
+    return Targets()
+
+
+def test_a_path(targets: Targets, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").touch()
+    assert targets.resolve("x.jsonl").path == Path("x.jsonl")
+    assert targets.resolve(str(tmp_path / "x.jsonl")).path == tmp_path / "x.jsonl"
+
+
+def test_what_is_on_disk_is_a_path_before_it_is_an_id(targets: Targets, tmp_path: Path) -> None:
+    (tmp_path / "abd2").touch()
+    (tmp_path / "latest").touch()
+    assert targets.resolve("abd2").path == Path("abd2")
+    assert targets.resolve("latest").path == Path("latest")
+
+
+def test_an_id_or_its_beginning(targets: Targets) -> None:
+    assert targets.resolve("abd2").path == Path("/store/abd2.jsonl")
+    assert targets.resolve("abd").path == Path("/store/abd2.jsonl")
+    assert targets.resolve("abC1").path == Path("/store/abc1.jsonl")
+
+
+def test_an_id_in_full_wins_over_longer_ones(targets: Targets) -> None:
+    assert targets.resolve("abc").path == Path("/store/ABC.jsonl")
+
+
+def test_latest_is_the_newest_that_holds_anything(targets: Targets) -> None:
+    assert targets.resolve("latest").path == Path("/store/abc1.jsonl")
+
+
+def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
+    with pytest.raises(CallError, match="ab fits 3 sessions: abc1, abd2, ABC"):
+        targets.resolve("ab")
+
+
+def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = [session("same", 2), SessionFile("codex", Path("/archive/same.jsonl"), "same", 1, 1)]
+    monkeypatch.setattr(targets_module, "discover", lambda: Found(files))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CallError, match=r"/store/same\.jsonl, /archive/same\.jsonl"):
+        Targets().resolve("same")
+
+
+@pytest.mark.parametrize("given", ["nope", "./nope", "/no/such", "abc1.jsonl", "", "a\0b", "x\x1b]0;t\x07y"])
+def test_what_is_nothing(targets: Targets, given: str) -> None:
+    with pytest.raises(CallError) as caught:
+        targets.resolve(given)
+    assert not any(ord(c) < 32 for c in str(caught.value))
+
+
+def test_latest_of_no_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(targets_module, "discover", Found)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CallError, match="no sessions found"):
+        Targets().resolve("latest")
+
+
+class _Stdin:
+    def __init__(self, data: bytes, terminal: bool = False) -> None:
+        self.buffer, self._terminal = io.BytesIO(data), terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+def test_standard_input_becomes_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", _Stdin(b'{"a": 1}\n'))
+    assert spool_stdin().read_bytes() == b'{"a": 1}\n'
+    monkeypatch.setattr(sys, "stdin", _Stdin(b"x"))
+    target = Targets().resolve("-")
+    assert target.shown_path == "-"
+    assert target.path.read_bytes() == b"x"
+
+
+def test_a_terminal_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", _Stdin(b"", terminal=True))
+    with pytest.raises(CallError, match="terminal"):
+        spool_stdin()

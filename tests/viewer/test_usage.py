@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.machine import Machine
+
+ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+FIGURES = {
+    "input_tokens": 10,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 300,
+    "cache_creation_input_tokens": 40,
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def usage(times: int) -> dict[str, int | None]:
+    return {
+        "inputTokens": 10 * times,
+        "outputTokens": 20 * times,
+        "cacheReadTokens": 300 * times,
+        "cacheWriteTokens": 40 * times,
+        "reasoningTokens": None,
+        "totalTokens": 370 * times,
+    }
+
+
+def test_json_has_the_agreed_shape_and_every_figure_its_records(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one", "second", "two"], usage=FIGURES)
+    answer = machine.run("usage", "--json", path).json
+    assert answer.keys() == {"sessions", "total", "costUsd", "unpriced"}
+    assert answer["total"] == usage(2)
+    assert answer["costUsd"] is None
+    assert answer["unpriced"] == ["claude-opus-4-5-20251101"]
+    (session,) = answer["sessions"]
+    assert session["usage"] == session["usageWithSubagents"] == usage(2)
+    assert [exchange["prompt"] for exchange in session["exchanges"]] == ["first", "second"]
+    assert [exchange["usage"] for exchange in session["exchanges"]] == [usage(1), usage(1)]
+    assert [group["exchangeId"] for group in session["groups"]] == [e["exchangeId"] for e in session["exchanges"]]
+    lines = path.read_bytes().split(b"\n")
+    for group in session["groups"]:
+        (record,) = group["records"]
+        data = path.read_bytes()[record["offset"] : record["offset"] + record["length"]]
+        assert data == lines[record["line"] - 1]
+        assert group["groupId"].encode() in data
+    assert session["unreadable"] == [] and session["unknownRecords"] == {}
+
+
+def test_what_cannot_be_read_is_listed(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"])
+    with path.open("a") as file:
+        file.write('garbage\n{"type":"brand-new","uuid":"u","timestamp":"2026-03-04T09:00:00Z"}\n')
+    (session,) = machine.run("usage", "--json", path).json["sessions"]
+    assert [bad["line"] for bad in session["unreadable"]] == [3]
+    assert session["unknownRecords"] == {"brand-new": 1}
+    assert "1 unreadable line: 3" in machine.run("usage", path).out
+
+
+def test_subagents_are_told_apart(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES)
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
+    (session,) = machine.run("usage", "--json", path).json["sessions"]
+    assert session["usage"] == usage(1)
+    assert session["usageWithSubagents"] == usage(2)
+    text = machine.run("usage", path).out
+    assert "total 370 tokens, its 1 subagent apart" in text
+    assert "with subagents 740 tokens" in text
+
+
+def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES, message_ids="msg_x")
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
+    machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, message_ids="msg_x", minute=4)
+    answer = machine.run("usage", "--json").json
+    assert len(answer["sessions"]) == 2
+    assert answer["total"] == usage(3)
+    text = machine.run("usage")
+    assert text.code == 0
+    assert "2026-03-04" in text.out and "1.1k" in text.out
+    assert "2 sessions and 1 subagent" in text.out
+    assert "1 response left out as a copy" in text.out
+
+
+def test_several_targets_have_one_total(machine: Machine) -> None:
+    one = machine.session(ONE, ["first", "one"], usage=FIGURES)
+    machine.session(TWO, ["second", "two"], usage=FIGURES, minute=4)
+    answer = machine.run("usage", "--json", one, TWO, ONE[:6]).json
+    assert len(answer["sessions"]) == 2
+    assert answer["total"] == usage(2)
+    assert "2 sessions, without subagents" in machine.run("usage", one, TWO).out
+
+
+def test_a_table_for_people(machine: Machine) -> None:
+    path = machine.session(ONE, ["Say [bold]hi[/bold]", "hi", "again", "hi"], usage=FIGURES)
+    out = machine.run("usage", path).out
+    assert "Say [bold]hi[/bold]" in out
+    assert "total 740 tokens" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_unknown_is_no_zero(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"])
+    out = machine.run("usage", path).out
+    row = next(line for line in out.splitlines() if "first" in line)
+    assert row.split()[-5:] == ["1", "-", "-", "2", "3"]
+
+
+def test_standard_input(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES)
+    data = path.read_bytes()
+    (session,) = machine.run("usage", "--json", "-", stdin=data).json["sessions"]
+    assert session["path"] == "-"
+    assert session["usage"] == usage(1)
+
+
+def test_no_sessions(machine: Machine) -> None:
+    assert machine.run("usage", "--json").json == {"sessions": [], "total": None, "costUsd": None, "unpriced": []}
+    result = machine.run("usage")
+    assert result.code == 2 and "no sessions" in result.err

@@ -1,0 +1,8 @@
+"""`python -m viewer` is `turnlog`."""
+
+from __future__ import annotations
+
+from viewer.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The command line: which commands there are, and how every one of them ends.
+
+Only what `--help` needs is imported here; a command's module is imported when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from schemas import __version__
+
+COMMANDS = {
+    "list": "List sessions.",
+    "show": "Print a session.",
+    "tail": "Follow a session as it grows.",
+    "export": "Write a session as Markdown, HTML, text or JSON.",
+    "usage": "Count tokens.",
+    "search": "Search all sessions.",
+    "validate": "Check a document against its format.",
+    "doctor": "Say where turnlog looks and what it finds.",
+    "demo": "Browse the bundled example sessions.",
+}
+"""Each is viewer/commands/NAME.py; the words are those of `turnlog --help`."""
+
+DEFAULT = "open"
+"""What a first argument that is no command is an argument of."""
+
+HELP = """Read, follow and export what your coding agents did.
+
+\b
+turnlog            browse this machine's sessions
+turnlog TARGET     open one session
+
+TARGET is a path, a session id or the beginning of one, `latest`, or `-` for standard input. Without a terminal on
+standard output the session is printed as plain text."""
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called; anything else is a TARGET to open."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS and cmd_name != DEFAULT:
+            return None
+        command: click.Command = import_module(f"viewer.commands.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in COMMANDS:
+            return super().resolve_command(ctx, args)
+        # What stands behind `--` is a target even when it looks like an option.
+        escape = ["--"] if args[0].startswith("-") and args[0] != "-" else []
+        return DEFAULT, self.get_command(ctx, DEFAULT), escape + args
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Click would import every command for its first line.
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=_Commands,
+    help=HELP,
+    invoke_without_command=True,
+    subcommand_metavar="[TARGET | COMMAND …]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="turnlog %(version)s")
+@click.pass_context
+def turnlog(ctx: click.Context) -> int | None:
+    """See HELP."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    command: click.Command = import_module(f"viewer.commands.{DEFAULT}").command
+    return ctx.invoke(command)  # type: ignore[no-any-return]
+
+
+def run(args: list[str]) -> int:
+    """Do what the arguments say; returns the exit code. Every error that a person can cause ends in one line."""
+    try:
+        code = turnlog.main(args, prog_name="turnlog", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "turnlog"
+        return _fail(f"{error.format_message().rstrip('.')} (see {where.replace(' ' + DEFAULT, '')} --help)")
+    except BrokenPipeError:
+        # The reader has what it wanted. What is still buffered must not complain when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except _shown() as error:
+        return _fail(str(error))
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
+
+
+def _shown() -> tuple[type[Exception], ...]:
+    """The errors whose text is meant for people. Called when one was raised, so that `--help` imports neither."""
+    from schemas.opening import OpenError
+    from viewer.output import CallError
+
+    return OpenError, CallError
+
+
+def _fail(message: str) -> int:
+    from viewer.output import WRONG, warn
+
+    warn(message)
+    return WRONG
+
+
+def main() -> NoReturn:
+    """The program's entry point."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # started with the stream closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream.encoding.lower() not in ("utf-8", "utf8"):
+            stream.reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))

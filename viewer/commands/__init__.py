@@ -1,0 +1,1 @@
+"""The commands, one module each with a click command called `command`; viewer/cli.py imports the one that is called."""

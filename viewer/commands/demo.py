@@ -1,0 +1,39 @@
+"""`turnlog demo`: the bundled example sessions, to try turnlog with no agent at hand."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.option("--live", is_flag=True, help="Watch a session being written.")
+def command(live: bool) -> None:
+    """Browse the bundled example sessions.
+
+    They lie in a temporary directory, which is removed at the end. Without a terminal on standard output the main
+    session is printed as plain text.
+    """
+    from viewer.demo import demo_home, demo_library, demo_session
+
+    with demo_home() as env:
+        if not sys.stdout.isatty():
+            from viewer.printing import print_text
+
+            print_text(demo_session(env))
+        elif live:
+            from viewer.app import run_transcript
+            from viewer.demo.live import LiveWriter
+
+            writer = LiveWriter(env.home)
+            writer.start()
+            try:
+                run_transcript(writer.path, follow=True)
+            finally:
+                writer.stop()
+        else:
+            from viewer.app import run_browser
+            from viewer.demo.make import DIRECTORY
+
+            run_browser(demo_library(env), DIRECTORY)

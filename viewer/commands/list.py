@@ -1,0 +1,151 @@
+"""`turnlog list`: the sessions of this machine."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from viewer.output import DONE, NO, CallError, age, console, path_text, progress, table, warn, write_bytes, write_json
+
+if TYPE_CHECKING:
+    from viewer.library import Library
+    from viewer.summary import Summary
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+@click.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--here", is_flag=True, help="Only sessions of this directory and those below it.")
+@click.option("--agent", metavar="NAME", help="Only one agent's sessions: claude, codex, …")
+@click.option("--since", metavar="WHEN", help="Only sessions since a date (2026-03-01) or an age (30m, 12h, 7d, 2w).")
+@click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said, and subagents.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool, as_json: bool
+) -> int:
+    """List sessions, newest first; this directory's first. WORDS filter by title and project."""
+    from viewer.library import Library
+    from viewer.summary import list_object
+
+    chosen = _filter(words, here, agent, since, everything)
+    library = Library()
+    filtered = bool(words or here or agent or since)
+    with progress("reading sessions") as bar:
+        for _ in library.refresh(bar):
+            pass
+    report_problems(library)
+    if as_json and not filtered:
+        write_bytes(library.list_json(everything=everything))
+        return DONE
+    rows = [summary for summary in library.all() if chosen(summary)]
+    if as_json:
+        write_json([list_object(summary) for summary in rows])
+    elif rows:
+        _print(rows)
+    else:
+        warn("no sessions found" if library.all() else "no sessions found (turnlog doctor says where it looked)")
+    return NO if filtered and not rows else DONE
+
+
+def _filter(
+    words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
+) -> Callable[[Summary], bool]:
+    from viewer.library import in_directory
+
+    wanted = [word.casefold() for word in words]
+    directory = Path.cwd() if here else None
+    earliest = parse_since(since) if since else None
+    if agent:
+        check_agent(agent)
+
+    def fits(summary: Summary) -> bool:
+        if summary.hidden and not everything:
+            return False
+        if agent and summary.provider != agent:
+            return False
+        if directory and not in_directory(summary.workspace_root, directory):
+            return False
+        if earliest is not None and summary.when < earliest:
+            return False
+        text = f"{summary.title}\n{summary.workspace_root}".casefold() if wanted else ""
+        return all(word in text for word in wanted)
+
+    return fits
+
+
+def check_agent(name: str) -> None:
+    """Raises CallError for a name that is no agent's."""
+    from schemas.providers import providers
+
+    if name not in providers():
+        raise CallError(f"--agent {name}: no such agent; there are {', '.join(providers())}")
+
+
+def parse_since(text: str) -> float:
+    """A date or an age as seconds since 1970. Raises CallError."""
+    if match := re.fullmatch(r"(\d{1,6})([mhdw])", text):
+        return time.time() - int(match[1]) * _UNITS[match[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise CallError(f"--since {text}: neither a date such as 2026-03-01 nor an age such as 12h or 7d") from None
+
+
+def report_problems(library: Library) -> None:
+    """One line each for the folders that could not be looked into; files are `doctor`'s matter."""
+    for problem in library.found.problems:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
+
+
+def _print(rows: list[Summary]) -> None:
+    from rich.text import Text
+
+    from renderers.facts import format_count
+    from viewer.library import in_directory
+
+    here = Path.cwd()
+    ours = [row for row in rows if in_directory(row.workspace_root, here)]
+    others = [row for row in rows if not in_directory(row.workspace_root, here)]
+    quiet = table(
+        [
+            ("", "left"),
+            ("title", "fill"),
+            ("project", "left"),
+            ("agent", "left"),
+            ("age", "right"),
+            ("exch", "right"),
+            ("tokens", "right"),
+        ]
+    )
+    quiet.columns[2].max_width = 16
+    now = time.time()
+    for heading, group in (("this directory", ours), ("elsewhere", others)):
+        if not group:
+            continue
+        if ours:
+            quiet.add_row("", Text(heading, "dim italic"))
+        for row in group:
+            total = row.usage.total if row.usage else None
+            quiet.add_row(
+                Text("●" if row.live else " ", "green"),
+                Text(row.title or "(untitled)"),
+                Text(project_name(row.workspace_root), "dim"),
+                Text(row.provider, "dim"),
+                Text(age(now - row.when), "dim"),
+                Text(str(row.exchanges)),
+                Text("-" if total is None else format_count(total)),
+            )
+    console().print(quiet)
+
+
+def project_name(workspace: str | None) -> str:
+    """The last folder of a workspace, whichever system's path it is."""
+    return re.split(r"[/\\]", (workspace or "").rstrip("/\\"))[-1]

@@ -1,0 +1,67 @@
+"""`turnlog show`: a session as plain text for people, or as SessionData for programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from viewer.output import DONE, path_text, progress, warn
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+_NAMED = 5
+"""Unreadable lines that the warning names."""
+
+
+@click.command("show")
+@click.argument("target", metavar="TARGET")
+@click.option("--json", "as_json", is_flag=True, help="Print SessionData 1.0.")
+def command(target: str, as_json: bool) -> int:
+    """Print a session as plain text, or with --json as SessionData 1.0.
+
+    TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input.
+    """
+    from viewer.targets import Targets
+
+    path = Targets().resolve(target).path
+    if as_json:
+        _print_json(path)
+    else:
+        from viewer.printing import print_text
+
+        print_text(path)
+    return DONE
+
+
+def _print_json(path: Path) -> None:
+    """The document, a message at a time: a session need not fit into memory."""
+    from schemas.interchange.session_data_write import to_session_data
+    from schemas.opening import read_session
+
+    with progress("reading") as bar:
+        session = read_session(path, bar)
+    try:
+        sys.stdout.flush()
+        for piece in to_session_data(session):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        if notice := unreadable_notice(session):
+            warn(f"{path_text(path)}: {notice}")
+    finally:
+        session.close()
+
+
+def unreadable_notice(session: Session) -> str:
+    """Which lines could not be read, in one line; empty if all could."""
+    bad = session.unreadable
+    if not bad:
+        return ""
+    if len(bad) == 1:
+        return f"line {bad[0].line} could not be read: {bad[0].reason}"
+    lines = ", ".join(str(one.line) for one in bad[:_NAMED])
+    more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+    return f"{len(bad)} lines could not be read: {lines}{more}"

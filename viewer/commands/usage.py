@@ -1,0 +1,325 @@
+"""`turnlog usage`: tokens of sessions, exchanges and responses, every figure with the records it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viewer.output import DONE, CallError, console, path_text, progress, table, warn, write_bytes
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from schemas.session import Session
+    from schemas.usage import TokenUsage
+    from viewer.targets import Target
+
+_COLUMNS = [
+    ("input", "right"),
+    ("cache read", "right"),
+    ("cache write", "right"),
+    ("output", "right"),
+    ("total", "right"),
+]
+
+
+@click.command("usage")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(targets: tuple[str, ...], as_json: bool) -> int:
+    """Count tokens: of the TARGETs, or of every session on this machine.
+
+    A session's own tokens and those with its subagents are told apart. A response that lies in several files, as forks
+    and resumed sessions copy them, counts once in a total.
+    """
+    if not targets and not as_json:
+        _print_machine()
+        return DONE
+    report = _Report(with_subagents=not targets)
+    with progress("reading sessions") as bar:
+        report.read(_chosen(targets), bar, strict=bool(targets))
+    if as_json:
+        write_bytes(report.to_json())
+    else:
+        report.print()
+    return DONE
+
+
+def _chosen(targets: tuple[str, ...]) -> list[Target]:
+    from viewer.targets import Target, Targets
+
+    resolver = Targets()
+    if targets:
+        return list({t.path: t for t in map(resolver.resolve, targets)}.values())
+    for problem in resolver.found.problems:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
+    return [Target(file.path, str(file.path)) for file in resolver.found.files]
+
+
+class _Total:
+    """A sum in which each response counts once, in whatever files it lies.
+
+    Within a session the provider has told copies from responses already, and not every agent names its responses: only
+    what another session counted is left out.
+    """
+
+    def __init__(self) -> None:
+        self.usage: TokenUsage | None = None
+        self.copies = 0
+        self._others: set[int] = set()
+        self._current: set[int] = set()
+
+    def begin_session(self) -> None:
+        """What is added from now on is another session's, its subagents included."""
+        self._others |= self._current
+        self._current = set()
+
+    def add(self, key: int, usage: TokenUsage) -> bool:
+        """Count a response; False when another session counted it."""
+        if key in self._others:
+            self.copies += 1
+            return False
+        self._current.add(key)
+        self.usage = usage if self.usage is None else self.usage + usage
+        return True
+
+
+class _Report:
+    """The usage of some sessions, read one after the other so that only figures stay in memory."""
+
+    def __init__(self, *, with_subagents: bool) -> None:
+        self.with_subagents = with_subagents
+        """Whether the total counts the subagents' responses too."""
+        self.total = _Total()
+        self.models: set[str] = set()
+        self.sessions: list[bytes] = []
+        self.tables: list[tuple[Target, Table, list[str]]] = []
+        self.left_out = 0
+
+    def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
+        """Read the targets. A file that is no session is an error where it was named, else it is left out and said."""
+        from schemas.opening import OpenError, read_session
+
+        sizes = [_size(target.path) for target in targets]
+        before, everything = 0, sum(sizes)
+        for target, size in zip(targets, sizes, strict=True):
+            offset = before
+
+            def step(done: int, of: int, offset: int = offset, size: int = size) -> None:
+                bar(offset + (size * done // of if of else 0), everything)
+
+            try:
+                session = read_session(target.path, step)
+            except OpenError as error:
+                if strict:
+                    raise
+                self.left_out += 1
+                warn(str(error))
+                continue
+            finally:
+                before += size
+            try:
+                self._add(target, session)
+            finally:
+                session.close()
+
+    def _add(self, target: Target, session: Session) -> None:
+        import orjson
+
+        from schemas.usage import total_usage
+        from viewer.summary import group_key, members_of
+
+        usages: list[TokenUsage | None] = []
+        self.total.begin_session()
+        for number, member in enumerate(members_of(session)):
+            usages.append(member.usage())
+            if number == 0 or self.with_subagents:
+                self.models.update(filter(None, member.models))
+                for index, group_id in enumerate(member.groups.ids):
+                    self.total.add(group_key(member.provider, group_id), member.groups.usage[index])
+        everything = total_usage(usages)
+        self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
+        if not self.with_subagents:
+            self.tables.append((target, _session_table(session), _notes(session, everything, len(usages) - 1)))
+
+    def to_json(self) -> bytes:
+        """The answer of `usage --json`."""
+        import orjson
+
+        total = None if self.total.usage is None else self.total.usage.to_json()
+        rest = orjson.dumps({"total": total, "costUsd": None, "unpriced": sorted(self.models)})
+        return b'{"sessions":[' + b",".join(self.sessions) + b"]," + rest[1:] + b"\n"
+
+    def print(self) -> None:
+        """The answer for people."""
+        from rich.text import Text
+
+        from viewer.output import short_path
+
+        screen = console()
+        for target, rows, notes in self.tables:
+            if len(self.tables) > 1:
+                screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"))
+            screen.print(rows)
+            for note in notes:
+                screen.print(Text(note, "dim"))
+            screen.print()
+        if len(self.tables) > 1:
+            rows = table([("", "fill"), *_COLUMNS])
+            _add_row(rows, Text(f"{len(self.tables)} sessions, without subagents", "bold"), self.total.usage)
+            screen.print(rows)
+        if self.total.copies:
+            screen.print(Text(_copies(self.total.copies), "dim"))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # opening it says what is wrong
+
+
+def session_object(shown_path: str, session: Session, with_subagents: TokenUsage | None) -> dict[str, Any]:
+    """A session of `usage --json`; the shape is that of the design's section 3."""
+
+    def figures(usage: TokenUsage | None) -> dict[str, int | None] | None:
+        return None if usage is None else usage.to_json()
+
+    groups = session.groups
+    return {
+        "provider": session.provider,
+        "id": session.id,
+        "path": shown_path,
+        "usage": figures(session.usage()),
+        "usageWithSubagents": figures(with_subagents),
+        "exchanges": [
+            {"exchangeId": e.id, "prompt": e.prompt, "usage": figures(session.exchange_usage(e.index))}
+            for e in session.exchanges
+        ],
+        "groups": [
+            {
+                "groupId": group_id,
+                "exchangeId": session.exchanges[groups.exchange[index]].id,
+                "model": session.models[groups.model[index]] or None,
+                "usage": groups.usage[index].to_json(),
+                "records": [
+                    {"line": span.line, "offset": span.offset, "length": span.length}
+                    for span in session.group_spans(index)
+                ],
+            }
+            for index, group_id in enumerate(groups.ids)
+        ],
+        "unreadable": [{"line": bad.line, "reason": bad.reason} for bad in session.unreadable],
+        "unknownRecords": dict(session.unknown),
+    }
+
+
+def _session_table(session: Session) -> Table:
+    """A row an exchange, and the session's total."""
+    from rich.text import Text
+
+    rows = table([("", "right"), ("prompt", "fill"), *_COLUMNS])
+    for exchange in session.exchanges:
+        if not exchange.groups and exchange.opener is None:
+            continue
+        number, prompt = (
+            (str(exchange.index), exchange.prompt) if exchange.prompt else ("", "(before the first prompt)")
+        )
+        if exchange.rewound:
+            prompt = f"(rewound) {prompt}"
+        if exchange.inherited:
+            prompt = f"(inherited) {prompt}"
+        _add_row(rows, Text(number, "dim"), Text(prompt), session.exchange_usage(exchange.index))
+    rows.add_section()
+    _add_row(rows, Text(""), Text(session.title or session.id, "bold"), session.usage())
+    return rows
+
+
+def _add_row(rows: Table, *cells: Any) -> None:
+    """A row whose last cell is a usage: its five figures in their columns, `-` for an unknown one."""
+    from rich.text import Text
+
+    from renderers.facts import format_count
+
+    *first, usage = cells
+    figures = (
+        [None] * 5 if usage is None else [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total]
+    )
+    rows.add_row(*first, *(Text("-", "dim") if n is None else Text(format_count(n)) for n in figures))
+
+
+def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) -> list[str]:
+    """What must be said beside the figures."""
+    from renderers.facts import format_exact, plural
+
+    own = session.usage()
+    notes = [f"total {format_exact(own.total)} tokens" if own else "the agent wrote no token figures"]
+    if subagents:
+        notes[0] += f", its {plural(subagents, 'subagent')} apart" if own else ""
+        if with_subagents:
+            notes.append(f"with subagents {format_exact(with_subagents.total)} tokens")
+    inherited = sum(exchange.inherited for exchange in session.exchanges)
+    if inherited:
+        notes.append(f"{plural(inherited, 'exchange')} inherited from another session, counted there")
+    if session.duplicates:
+        notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
+    if session.unreadable:
+        lines = ", ".join(str(bad.line) for bad in session.unreadable[:5])
+        more = ", …" if len(session.unreadable) > 5 else ""
+        notes.append(f"{plural(len(session.unreadable), 'unreadable line')}: {lines}{more}")
+    return notes
+
+
+def _copies(count: int) -> str:
+    from renderers.facts import plural
+
+    return f"{plural(count, 'response')} left out as a copy: already counted in another file"
+
+
+# -- the whole machine ---------------------------------------------------------------------------------------------
+
+
+def _print_machine() -> None:
+    """All sessions from the index, a row a day."""
+    from datetime import datetime
+
+    from rich.text import Text
+
+    from renderers.facts import plural
+    from viewer.commands.list import report_problems
+    from viewer.library import Library
+
+    library = Library()
+    with progress("reading sessions") as bar:
+        summaries = library.bring_up_to_date(bar)
+    report_problems(library)
+    if not summaries:
+        raise CallError("no sessions found (turnlog doctor says where it looked)")
+    total = _Total()
+    days: dict[str, TokenUsage] = {}
+    for summary, groups in library.groups():
+        total.begin_session()
+        for group in groups:
+            if total.add(group.key, group.usage):
+                when = group.time if group.time is not None else summary.when
+                day = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%d")
+                days[day] = days[day] + group.usage if day in days else group.usage
+    rows = table([("day", "fill"), *_COLUMNS])
+    for day in sorted(days):
+        _add_row(rows, Text(day), days[day])
+    rows.add_section()
+    _add_row(rows, Text("total", "bold"), total.usage)
+    screen = console()
+    screen.print(rows)
+    subagents = sum(summary.subagents for summary in summaries)
+    unknown = sum(summary.usage is None for summary in summaries)
+    notes = [f"{plural(len(summaries), 'session')} and {plural(subagents, 'subagent')}"]
+    if unknown:
+        notes.append(f"{plural(unknown, 'session')} without token figures")
+    if total.copies:
+        notes.append(_copies(total.copies))
+    for note in notes:
+        screen.print(Text(note, "dim"))

@@ -1,0 +1,80 @@
+"""Lays the demo's sessions out below a home directory, as the agents would, ending at a given moment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from viewer.demo import others
+from viewer.demo.claude import ClaudeSession
+from viewer.demo.codex import CodexSession
+from viewer.demo.tidewatch import ROOT, tidewatch
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+DIRECTORY = Path(ROOT)
+"""The directory that the demo pretends to be started in."""
+
+
+def make_demo(home: Path, now: float) -> Path:
+    """Write all demo sessions below `home`, the newest ended minutes before `now`; returns the main one's path."""
+    main = _claude(home, lambda start: tidewatch(start)[0], now - 4 * MINUTE)
+    _, agents = tidewatch(now - 4 * MINUTE - _length(lambda start: tidewatch(start)[0]))
+    for agent_id, (child, meta) in agents.items():
+        folder = main.with_suffix("") / "subagents"
+        _write(folder / f"agent-{agent_id}.jsonl", child.records, child.now)
+        (folder / f"agent-{agent_id}.meta.json").write_text(json.dumps(meta), "utf-8")
+    _codex(home, others.postbox, now - 3 * HOUR)
+    _claude(home, others.reykjavik, now - 27 * HOUR)
+    ended = now - 2 * DAY
+    _claude(home, others.red_ci, ended)
+    begun = ended - _length(others.red_ci)
+    _claude(home, lambda start: others.red_ci_fork(others.red_ci(begun), start), ended + HOUR)
+    _codex(home, others.backups, now - 19 * DAY)
+    return main
+
+
+def claude_path(home: Path, session: ClaudeSession) -> Path:
+    """Where Claude Code keeps a session."""
+    folder = "".join(c if c.isalnum() and c.isascii() else "-" for c in session.files.root)
+    return home / ".claude" / "projects" / folder / f"{session.id}.jsonl"
+
+
+def codex_path(home: Path, session: CodexSession) -> Path:
+    """Where Codex keeps a session: folders and names in local time."""
+    day = datetime.fromtimestamp(session.start)
+    name = f"rollout-{day:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl"
+    return home / ".codex" / "sessions" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / name
+
+
+def line_of(record: dict[str, Any]) -> bytes:
+    """A record as its agent writes it."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _claude(home: Path, make: Callable[[float], ClaudeSession], ended: float) -> Path:
+    session = make(ended - _length(make))
+    path = claude_path(home, session)
+    _write(path, session.records, session.now)
+    return path
+
+
+def _codex(home: Path, make: Callable[[float], CodexSession], ended: float) -> Path:
+    session = make(ended - _length(make))
+    path = codex_path(home, session)
+    _write(path, session.records, session.now)
+    return path
+
+
+def _length(make: Callable[[float], ClaudeSession | CodexSession]) -> float:
+    """How many seconds a session takes: its story decides, so it is told once from the beginning of time."""
+    return make(0.0).now
+
+
+def _write(path: Path, records: Iterable[dict[str, Any]], modified: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(map(line_of, records)))
+    os.utime(path, (modified, modified))

@@ -1,0 +1,88 @@
+"""Which session files this machine has: every provider's locations, looked at without reading a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from schemas.provider import Environment, Location, Problem, Provider, SessionFile
+from schemas.providers import providers
+
+
+class Place(NamedTuple):
+    """A location a provider was asked about, and what lies there."""
+
+    provider: str
+    location: Location
+    exists: bool
+    sessions: int
+    size: int
+    """Bytes of its sessions."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What discovery found: `files` newest first, each real file once."""
+
+    files: list[SessionFile] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def environment() -> Environment:
+    """The machine we are on, as providers want to know it."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME and no entry for the user, as in some containers
+        home = Path("/nonexistent")
+    return Environment(os.environ, home, sys.platform)
+
+
+def discover(env: Environment | None = None, agents: Iterable[Provider] | None = None) -> Found:
+    """All sessions of all agents. Costs a directory scan; nothing is opened."""
+    env = env or environment()
+    found = Found()
+    for provider in providers().values() if agents is None else agents:
+        seen: set[Path] = set()
+        for location in provider.locations(env):
+            if location.path in seen:
+                continue
+            seen.add(location.path)
+            _look(provider, location, found)
+    found.files = _unique(found.files)
+    found.files.sort(key=lambda file: (file.mtime_ns, file.id), reverse=True)
+    return found
+
+
+def _look(provider: Provider, location: Location, found: Found) -> None:
+    try:
+        exists = location.path.exists()
+        files = list(provider.find(location, found.problems)) if exists else []
+    except OSError as error:
+        found.problems.append(Problem(location.path, (error.strerror or str(error)).lower()))
+        exists, files = True, []
+    found.places.append(Place(provider.id, location, exists, len(files), sum(file.size for file in files)))
+    found.files.extend(files)
+
+
+def _unique(files: list[SessionFile]) -> list[SessionFile]:
+    """Each real file once, however many links or locations lead to it.
+
+    Only files of one size and one time can be the same, so that `realpath`, which looks at every folder on the way, is
+    asked about few.
+    """
+    alike: defaultdict[tuple[int, int], list[SessionFile]] = defaultdict(list)
+    for file in files:
+        alike[file.size, file.mtime_ns].append(file)
+    unique: list[SessionFile] = []
+    for group in alike.values():
+        if len(group) == 1:
+            unique.append(group[0])
+        else:
+            unique.extend({os.path.realpath(file.path): file for file in reversed(group)}.values())
+    return unique

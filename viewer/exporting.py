@@ -1,0 +1,77 @@
+"""Writing an export to a file: whole or not at all, and never over another file unless that is wanted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from viewer.output import CallError, path_text
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    """Raises CallError when a file is in the way, before any work is done for it."""
+    if path.is_dir():
+        raise CallError(f"{path_text(path)}: a directory")
+    if os.path.lexists(path) and not force and not _is_special(path):
+        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)")
+
+
+def write_file(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
+    """Write a file beside its place and rename it there. An existing file is kept unless `force`: a CallError.
+
+    A device or a pipe is written to as it is. Raises OSError.
+    """
+    check_free(path, force=force)
+    if _is_special(path):
+        with path.open("wb") as file:
+            file.writelines(chunks)
+        return
+    # A link's target is replaced, not the link.
+    place = Path(os.path.realpath(path)) if path.is_symlink() else path
+    beside = place.with_name(f".{secrets.token_hex(8)}.turnlog-tmp")
+    try:
+        with open(
+            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb"
+        ) as file:
+            file.writelines(chunks)
+        if force:
+            os.replace(beside, place)
+        else:
+            _move_new(beside, place)
+    except FileExistsError:
+        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)") from None
+    except OSError as error:
+        error.filename = str(path)  # the name of the file beside it says nothing to anybody
+        raise
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _move_new(beside: Path, place: Path) -> None:
+    """Give a file its name unless that name is taken by now. Raises FileExistsError."""
+    try:
+        os.link(beside, place)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: take the name first, then put the file in its place.
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        try:
+            os.replace(beside, place)
+        except OSError:
+            with suppress(OSError):
+                place.unlink()
+            raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is a device, a pipe or a socket."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

@@ -1,0 +1,191 @@
+"""A session with all that belongs to it: its subagents at any depth, and the session that takes its place.
+
+Everything is looked at when `poll` is called, in the caller's thread.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.message import Kind
+from schemas.opening import MAX_DEPTH, OpenError, open_reading
+from schemas.session import Change, Session, Subagent
+from viewer.follow import Follower
+
+_DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
+_LOOK_EVERY = 1.0
+"""Seconds between looks for the next session, and at subagents that lie still."""
+_HEAD = 1 << 20
+
+
+@dataclass(slots=True)
+class Source:
+    """One followed session: the main one or a subagent."""
+
+    follower: Follower
+    subagent: Subagent | None = None
+    depth: int = 0
+    skip: int = 0
+    """Records that lie before this offset had been written before it was followed."""
+
+
+@dataclass(slots=True)
+class _Still:
+    """A subagent from before: opened only when its file grows."""
+
+    subagent: Subagent
+    size: int
+    depth: int
+
+
+@dataclass(slots=True)
+class FollowSet:
+    """The main session and its subagents. A subagent that began before `poll` saw the main session for the first time
+    is followed from the place where it then ended, unless `whole` asks for all of it.
+    """
+
+    main: Follower
+    whole: bool = False
+    _sources: dict[Path, Source] = field(default_factory=dict)
+    _still: dict[Path, _Still] = field(default_factory=dict)
+    _looked: float = 0.0
+    _begun: bool = False
+
+    def __post_init__(self) -> None:
+        self._sources[self.main.path] = Source(self.main)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are followed."""
+        return [*self._sources, *self._still]
+
+    def poll(self) -> Iterator[tuple[Source, list[Change]]]:
+        """What changed, per session; the main one first."""
+        for source in list(self._sources.values()):
+            changes = source.follower.poll()
+            while not source.follower.loaded:
+                changes += source.follower.step(0.05)
+            if changes:
+                yield source, changes
+        yield from self._wake()
+        for source in list(self._sources.values()):
+            for subagent in source.follower.session.subagents:
+                yield from self._add(subagent, source.depth + 1)
+        self._begun = True
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for source in self._sources.values():
+            source.follower.close()
+
+    def _add(self, subagent: Subagent, depth: int) -> Iterator[tuple[Source, list[Change]]]:
+        path = subagent.path
+        if path is None or path in self._sources or path in self._still or depth > MAX_DEPTH:
+            return
+        if not self._begun and not self.whole:
+            self._still[path] = _Still(subagent, _size(path), depth)
+            return
+        yield from self._open(subagent, depth, 0)
+
+    def _open(self, subagent: Subagent, depth: int, skip: int) -> Iterator[tuple[Source, list[Change]]]:
+        if subagent.path is None:
+            return
+        try:
+            follower = Follower(subagent.path)
+        except OpenError:
+            return  # made a moment ago and empty still: the next look finds its first line
+        source = self._sources[subagent.path] = Source(follower, subagent, depth, skip)
+        changes: list[Change] = []
+        while not follower.loaded:
+            changes += follower.step(0.05)
+        yield source, changes
+
+    def _wake(self) -> Iterator[tuple[Source, list[Change]]]:
+        """Follow the subagents from before whose files grow."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return
+        self._looked = now
+        for path, still in list(self._still.items()):
+            if _size(path) > still.size:
+                del self._still[path]
+                yield from self._open(still.subagent, still.depth, still.size)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+class Succession:
+    """Finds the session that follows on another one: made after this object, by the same agent, for the same directory.
+
+    Claude Code's `/clear` leaves no pointer in either file (formats note 9); its first record in the new one is the
+    command. With `loose`, any session that began when this one had gone quiet counts.
+    """
+
+    def __init__(self, session: Session, *, loose: bool) -> None:
+        self._session, self._loose = session, loose
+        self._known = set(self._files())
+        self._looked = time.monotonic()
+
+    def look(self) -> Path | None:
+        """The next session, if it is there. Looks once a second at most."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return None
+        self._looked = now
+        for path in self._files():
+            if path not in self._known:
+                verdict = self._judge(path)
+                if verdict:
+                    return path
+                if verdict is False:
+                    self._known.add(path)
+        return None
+
+    def _files(self) -> Iterator[Path]:
+        folder = self._session.path.absolute().parent
+        folders = {folder}
+        if _DAY_FOLDER.search(str(folder)):  # Codex keeps a folder a day
+            folders.add(folder.parents[2] / time.strftime("%Y/%m/%d"))
+        for place in folders:
+            try:
+                with os.scandir(place) as entries:
+                    names = [entry.path for entry in entries if entry.is_file() and _ending(entry.name)]
+            except OSError:
+                continue  # not made yet, or gone
+            yield from map(Path, sorted(names))
+
+    def _judge(self, path: Path) -> bool | None:
+        """Whether it is the next one; None while it does not say enough."""
+        try:
+            reading = open_reading(path)
+            while not reading.done and reading.progress[0] < _HEAD:
+                reading.step(1 << 16)
+        except (OpenError, OSError):
+            return None
+        new, old = reading.session, self._session
+        new.close()
+        if not len(new.messages) or new.workspace_root is None:
+            return None
+        if new.provider != old.provider or new.workspace_root != old.workspace_root or new.lineage.parent:
+            return False
+        if old.id in (new.lineage.continues, new.lineage.forked_from):
+            return True
+        first = next((e.prompt for e in new.exchanges if e.opener is not None), "")
+        cleared = new.messages.kind[0] == Kind.COMMAND or first.startswith("/clear")
+        later = old.updated is None or new.created is None or new.created >= old.updated
+        return later and (self._loose or (cleared and "clear" in first))
+
+
+def _ending(name: str) -> bool:
+    return name.endswith((".jsonl", ".json"))
+

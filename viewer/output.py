@@ -1,0 +1,142 @@
+"""What the commands print: JSON, messages on standard error, a progress bar, tables for people.
+
+Rich is imported by the functions that need it only: `--json` answers must not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from schemas.clean import clean, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+DONE, NO, WRONG = 0, 1, 2
+"""Exit codes: done; the answer is no (invalid, nothing found); wrong call or unreadable input."""
+
+
+class CallError(Exception):
+    """A call that cannot be answered: its text is one line for the person who made it. Exit code 2."""
+
+
+def warn(message: str) -> None:
+    """One line on standard error, whatever is in it."""
+    print(f"turnlog: {one_line(message, 500)}", file=sys.stderr)
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes to standard output, which is UTF-8 whatever the locale says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def write_json(value: Any) -> None:
+    """One JSON value and a newline. Its strings must be clean already, except paths (`path_text`)."""
+    import orjson
+
+    write_bytes(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def path_text(path: os.PathLike[str] | str) -> str:
+    """A path as it may be shown: a file's name is text from outside like any other."""
+    return clean(os.fspath(path))
+
+
+def short_path(path: os.PathLike[str] | str) -> str:
+    """`path_text` with the home directory as `~`."""
+    text, home = os.fspath(path), os.path.expanduser("~")
+    if home not in ("", "/") and (text == home or text.startswith(home + os.sep)):
+        text = "~" + text[len(home) :]
+    return clean(text)
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `4 mo`, `2 y`."""
+    seconds = max(0.0, seconds)
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (60 * 86_400, 86_400, "d")):
+        if seconds < limit:
+            return f"{int(seconds / size)} {unit}"
+    months = int(seconds / (30.44 * 86_400))
+    return f"{months} mo" if months < 24 else f"{months // 12} y"
+
+
+class Progress:
+    """A bar on a terminal's standard error, drawn once the work has taken a while; elsewhere nothing."""
+
+    _DELAY, _EVERY, _WIDTH = 0.4, 0.1, 30
+
+    def __init__(self, label: str) -> None:
+        self._label = one_line(label, 40)
+        self._on = sys.stderr is not None and sys.stderr.isatty()
+        self._next = time.monotonic() + self._DELAY
+        self._drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many bytes (or whatever is counted) of so many are done."""
+        if not self._on or (now := time.monotonic()) < self._next:
+            return
+        self._next = now + self._EVERY
+        part = min(1.0, done / total) if total > 0 else 1.0
+        bar = "#" * round(part * self._WIDTH)
+        sys.stderr.write(f"\r{self._label} [{bar:<{self._WIDTH}}] {part:4.0%}")
+        sys.stderr.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self._drawn:
+            sys.stderr.write("\r" + " " * (len(self._label) + self._WIDTH + 9) + "\r")
+            sys.stderr.flush()
+            self._drawn = False
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """A bar for the time of a block."""
+    bar = Progress(label)
+    try:
+        yield bar
+    finally:
+        bar.clear()
+
+
+def console() -> Console:
+    """Where tables for people go: standard output, 80 columns where nothing says how wide it is, no markup."""
+    from rich.console import Console
+
+    if not sys.stdout.isatty():
+        # Nothing behind a pipe cuts lines; a table of 80 columns can be read anywhere.
+        return Console(width=_columns(), markup=False, highlight=False, emoji=False)
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def _columns() -> int:
+    """COLUMNS where it is a sensible number, else 80."""
+    value = os.environ.get("COLUMNS", "")
+    return max(40, int(value)) if value.isdecimal() and len(value) < 5 else 80
+
+
+def table(columns: Iterable[tuple[str, str]]) -> Table:
+    """A quiet table: no lines, headings dim. A column: its heading and `left`, `right` or `fill` (the rest)."""
+    from rich.table import Table
+    from rich.text import Text
+
+    quiet = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
+    for heading, kind in columns:
+        quiet.add_column(
+            Text(heading),
+            justify="right" if kind == "right" else "left",
+            ratio=1 if kind == "fill" else None,
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=8 if kind == "fill" else None,
+        )
+    return quiet

@@ -1,0 +1,288 @@
+"""The list of sessions to choose from. What is typed goes to the filter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from renderers.facts import plural
+from viewer.bindings import bindings
+from viewer.output import short_path
+from viewer.widgets.chrome import KeyFooter, TitleBar
+from viewer.widgets.preview import Preview
+from viewer.widgets.rows import Shelf
+from viewer.widgets.sessions import SessionList
+
+if TYPE_CHECKING:
+    from viewer.app import TurnlogApp
+    from viewer.library import Library
+    from viewer.summary import Summary
+
+WATCH_SECONDS = 2.0
+"""How often the sessions in sight are looked at, whether they grow."""
+LOOK_SECONDS = 15.0
+"""How often new sessions are looked for; less often where looking takes long."""
+
+
+class Filter(Input, inherit_bindings=False):
+    """The line that takes what is typed; every key that edits no text is the list's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "cursor_left", show=False),
+        Binding("right", "cursor_right", show=False),
+        Binding("ctrl+left", "cursor_left_word", show=False),
+        Binding("ctrl+right", "cursor_right_word", show=False),
+        Binding("ctrl+a", "home", show=False),
+        Binding("backspace", "delete_left", show=False),
+        Binding("delete,ctrl+d", "delete_right", show=False),
+        Binding("ctrl+w,ctrl+backspace", "delete_left_word", show=False),
+        Binding("ctrl+u", "delete_left_all", show=False),
+        Binding("ctrl+k", "delete_right_all", show=False),
+        Binding("ctrl+v", "paste", show=False),
+    ]
+
+
+class BrowserScreen(Screen[None]):
+    """The sessions of a library, with a preview of the one under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
+    KEY_TABLE = "list"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide")]
+
+    def __init__(self, library: Library, start_directory: Path) -> None:
+        super().__init__()
+        self._library = library
+        self._directory = start_directory
+        self._shelf = Shelf(start_directory)
+        self._here_first = True
+        self._indexed: tuple[int, int] | None = None
+        self._looked = False
+        self._list = SessionList(start_directory)
+        self._list.now = self.now
+        self._shelf.replace(library.cached())
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, list and preview, keys."""
+        # Few widgets: each one costs a few milliseconds before the first picture.
+        yield TitleBar(self._title(), self._counts())
+        yield Filter(placeholder="type to filter", compact=True, select_on_focus=False)
+        with Horizontal(id="content"):
+            yield self._list
+            yield Preview()
+        yield KeyFooter("list")
+
+    def on_mount(self) -> None:
+        """Show what the index knows, then look whether it is still so."""
+        self._show()
+        self.query_one(Filter).focus()
+        self.call_after_refresh(self._look)
+        self.set_interval(WATCH_SECONDS, self._watch)
+
+    @property
+    def _app(self) -> TurnlogApp:
+        return cast("TurnlogApp", self.app)
+
+    def now(self) -> float:
+        """The clock; tests and screenshots stop it."""
+        return time.time()
+
+    # -- what is shown ---------------------------------------------------------------------------------------------
+
+    def _title(self) -> Content:
+        return Content.assemble(("turnlog", "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
+
+    def _counts(self) -> Content:
+        sessions = self._shelf.sessions()
+        live = sum(session.live for session in sessions)
+        agents = len({session.provider for session in sessions})
+        text = f"{plural(len(sessions), 'session')} · {plural(agents, 'agent')}"
+        if self._indexed is not None and (total := self._indexed[1]):
+            text = f"reading {self._indexed[0] * 100 // total} %   {text}"
+        if not live:
+            return Content.styled(text, "$text-muted")
+        return Content.assemble(("●", "$success"), (f" {live} live · {text}", "$text-muted"))
+
+    def _show(self, *, to_top: bool = False) -> None:
+        """Fill the list from the shelf, the filter and the scope."""
+        words = self.query_one(Filter).value
+        rows = self._shelf.rows(words, self.now(), here_first=self._here_first)
+        self._list.show(rows, to_top=to_top)
+        self.query_one(TitleBar).right = self._counts()
+        self._show_emptiness(words, bool(rows))
+
+    def _show_emptiness(self, words: str, filled: bool) -> None:
+        """Words instead of an empty list."""
+        self.query_one("#content").display = filled
+        empty = self.query("#empty")
+        if filled:
+            empty.remove()
+            return
+        if len(self._shelf):
+            text = Content.assemble(("Nothing fits ", "$text-muted"), words, ("   esc clears", "$text-muted"))
+        elif not self._looked:
+            text = Content.styled("Looking for sessions …", "$text-muted")
+        else:
+            text = self._nothing_found()
+        if empty:
+            empty.first(Static).update(text)
+        else:
+            self.mount(Static(text, id="empty", markup=False), after="#content")
+
+    def _nothing_found(self) -> Content:
+        """No sessions at all: say where they were looked for, and what can be done."""
+        places = [short_path(place.location.path) for place in self._library.found.places]
+        lines = [Content("No sessions on this machine yet.\n\n"), Content.styled("Looked in\n", "$text-muted")]
+        lines += [Content(f"  {place}\n") for place in places]
+        lines += [
+            Content("\n"),
+            Content.assemble(("turnlog demo", "bold $accent"), ("  shows what it is like\n", "$text-muted")),
+            Content.assemble(("turnlog doctor", "bold $accent"), ("  says more about where it looks", "$text-muted")),
+        ]
+        return Content("").join(lines)
+
+    @on(SessionList.Moved)
+    def _preview(self, event: SessionList.Moved) -> None:
+        self.query_one(Preview).show(event.summary)
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self._show(to_top=True)
+
+    # -- what changes on disk --------------------------------------------------------------------------------------
+
+    @work(thread=True, exclusive=True, group="look")
+    def _look(self) -> None:
+        """Bring the library up to date in a thread; batches go to the list as they come."""
+        worker, begun = get_current_worker(), time.monotonic()
+
+        def progress(done: int, total: int) -> None:
+            self._indexed = (done, total)
+
+        for batch in self._library.refresh(progress):
+            if worker.is_cancelled:
+                return
+            self.app.call_from_thread(self._take, batch)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._looked_through, time.monotonic() - begun)
+
+    def _take(self, batch: list[Summary]) -> None:
+        self._shelf.add(batch)
+        self._show()
+
+    def _looked_through(self, seconds: float) -> None:
+        """Everything is known: what is gone goes, and some time later it is looked again."""
+        self._indexed, self._looked = None, True
+        self._shelf.replace(self._library.all())
+        self._show()
+        self.set_timer(max(LOOK_SECONDS, 30 * seconds), self._look_again)
+
+    def _look_again(self) -> None:
+        if self.is_current:
+            self._look()
+        else:
+            self.set_timer(LOOK_SECONDS, self._look_again)
+
+    async def _watch(self) -> None:
+        """See whether the sessions in sight are growing. A slow disk must not hold the keys up, hence the thread."""
+        if not self.is_current:
+            return
+        sessions = self._list.in_sight()
+        times = await asyncio.to_thread(_modified, [session.path for session in sessions])
+        for session, modified in zip(sessions, times, strict=True):
+            session.touched_ns = max(session.touched_ns, modified)
+        self._list.refresh()
+        self.query_one(TitleBar).right = self._counts()
+
+    # -- keys ------------------------------------------------------------------------------------------------------
+
+    def action_cursor_down(self) -> None:
+        self._list.move(1)
+
+    def action_cursor_up(self) -> None:
+        self._list.move(-1)
+
+    def action_page_down(self) -> None:
+        self._list.page(1)
+
+    def action_page_up(self) -> None:
+        self._list.page(-1)
+
+    def action_top(self) -> None:
+        self._list.first()
+
+    def action_bottom(self) -> None:
+        self._list.last()
+
+    def action_open(self) -> None:
+        """Open the session under the cursor."""
+        self._open(self._list.current)
+
+    def action_follow(self) -> None:
+        """Open the session under the cursor at its end and follow it."""
+        self._open(self._list.current, follow=True)
+
+    @on(SessionList.Chosen)
+    def _chosen(self, event: SessionList.Chosen) -> None:
+        self._open(event.summary)
+
+    def _open(self, summary: Summary | None, *, follow: bool = False) -> None:
+        if summary is not None:
+            self._app.open_session(summary.path, follow=follow)
+
+    def action_scope(self) -> None:
+        """Show the start directory's sessions first, or all by age."""
+        self._here_first = not self._here_first
+        self._show()
+
+    def action_export(self) -> None:
+        """Write the session under the cursor as Markdown."""
+        if summary := self._list.current:
+            self._app.export_path(summary.path)
+
+    def action_resume(self) -> None:
+        """Show and copy the command that resumes the session under the cursor."""
+        if summary := self._list.current:
+            self._app.resume_path(summary.path)
+
+    def action_reload(self) -> None:
+        """Look for sessions again."""
+        self._look()
+
+    def action_clear(self) -> None:
+        """Clear the filter; leave when it is empty."""
+        box = self.query_one(Filter)
+        if box.value:
+            box.value = ""
+        else:
+            self.app.exit()
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self._app.show_help(self.KEY_TABLE)
+
+    def action_palette(self) -> None:
+        """Show all commands."""
+        self.app.action_command_palette()
+
+
+def _modified(paths: list[Path]) -> list[int]:
+    """When each file was written last, in nanoseconds; 0 for one that is gone."""
+    times = []
+    for path in paths:
+        try:
+            times.append(os.stat(path).st_mtime_ns)
+        except OSError:
+            times.append(0)
+    return times

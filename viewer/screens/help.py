@@ -1,0 +1,52 @@
+"""The help screen, made from the table of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from viewer.bindings import config_path, key_name
+from viewer.keys import Key
+from viewer.output import short_path
+from viewer.screens.message import Dialog
+
+_TITLES = {"list": "Keys in the list of sessions", "transcript": "Keys in a transcript"}
+
+
+class HelpScreen(Dialog[None]):
+    """Every key of a screen and what it does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,question_mark,f1,enter", "close", show=False),
+        Binding("j,down", "scroll(1)", show=False),
+        Binding("k,up", "scroll(-1)", show=False),
+        Binding("space,pagedown", "scroll(10)", show=False),
+        Binding("b,pageup", "scroll(-10)", show=False),
+    ]
+
+    def __init__(self, table: str, keys: tuple[Key, ...]) -> None:
+        super().__init__(_TITLES[table], f"esc closes   own keys: {short_path(config_path())}")
+        self._keys = keys
+
+    def compose_body(self) -> ComposeResult:
+        """The table."""
+        with VerticalScroll(id="keys-scroll", can_focus=False):
+            yield Static(help_text(self._keys), id="dialog-body", markup=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.query_one("#keys-scroll").scroll_relative(y=lines, animate=False)
+
+
+def help_text(keys: Iterable[Key]) -> Content:
+    """A line a key: its names, then what it does."""
+    table = [(" ".join(key_name(name) for name in key.keys), key.help) for key in keys]
+    width = max(len(names) for names, _ in table) + 2
+    lines = [Content.assemble((names.ljust(width), "bold $accent"), text) for names, text in table]
+    return Content("\n").join(lines)

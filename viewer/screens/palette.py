@@ -1,0 +1,43 @@
+"""The command palette: every action of the screen, by its words and with its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from viewer.bindings import effective, key_name
+from viewer.keys import Key
+
+
+class Commands(Provider):
+    """The actions in the table of the screen's keys, then what the app offers everywhere."""
+
+    def _actions(self) -> Iterator[tuple[str, str, Key]]:
+        table = getattr(self.screen, "KEY_TABLE", None)
+        if table is None:
+            return
+        for key in effective(table, getattr(self.app, "keymap", {})):
+            if key.action != "palette":
+                yield key.help[:1].upper() + key.help[1:], " ".join(map(key_name, key.keys)), key
+
+    async def discover(self) -> Hits:
+        """Everything, while nothing is typed."""
+        for text, keys, key in self._actions():
+            yield DiscoveryHit(text, partial(self._run, key.action), help=keys)
+        for command in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(command.title, command.callback, help=command.help)
+
+    async def search(self, query: str) -> Hits:
+        """What fits the words typed, best first."""
+        matcher = self.matcher(query)
+        for text, keys, key in self._actions():
+            if (score := matcher.match(f"{text} {key.label}")) > 0:
+                yield Hit(score, matcher.highlight(text), partial(self._run, key.action), help=keys)
+        for command in self.app.get_system_commands(self.screen):
+            if (score := matcher.match(command.title)) > 0:
+                yield Hit(score, matcher.highlight(command.title), command.callback, help=command.help)
+
+    async def _run(self, action: str) -> None:
+        await self.screen.run_action(action)

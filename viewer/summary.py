@@ -1,0 +1,340 @@
+"""What the library keeps of a session, and how it is made from the session's file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas.clean import clean, one_line
+from schemas.message import Flag, Kind
+from schemas.opening import MAX_DEPTH, OpenError, read_session
+from schemas.session import Lineage, Session
+from schemas.table import NONE
+from schemas.usage import TokenUsage, total_usage
+
+LIVE_SECONDS = 60
+"""A session written within so many seconds counts as being written."""
+_AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
+_FIGURES = ("input", "output", "cache_read", "cache_write", "reasoning", "cache_write_1h")
+
+
+@dataclass(slots=True)
+class Summary:
+    """A session in a list: all that can be shown of it without its file."""
+
+    provider: str
+    id: str
+    path: Path
+    title: str
+    workspace_root: str | None
+    branch: str | None
+    created: float | None
+    """Seconds since 1970, from the session's own records."""
+    updated: float | None
+    exchanges: int
+    """Opened by a person, not rewound, not inherited."""
+    messages: int
+    agent_messages: int
+    models: list[str]
+    usage: TokenUsage | None
+    """Its own tokens."""
+    usage_with_subagents: TokenUsage | None
+    subagents: int
+    """How many of them are counted in `usage_with_subagents`."""
+    first_prompt: str
+    last_prompt: str
+    last_text: str
+    """The beginning of what the agent said last."""
+    size: int
+    mtime_ns: int
+    touched_ns: int
+    """When it or one of its subagents was written last."""
+    lineage: Lineage = field(default_factory=Lineage)
+    unreadable: list[int] = field(default_factory=list)
+    """Lines of its file that could not be read."""
+    unknown: dict[str, int] = field(default_factory=dict)
+    """Record types that nobody described, and how many of each."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it is being written: changed within the last minute."""
+        return is_live(self.touched_ns)
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to read in it: no prompt, and not a word of the agent."""
+        return not self.exchanges and not self.agent_messages
+
+    @property
+    def hidden(self) -> bool:
+        """Whether lists leave it out unless asked for all: it is blank, or a subagent's."""
+        return self.blank or self.lineage.parent is not None
+
+    @property
+    def when(self) -> float:
+        """By which lists are sorted: its last record's time, the file's where it has none."""
+        return self.mtime_ns / 1e9 if self.updated is None else self.updated
+
+
+def is_live(touched_ns: int) -> bool:
+    """Whether what was written last at that time counts as being written."""
+    return time.time() - touched_ns / 1e9 < LIVE_SECONDS
+
+
+class GroupRow(NamedTuple):
+    """One token group for sums over many sessions. `key` is the same for copies of one response in several files."""
+
+    key: int
+    time: float | None
+    usage: TokenUsage
+
+
+class Side(NamedTuple):
+    """The state of a file or folder beside a session when it was read; size -1 says it was not there."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(slots=True)
+class Indexed:
+    """What indexing a file gave, as the library stores it. `error` says why there is no summary."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    summary: bytes = b""
+    listed: bytes = b""
+    """Its row of `list --json` up to the value of `live`."""
+    hidden: bool = False
+    """Whether lists leave it out: nothing was said in it, or it is a subagent's."""
+    touched_ns: int = 0
+    when: float = 0.0
+    side: str = "[]"
+    groups: bytes = b""
+    error: str = ""
+
+
+def pack(summary: Summary) -> bytes:
+    """A summary as bytes, its path and the file's state apart."""
+    s = summary
+    lineage = (s.lineage.forked_from, s.lineage.continues, s.lineage.parent, s.lineage.agent_id)
+    both = None if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
+    before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
+    after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
+    rest = (s.touched_ns, lineage if any(lineage) else None, s.unreadable, s.unknown)
+    return orjson.dumps((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
+
+
+def _figures(usage: TokenUsage | None) -> list[int | None] | None:
+    return None if usage is None else [getattr(usage, name) for name in _FIGURES]
+
+
+def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
+    """What `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
+    provider, session_id, before, models, own, both, after, touched, lineage, unreadable, unknown = orjson.loads(data)
+    usage = None if own is None else TokenUsage(*own)
+    return Summary(
+        provider,
+        session_id,
+        Path(path),
+        *before,
+        models,
+        usage,
+        usage if both is None else TokenUsage(*both),
+        *after,
+        size,
+        mtime_ns,
+        touched,
+        _NO_LINEAGE if lineage is None else Lineage(*lineage),
+        unreadable,
+        unknown,
+    )
+
+
+_NO_LINEAGE = Lineage()
+"""Shared by most summaries; nobody changes a summary's lineage."""
+
+
+def list_object(summary: Summary) -> dict[str, Any]:
+    """A row of `list --json`; `live`, which changes with time, is its last value."""
+    from renderers.facts import iso_time
+
+    return {
+        "provider": summary.provider,
+        "id": summary.id,
+        "path": clean(os.fspath(summary.path)),
+        "title": summary.title,
+        "workspaceRoot": summary.workspace_root,
+        "createdAt": None if summary.created is None else iso_time(summary.created),
+        "updatedAt": None if summary.updated is None else iso_time(summary.updated),
+        "exchanges": summary.exchanges,
+        "messages": summary.messages,
+        "models": summary.models,
+        "usage": None if summary.usage is None else summary.usage.to_json(),
+        "live": summary.live,
+    }
+
+
+def index_file(path: str) -> Indexed:
+    """Read a session and its subagents, one after the other, and keep what a list needs."""
+    state = _state(path)
+    indexed = Indexed(path, state.size, state.mtime_ns)
+    try:
+        session = read_session(Path(path))
+    except OpenError as error:
+        indexed.error = error.reason
+        return indexed
+    try:
+        members = 0
+        sides: dict[str, Side] = {}
+        usages = []
+        groups = array("q")
+        for member in members_of(session):
+            members += 1
+            usages.append(member.usage())
+            _add_groups(member, groups)
+            if member.path != session.path:
+                for beside in (str(member.path), str(member.path.parent)):
+                    sides.setdefault(beside, _state(beside))
+        if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
+            # The folder may be made later, without a change of the session's own file.
+            beside = str(Path(path).with_suffix(""))
+            sides.setdefault(beside, _state(beside))
+        summary = summarise(session, state, total_usage(usages), members - 1)
+        summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
+        indexed.summary = pack(summary)
+        row = list_object(summary)
+        del row["live"]
+        indexed.listed = orjson.dumps(row)[:-1] + b',"live":'
+        indexed.hidden, indexed.when, indexed.touched_ns = summary.hidden, summary.when, summary.touched_ns
+        # The standard json keeps file names that are no UTF-8.
+        indexed.side = json.dumps(list(sides.values()))
+        indexed.groups = groups.tobytes()
+    except OSError as error:
+        indexed.error = (error.strerror or str(error)).lower()
+    finally:
+        session.close()
+    return indexed
+
+
+def _state(path: str) -> Side:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return Side(path, -1, 0)
+    # A folder's size says nothing, and differs between file systems.
+    return Side(path, 0 if os.path.isdir(path) else stat.st_size, stat.st_mtime_ns)
+
+
+def sides_changed(data: str) -> bool:
+    """Whether a file or folder beside a session is not as `index_file` noted it."""
+    if data == "[]":
+        return False
+    return any(_state(path) != (path, size, mtime_ns) for path, size, mtime_ns in json.loads(data))
+
+
+def members_of(session: Session) -> Iterator[Session]:
+    """The session, then its subagents at any depth, each once. A subagent's file is read when it is asked for and
+    closed before the next one: keep nothing of it.
+    """
+    yield session
+    seen = {os.path.realpath(session.path)}
+    queue = [(subagent, 1) for subagent in session.subagents]
+    while queue:
+        subagent, depth = queue.pop()
+        member = subagent.session
+        opened = None
+        if member is None and subagent.path is not None:
+            real = os.path.realpath(subagent.path)
+            if real in seen or depth > MAX_DEPTH:
+                continue
+            seen.add(real)
+            try:
+                member = opened = read_session(subagent.path)
+            except OpenError:
+                continue  # gone, or no session: the call that started it says so in the transcript
+        if member is None:
+            continue
+        try:
+            yield member
+            queue.extend((child, depth + 1) for child in member.subagents)
+        finally:
+            if opened is not None:
+                opened.close()
+
+
+def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, subagents: int) -> Summary:
+    """The summary of a session that has been read."""
+    live = session.live_exchanges
+    kinds = session.messages.kind
+    return Summary(
+        session.provider,
+        session.id,
+        session.path,
+        session.title or (one_line(live[0].prompt) if live else ""),
+        session.workspace_root,
+        session.branch,
+        session.created,
+        session.updated,
+        len(live),
+        len(session.messages),
+        sum(kinds.count(kind) for kind in _AGENT_KINDS),
+        [model for model in session.models if model],
+        session.usage(),
+        with_subagents,
+        subagents,
+        live[0].prompt if live else "",
+        live[-1].prompt if live else "",
+        _last_text(session),
+        state.size,
+        state.mtime_ns,
+        state.mtime_ns,
+        session.lineage,
+        [bad.line for bad in session.unreadable][:100],
+        dict(session.unknown),
+    )
+
+
+def _last_text(session: Session) -> str:
+    left_out = Flag.REWOUND | Flag.INHERITED
+    for index in range(len(session.messages) - 1, -1, -1):
+        if session.messages.kind[index] == Kind.TEXT and not session.messages.flags[index] & left_out:
+            return one_line(session.message(index).text, 300)
+    return ""
+
+
+def group_key(provider: str, group_id: str) -> int:
+    """A number that stands for a response in whatever file it lies."""
+    name = f"{provider}\0{group_id}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
+
+
+def _add_groups(session: Session, rows: array[int]) -> None:
+    for group, group_id in enumerate(session.groups.ids):
+        usage, last = session.groups.usage[group], session.groups.last[group]
+        when = session.messages.when(last) if last != NONE else None
+        rows.append(group_key(session.provider, group_id))
+        rows.append(-1 if when is None else math.floor(when))
+        rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
+
+
+def group_rows(data: bytes) -> Iterator[GroupRow]:
+    """The rows that `index_file` packed."""
+    rows = array("q")
+    rows.frombytes(data)
+    width = 2 + len(_FIGURES)
+    for start in range(0, len(rows) - width + 1, width):
+        key, when, *figures = rows[start : start + width]
+        yield GroupRow(key, None if when < 0 else when, TokenUsage(*(None if n < 0 else n for n in figures)))

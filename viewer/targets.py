@@ -1,0 +1,132 @@
+"""TARGET, the same in every command: a path, a session id or the beginning of one, `latest`, or `-`.
+
+- An argument that names something on disk is a path, also when it looks like an id.
+- `latest` is the session written last on this machine, whatever its directory.
+- `-` is standard input, spooled to a temporary file that goes when the program ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from atexit import register
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas.provider import SessionFile
+from viewer.discover import Found, discover
+from viewer.output import CallError, path_text
+
+LATEST = "latest"
+STDIN = "-"
+_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to open."""
+
+    path: Path
+    given: str
+    """What was typed."""
+
+    @property
+    def shown_path(self) -> str:
+        """The path for answers: `-` for standard input, whose temporary name means nothing."""
+        return STDIN if self.given == STDIN else path_text(self.path)
+
+
+class Targets:
+    """Turns what was typed into files; looks for sessions once, and only when an argument needs it."""
+
+    def __init__(self) -> None:
+        self._found: Found | None = None
+
+    @property
+    def found(self) -> Found:
+        """What discovery found."""
+        if self._found is None:
+            self._found = discover()
+        return self._found
+
+    def resolve(self, given: str) -> Target:
+        """The file that an argument means. Raises CallError with the reason, or with the candidates."""
+        if given == STDIN:
+            return Target(spool_stdin(), given)
+        if not given or "\0" in given:
+            raise CallError(f"{path_text(given) or 'an empty argument'}: no such file")
+        path = Path(given).expanduser()
+        if os.path.lexists(path):
+            return Target(path, given)
+        if given == LATEST:
+            newest = self.latest()
+            if newest is None:
+                raise CallError("latest: no sessions found (turnlog doctor says where it looked)")
+            return Target(newest.path, given)
+        if os.sep in given or "/" in given or path.suffix in (".json", ".jsonl", ".zst"):
+            raise CallError(f"{path_text(given)}: no such file")
+        return Target(self._by_id(given).path, given)
+
+    def latest(self) -> SessionFile | None:
+        """The session written last that holds anything."""
+        return next((file for file in self.found.files if file.size), None)
+
+    def _by_id(self, given: str) -> SessionFile:
+        wanted = given.lower()
+        fitting = [file for file in self.found.files if file.id.lower().startswith(wanted)]
+        exact = [file for file in fitting if file.id.lower() == wanted]
+        if len(exact) == 1 or len(fitting) == 1:
+            return (exact or fitting)[0]
+        if not fitting:
+            raise CallError(f"{path_text(given)}: no such file, and no session whose id begins so")
+        # Two files can hold one id (a copy in an archive, a revert): then only a path tells them apart.
+        names = [path_text(file.path) for file in exact] if exact else [path_text(file.id) for file in fitting]
+        more = f" and {len(names) - _CANDIDATES} more" if len(names) > _CANDIDATES else ""
+        raise CallError(f"{path_text(given)} fits {len(names)} sessions: {', '.join(names[:_CANDIDATES])}{more}")
+
+
+def spool_stdin() -> Path:
+    """Standard input as a file: a session is read from anywhere in it, and its size is wanted."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise CallError("-: standard input is a terminal; pipe a session into it")
+    folder = tempfile.mkdtemp(prefix="turnlog-")
+    register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, "stdin.jsonl")
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return path
+
+
+def newest_here(found: Found, here: Path) -> SessionFile | None:
+    """The session written last whose workspace is `here` or below it; None if there is none.
+
+    What the library knows of a file is believed; of others the beginning is read, newest first.
+    """
+    from viewer.library import Library, in_directory
+
+    known = {summary.path: summary.workspace_root for summary in Library().cached()}
+    for file in found.files:
+        root = known.get(file.path) or _workspace(file.path)
+        if root is not None and in_directory(root, here):
+            return file
+    return None
+
+
+def _workspace(path: Path) -> str | None:
+    """The workspace that a file's beginning names."""
+    from schemas.opening import OpenError, open_reading
+
+    try:
+        reading = open_reading(path)
+    except OpenError:
+        return None  # no session: the command that lists sessions says so, here it is only no candidate
+    try:
+        while not reading.done and reading.session.workspace_root is None and reading.progress[0] < 1 << 20:
+            reading.step(1 << 16)
+        return reading.session.workspace_root
+    except OSError:
+        return None
+    finally:
+        reading.session.close()

@@ -1,0 +1,151 @@
+"""What is folded: a level for all, toggles for a kind, and what was opened or folded one by one."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+
+from renderers.terminal.folds import Fold
+from schemas.message import Flag, Kind
+from schemas.table import MessageTable
+
+
+class Sort(IntEnum):
+    """Messages that fold alike."""
+
+    OPENER = 0
+    OLD_OPENER = 1
+    """Opens an exchange that was rewound or copied from another session."""
+    OLD = 2
+    """Stands in one."""
+    STEER = 3
+    TEXT = 4
+    THINKING = 5
+    WITHHELD = 6
+    TOOL = 7
+    CONTEXT = 8
+    MARK = 9
+    """A compaction."""
+    ERROR = 10
+    OUTPUT = 11
+    NOTE = 12
+
+
+SORTS = len(Sort)
+_BY_KIND = {
+    Kind.PROMPT: Sort.STEER,
+    Kind.STEER: Sort.STEER,
+    Kind.COMMAND: Sort.STEER,
+    Kind.TEXT: Sort.TEXT,
+    Kind.THINKING: Sort.THINKING,
+    Kind.TOOL: Sort.TOOL,
+    Kind.COMPACTION: Sort.MARK,
+    Kind.INTERRUPT: Sort.ERROR,
+    Kind.ERROR: Sort.ERROR,
+    Kind.OUTPUT: Sort.OUTPUT,
+    Kind.CONTEXT: Sort.CONTEXT,
+    Kind.NOTE: Sort.NOTE,
+    Kind.UNKNOWN: Sort.NOTE,
+}
+_SORT_OF_KIND = [int({int(kind): sort for kind, sort in _BY_KIND.items()}.get(k, Sort.NOTE)) for k in range(256)]
+_OLD = int(Flag.REWOUND | Flag.INHERITED)
+_SPECIAL = _OLD | Flag.OPENER | Flag.WITHHELD
+
+
+def sort_of(kind: int, flags: int) -> int:
+    """The sort of a message, from its columns."""
+    if not flags & _SPECIAL:
+        return _SORT_OF_KIND[kind]
+    if flags & Flag.OPENER:
+        return Sort.OLD_OPENER if flags & _OLD else Sort.OPENER
+    if flags & _OLD:
+        return Sort.OLD
+    return Sort.WITHHELD if kind == Kind.THINKING else _SORT_OF_KIND[kind]
+
+
+H, L, S, F = Fold.HIDDEN, Fold.LINE, Fold.SHORT, Fold.FULL
+LEVELS: tuple[tuple[str, tuple[Fold, ...]], ...] = (
+    #               opener old-op old steer text think withh tool ctx mark error output note
+    ("prompts", (L, L, H, L, H, H, H, H, H, H, H, H, H)),
+    ("answers", (S, L, H, S, S, H, H, H, H, L, L, H, H)),
+    ("one-liners", (S, L, H, S, S, L, L, L, L, L, S, S, L)),
+    ("everything", (F, F, F, F, F, F, L, F, F, F, F, F, F)),
+)
+"""Names of the fold levels, and how far each sort is open in them."""
+DEFAULT_LEVEL = 2
+
+
+@lru_cache(maxsize=64)
+def _sorts(level: int, thinking: bool | None, output: bool | None, opened: bool | None) -> tuple[Fold, ...]:
+    if opened is False:
+        return (L, L, *(H,) * (SORTS - 2))
+    # An exchange opened at a level that shows prompts only is opened as far as one is by default.
+    base = list(LEVELS[level if opened is None else max(level, DEFAULT_LEVEL)][1])
+    if thinking is not None:
+        base[Sort.THINKING] = F if thinking else min(base[Sort.THINKING], L)
+    if output is not None:
+        for sort in (Sort.TOOL, Sort.OUTPUT):
+            base[sort] = max(base[sort], S) if output else min(base[sort], L)
+    return tuple(base)
+
+
+class Folds:
+    """Answers how far a message is open. Changing it is the caller's business to tell the layout."""
+
+    def __init__(self, table: MessageTable) -> None:
+        self.table = table
+        self.level = DEFAULT_LEVEL
+        self.thinking: bool | None = None
+        """All thinking open (True) or folded (False), whatever the level says."""
+        self.output: bool | None = None
+        """The same for tool use and output."""
+        self.blocks: dict[int, Fold] = {}
+        """Messages that were opened or folded one by one."""
+        self.exchanges: dict[int, bool] = {}
+        """Exchanges that were opened (True) or folded (False) one by one."""
+
+    def sorts(self, opened: bool | None = None) -> tuple[Fold, ...]:
+        """How far each sort is open; in an exchange that was opened (True) or folded (False) by itself."""
+        return _sorts(self.level, self.thinking, self.output, opened)
+
+    def is_open(self, exchange: int, old: bool) -> bool:
+        """Whether an exchange shows more than its first line."""
+        state = self.exchanges.get(exchange)
+        if state is not None:
+            return state
+        return LEVELS[self.level][1][Sort.OLD_OPENER if old else Sort.OPENER] > L
+
+    def fold(self, index: int) -> Fold:
+        """How far a message is open."""
+        table = self.table
+        flags = table.flags[index]
+        opened = self.exchanges.get(table.exchange[index]) if self.exchanges else None
+        if opened and flags & _OLD:
+            flags &= ~_OLD
+        if (own := self.blocks.get(index)) is not None and opened is not False:
+            return own
+        return self.sorts(opened)[sort_of(table.kind[index], flags)]
+
+    def set_level(self, level: int) -> None:
+        """The same for all; what was opened one by one is forgotten."""
+        self.level = level
+        self.thinking = self.output = None
+        self.blocks.clear()
+        self.exchanges.clear()
+
+    def toggle_thinking(self) -> bool:
+        """Open or fold all thinking; returns whether it is open now."""
+        self.thinking = self.sorts()[Sort.THINKING] < S
+        self._forget(Sort.THINKING)
+        return self.thinking
+
+    def toggle_output(self) -> bool:
+        """Open or fold all tool output; returns whether it is open now."""
+        self.output = self.sorts()[Sort.TOOL] < S
+        self._forget(Sort.TOOL, Sort.OUTPUT)
+        return self.output
+
+    def _forget(self, *sorts: Sort) -> None:
+        table = self.table
+        for index in [i for i in self.blocks if sort_of(table.kind[i], table.flags[i]) in sorts]:
+            del self.blocks[index]

@@ -1,0 +1,365 @@
+"""How tall everything is and where it stands: the arithmetic behind the scroll bar. Knows nothing of Textual.
+
+A session may have 300,000 messages, and folding all of them must not take longer than a frame. So heights live on two
+levels. A chunk of 256 messages knows, for each sort of message, how many there are and how much text they hold, from
+which its height follows for any folding and any width without looking at a message. Only a chunk that is entered
+works out the heights of its messages, first estimated, then measured as they are drawn. What is on the screen is never
+an estimate: the view measures it before it paints, and keeps its place by (message, line), not by row.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+from renderers.terminal.folds import SHORT_LINES, Fold
+from schemas.session import Session
+from viewer.transcript.folds import Folds, Sort, sort_of
+
+CHUNK_BITS = 8
+CHUNK = 1 << CHUNK_BITS
+_CAP_LINES = SHORT_LINES + 1
+_CAP_CHARS = _CAP_LINES * 80
+
+
+class Position(NamedTuple):
+    """A line of a message; line 0 may be the blank row above it."""
+
+    block: int
+    line: int
+
+
+@dataclass(slots=True)
+class _Stat:
+    """What a chunk holds of one sort: which of its messages, and their sizes whole and cut."""
+
+    members: bytearray = field(default_factory=bytearray)
+    lines: int = 0
+    chars: int = 0
+    cut_lines: int = 0
+    cut_chars: int = 0
+
+
+class Layout:
+    """Heights of a session's messages. Call `sync` after the session changed, `refold` after its folds did."""
+
+    def __init__(self, session: Session, folds: Folds, width: int = 80) -> None:
+        self._session = session
+        self._table = session.messages
+        self._folds = folds
+        self._width = width
+        self._count = 0
+        self._rule: int | None = None
+        self._stats: list[dict[int, _Stat] | None] = []
+        self._heights: dict[int, array[int]] = {}  # of the chunks that were entered
+        self._totals: list[int] = []
+        self._prefix: list[int] = []
+        self._dirty: set[int] = set()  # chunks whose total is out of date
+        self._opened: dict[int, bool] = {}  # chunks that lie wholly within an exchange opened or folded by itself
+        self._special: set[int] = set()  # chunks in which single messages are folded otherwise
+        self.sync()
+
+    # -- what happened ---------------------------------------------------------------------------------------------
+
+    def sync(self, changed: Iterable[int] = ()) -> None:
+        """Take in messages that came, and those among the old ones that changed."""
+        table_count = len(self._table)
+        # The blank row above a message depends on the one before it.
+        touched = {i >> CHUNK_BITS for index in changed for i in (index, index + 1) if i < table_count}
+        if table_count != self._count:
+            first = min(self._count, table_count) >> CHUNK_BITS
+            last = (table_count + CHUNK - 1) >> CHUNK_BITS
+            del self._stats[last:], self._totals[last:]
+            self._stats.extend([None] * (last - len(self._stats)))
+            self._totals.extend([0] * (last - len(self._totals)))
+            for chunk in [c for c in self._heights if c >= last]:
+                del self._heights[chunk]
+            touched.update(range(first, last))
+            self._count = table_count
+            if self._folds.exchanges:
+                self._find_overrides()
+        for chunk in touched:
+            self._stats[chunk] = None
+            self._heights.pop(chunk, None)
+        self._dirty = {chunk for chunk in self._dirty | touched if chunk < len(self._stats)}
+
+    def refold(self, blocks: Iterable[int] | None = None) -> None:
+        """The folds changed: of these messages (and of nothing in other chunks), or of everything."""
+        self._find_overrides()
+        if blocks is None:
+            self._heights.clear()
+            self._dirty = set(range(len(self._stats)))
+            return
+        # The blank row above a message depends on the one before it.
+        touched = {i >> CHUNK_BITS for block in blocks for i in (block, block + 1) if i < self._count}
+        for chunk in touched:
+            self._heights.pop(chunk, None)
+        self._dirty |= touched
+
+    def set_width(self, width: int) -> None:
+        """Everything is wrapped anew."""
+        if width != self._width:
+            self._width = width
+            self._heights.clear()
+            self._dirty = set(range(len(self._stats)))
+
+    def set_rule(self, block: int | None) -> None:
+        """Above which message the line "new since" stands; it adds a row there."""
+        for index in {self._rule, block} - {None}:
+            if index is not None and index < self._count:
+                self._heights.pop(index >> CHUNK_BITS, None)
+                self._dirty.add(index >> CHUNK_BITS)
+        self._rule = block
+
+    @property
+    def rule(self) -> int | None:
+        """The message above which the line "new since" stands."""
+        return self._rule
+
+    def _find_overrides(self) -> None:
+        before = self._opened
+        self._special = {index >> CHUNK_BITS for index in self._folds.blocks}
+        self._special.update(((index + 1) >> CHUNK_BITS) for index in self._folds.blocks if index + 1 < self._count)
+        self._opened = {}
+        for exchange, opened in self._folds.exchanges.items():
+            if exchange >= len(self._session.exchanges):
+                continue
+            reach = self._session.message_range(exchange)
+            first, last = reach.start >> CHUNK_BITS, max(reach.start, reach.stop - 1) >> CHUNK_BITS
+            self._special.update((first, last))
+            self._opened.update((chunk, opened) for chunk in range(first + 1, last))
+            if reach.stop < self._count:
+                self._special.add(reach.stop >> CHUNK_BITS)
+        changed = {c for c in before.keys() | self._opened.keys() if before.get(c) is not self._opened.get(c)}
+        for chunk in changed:
+            self._heights.pop(chunk, None)
+        self._dirty |= changed | self._special
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> int:
+        """Rows of everything."""
+        prefix = self._sums()
+        return prefix[-1] if prefix else 0
+
+    def margin(self, block: int) -> int:
+        """Blank rows above a message: none between one-liners, one around everything that is open."""
+        if block == 0:
+            return 0
+        return self._margin(self._folds.fold(block), self._folds.fold(block - 1))
+
+    @staticmethod
+    def _margin(fold: int, before: int) -> int:
+        return 0 if fold == Fold.LINE and before <= Fold.LINE else 1
+
+    def head(self, block: int) -> int:
+        """Rows above a message's own: the blank one, and the line "new since"."""
+        return self.margin(block) + (block == self._rule)
+
+    def height(self, block: int) -> int:
+        """Rows of a message with those above it; 0 when it is hidden."""
+        return self._chunk(block >> CHUNK_BITS)[block & (CHUNK - 1)]
+
+    def set_height(self, block: int, rows: int) -> None:
+        """The message's own rows have been counted."""
+        chunk = block >> CHUNK_BITS
+        heights = self._chunk(chunk)
+        height = rows + self.head(block) if rows else 0
+        if heights[block & (CHUNK - 1)] != height:
+            heights[block & (CHUNK - 1)] = height
+            self._dirty.add(chunk)
+
+    def top_of(self, block: int) -> int:
+        """The row at which a message begins."""
+        chunk = block >> CHUNK_BITS
+        heights = self._chunk(chunk)
+        return (self._sums()[chunk - 1] if chunk else 0) + sum(heights[: block & (CHUNK - 1)])
+
+    def row_of(self, position: Position) -> int:
+        """The row of a line."""
+        return self.top_of(position.block) + position.line
+
+    def find(self, row: int) -> Position:
+        """The line at a row; the last line for a row behind the end. Raises LookupError when nothing is visible."""
+        row = max(0, row)
+        while True:
+            prefix = self._sums()
+            if not prefix or not prefix[-1]:
+                raise LookupError("no message is visible")
+            row = min(row, prefix[-1] - 1)
+            chunk = bisect_right(prefix, row)
+            if chunk in self._heights and chunk not in self._dirty:
+                break
+            self._chunk(chunk)
+        offset = row - (prefix[chunk - 1] if chunk else 0)
+        for i, height in enumerate(self._heights[chunk]):
+            if offset < height:
+                return Position((chunk << CHUNK_BITS) + i, offset)
+            offset -= height
+        raise AssertionError("a chunk's total differs from its heights")
+
+    def next_visible(self, block: int) -> int | None:
+        """The first message at or after this one that is shown."""
+        chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
+        self._sums()
+        while chunk < len(self._totals):
+            if self._totals[chunk]:
+                for i, height in enumerate(self._chunk(chunk)[start:], start):
+                    if height:
+                        return (chunk << CHUNK_BITS) + i
+            chunk, start = chunk + 1, 0
+        return None
+
+    def previous_visible(self, block: int) -> int | None:
+        """The last message at or before this one that is shown."""
+        block = min(block, self._count - 1)
+        if block < 0:
+            return None
+        chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
+        self._sums()
+        while chunk >= 0:
+            if self._totals[chunk]:
+                heights = self._chunk(chunk)
+                for i in range(min(start, len(heights) - 1), -1, -1):
+                    if heights[i]:
+                        return (chunk << CHUNK_BITS) + i
+            chunk, start = chunk - 1, CHUNK - 1
+        return None
+
+    def move(self, position: Position, rows: int, measure: Callable[[int], None]) -> Position:
+        """The line so many rows further down (or up), as far as there are any.
+
+        `measure` is called with each message on the way and must `set_height` it, so no row is skipped or repeated.
+        """
+        block, line = position
+        while rows > 0:
+            measure(block)
+            left = self.height(block) - 1 - line
+            if rows <= left:
+                return Position(block, line + rows)
+            following = self.next_visible(block + 1)
+            if following is None:
+                return Position(block, max(0, self.height(block) - 1))
+            rows -= left + 1
+            block, line = following, 0
+        while rows < 0:
+            if -rows <= line:
+                return Position(block, line + rows)
+            before = self.previous_visible(block - 1)
+            if before is None:
+                return Position(block, 0)
+            measure(before)
+            rows += line + 1
+            block, line = before, self.height(before) - 1
+        return Position(block, line)
+
+    # -- chunks ----------------------------------------------------------------------------------------------------
+
+    def _sums(self) -> list[int]:
+        """Rows up to the end of each chunk."""
+        if self._dirty or len(self._prefix) != len(self._totals):
+            for chunk in self._dirty:
+                self._totals[chunk] = self._total(chunk)
+            self._dirty.clear()
+            self._prefix = list(accumulate(self._totals))
+        return self._prefix
+
+    def _total(self, chunk: int) -> int:
+        heights = self._heights.get(chunk)
+        if heights is None and self._is_special(chunk):
+            heights = self._heights[chunk] = self._resolve(chunk)
+        if heights is not None:
+            return sum(heights)
+        folds = self._folds.sorts(self._opened.get(chunk))
+        total = int(self._rule is not None and self._rule >> CHUNK_BITS == chunk)
+        for sort, stat in self._stat(chunk).items():
+            if fold := folds[sort]:
+                count = len(stat.members)
+                cut = fold == Fold.SHORT
+                lines, chars = (stat.cut_lines, stat.cut_chars) if cut else (stat.lines, stat.chars)
+                total += _rows(sort, fold, count, lines, chars, self._width)
+        return total
+
+    def _is_special(self, chunk: int) -> bool:
+        """Whether its folds must be asked message by message, because they do not follow from their sorts alone."""
+        return chunk in self._special or (bool(self._opened.get(chunk)) and Sort.OLD in self._stat(chunk))
+
+    def _stat(self, chunk: int) -> dict[int, _Stat]:
+        stats = self._stats[chunk]
+        if stats is None:
+            stats = self._stats[chunk] = {}
+            table, start = self._table, chunk << CHUNK_BITS
+            stop = min(start + CHUNK, self._count)
+            columns = zip(
+                table.kind[start:stop], table.flags[start:stop], table.lines[start:stop], table.chars[start:stop],
+                strict=True,
+            )  # fmt: skip
+            for i, (kind, flags, lines, chars) in enumerate(columns):
+                sort = sort_of(kind, flags)
+                stat = stats.get(sort)
+                if stat is None:
+                    stat = stats[sort] = _Stat()
+                stat.members.append(i)
+                stat.lines += lines
+                stat.chars += chars
+                stat.cut_lines += min(lines, _CAP_LINES)
+                stat.cut_chars += min(chars, _CAP_CHARS)
+        return stats
+
+    def _chunk(self, chunk: int) -> array[int]:
+        heights = self._heights.get(chunk)
+        if heights is None:
+            heights = self._heights[chunk] = self._resolve(chunk)
+            self._dirty.add(chunk)
+        return heights
+
+    def _resolve(self, chunk: int) -> array[int]:
+        """Heights of a chunk's messages, estimated from their sizes."""
+        start = chunk << CHUNK_BITS
+        count = min(CHUNK, self._count - start)
+        heights = array("I", bytes(4 * count))
+        folds = self._chunk_folds(chunk, start, count)
+        before = self._folds.fold(start - 1) if start else 0
+        table, width = self._table, self._width
+        if not any(folds):
+            return heights
+        for i, fold in enumerate(folds):
+            if fold:
+                index = start + i
+                lines, chars = table.lines[index], table.chars[index]
+                if fold == Fold.SHORT:
+                    lines, chars = min(lines, _CAP_LINES), min(chars, _CAP_CHARS)
+                sort = sort_of(table.kind[index], table.flags[index])
+                rows = _rows(sort, fold, 1, lines, chars, width) - (fold > Fold.LINE)
+                margin = self._margin(fold, folds[i - 1] if i else before) if index else 0
+                heights[i] = rows + margin + (index == self._rule)
+        return heights
+
+    def _chunk_folds(self, chunk: int, start: int, count: int) -> bytearray:
+        folds = bytearray(count)
+        if self._is_special(chunk):
+            for i in range(count):
+                folds[i] = self._folds.fold(start + i)
+            return folds
+        by_sort = self._folds.sorts(self._opened.get(chunk))
+        for sort, stat in self._stat(chunk).items():
+            if fold := by_sort[sort]:
+                for i in stat.members:
+                    folds[i] = fold
+        return folds
+
+
+_TOOLISH = frozenset({Sort.TOOL, Sort.OUTPUT, Sort.CONTEXT, Sort.NOTE, Sort.THINKING})
+
+
+def _rows(sort: int, fold: int, count: int, lines: int, chars: int, width: int) -> int:
+    """About how many rows `count` messages of a sort take, the blank row above each with them."""
+    if fold == Fold.LINE:
+        return count
+    wrapped = lines + chars * 6 // (10 * max(20, min(width, 100) - 8))
+    return count * (3 if sort in _TOOLISH else 1) + max(wrapped, count)

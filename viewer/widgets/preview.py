@@ -1,0 +1,96 @@
+"""What the session under the cursor was about: beside the list, where there is room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+from textual.widgets import Static
+
+from renderers.facts import format_count, format_size, local_time, plural, short_model
+from viewer.output import short_path
+
+if TYPE_CHECKING:
+    from schemas.usage import TokenUsage
+    from viewer.summary import Summary
+
+_PROMPT_CHARS = 600
+
+
+class Preview(Static):
+    """Facts and words of one session."""
+
+    ALLOW_SELECT = True
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, **options)
+
+    def show(self, summary: Summary | None) -> None:
+        """Show a session, or nothing."""
+        self.update(Content("") if summary is None else preview(summary))
+
+
+def preview(summary: Summary) -> Content:
+    """The preview of a session: what was asked first, what was asked last, what was answered, what it took."""
+    dim = "$text-muted"
+    pieces: list[Content] = [Content.styled(summary.title or "(no title)", "bold"), Content("\n")]
+    models = ", ".join(filter(None, map(short_model, summary.models)))
+    facts = [summary.provider, models, plural(summary.exchanges, "exchange")]
+    pieces.append(Content.styled(" · ".join(filter(None, facts)), dim))
+    where = short_path(summary.workspace_root) if summary.workspace_root else ""
+    if summary.branch:
+        where += f" on {summary.branch}"
+    pieces.append(Content.styled(f"\n{where}" if where else "", dim))
+    pieces.append(Content.styled(f"\n{_times(summary)}", dim))
+    for label, text in _words(summary):
+        pieces += [Content.styled(f"\n\n{label}\n", "$accent"), Content(text)]
+    pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary)]
+    lines = len(summary.unreadable)
+    if lines:
+        pieces.append(Content.styled(f"\n{plural(lines, 'line')} could not be read", "$warning"))
+    pieces.append(Content.styled(f"\n\n{format_size(summary.size)} · {summary.id}", dim))
+    return Content("").join(pieces)
+
+
+def _times(summary: Summary) -> str:
+    ended = summary.when
+    if summary.created is None:
+        return local_time(ended, date=True)
+    begun = local_time(summary.created, date=True)
+    last = local_time(ended, date=True)
+    return f"{begun} – {last[11:] if last[:10] == begun[:10] else last}"
+
+
+def _words(summary: Summary) -> list[tuple[str, str]]:
+    words = []
+    if summary.first_prompt:
+        words.append(("first prompt", summary.first_prompt[:_PROMPT_CHARS]))
+    if summary.last_prompt and summary.last_prompt != summary.first_prompt:
+        words.append(("last prompt", summary.last_prompt[:_PROMPT_CHARS]))
+    if summary.last_text:
+        words.append(("last answer", summary.last_text[:_PROMPT_CHARS]))
+    return words
+
+
+def _tokens(summary: Summary) -> list[Content]:
+    own, everything = summary.usage, summary.usage_with_subagents
+    if own is None or own.total is None:
+        return [Content.styled("unknown", "$text-muted")]
+    pieces = [Content(format_count(own.total)), Content.styled(f"\n{_parts(own)}", "$text-muted")]
+    if summary.subagents and everything is not None and everything.total != own.total:
+        with_them = f"\n{format_count(everything.total)} with {plural(summary.subagents, 'subagent')}"
+        pieces.append(Content.styled(with_them, "$text-muted"))
+    return pieces
+
+
+def _parts(usage: TokenUsage) -> str:
+    pieces = (
+        ("in", usage.input),
+        ("cache read", usage.cache_read),
+        ("write", usage.cache_write),
+        ("out", usage.output),
+    )
+    # A line may end between figures, not within one.
+    return " · ".join(
+        f"{name} {format_count(count)}".replace(" ", "\u00a0") for name, count in pieces if count is not None
+    )

@@ -1,0 +1,172 @@
+"""The rows of the list of sessions: filtered, grouped and in order. Knows nothing of the screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from viewer.summary import Summary
+
+
+class Row(NamedTuple):
+    """A line of the list: a session, or the heading of a group."""
+
+    summary: Summary | None
+    heading: str
+    """The group's name; a session's row has that of its group."""
+    depth: int = 0
+    """1 for a fork that stands under the session it was forked from."""
+
+
+class Shelf:
+    """All sessions by path, and the rows that a filter and a scope make of them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._sessions: dict[str, Summary] = {}
+        self._order: list[Summary] = []
+        self._texts: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def replace(self, summaries: Iterable[Summary]) -> None:
+        """These are all there are."""
+        self._sessions.clear()
+        self._texts.clear()
+        self.add(summaries)
+
+    def add(self, summaries: Iterable[Summary]) -> None:
+        """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
+        for summary in summaries:
+            key = os.fspath(summary.path)
+            self._texts.pop(key, None)
+            if summary.blank:
+                self._sessions.pop(key, None)
+            else:
+                self._sessions[key] = summary
+        self._order = sorted(self._sessions.values(), key=lambda summary: summary.when, reverse=True)
+
+    def get(self, path: Path) -> Summary | None:
+        """The session in a file."""
+        return self._sessions.get(os.fspath(path))
+
+    def sessions(self) -> list[Summary]:
+        """All, newest first."""
+        return self._order
+
+    def rows(self, words: str, now: float, *, here_first: bool) -> list[Row]:
+        """The rows: this directory's sessions first if wanted, the others by age, forks under their parents."""
+        wanted = words.lower().split()
+        fitting = [s for s in self._order if self._fits(s, wanted)] if wanted else self._order
+        return list(_grouped(_families(fitting), self.directory, now, here_first))
+
+    def _fits(self, summary: Summary, words: list[str]) -> bool:
+        key = os.fspath(summary.path)
+        text = self._texts.get(key)
+        if text is None:
+            parts = (summary.title, summary.workspace_root, summary.provider, summary.branch, *summary.models)
+            text = "\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]).lower()
+            self._texts[key] = text
+        return all(word in text for word in words)
+
+
+def _families(sessions: list[Summary]) -> list[tuple[Summary, int]]:
+    """Sessions in their order, each fork moved under the session it was forked from, where that one is listed."""
+    by_id = {session.id: session for session in sessions}
+    children: dict[str, list[Summary]] = {}
+    roots = []
+    for session in sessions:
+        root = _root(session, by_id)
+        if root is session:
+            roots.append(session)
+        else:
+            children.setdefault(root.id, []).append(session)
+    # A family stands where its newest member would.
+    newest = {root.id: max([root.when, *(child.when for child in children.get(root.id, ()))]) for root in roots}
+    roots.sort(key=lambda session: newest[session.id], reverse=True)
+    family: list[tuple[Summary, int]] = []
+    for root in roots:
+        family.append((root, 0))
+        family += [(child, 1) for child in children.get(root.id, ())]
+    return family
+
+
+def _root(session: Summary, by_id: dict[str, Summary]) -> Summary:
+    """The first ancestor that is listed; the session itself where there is none, or where sessions form a ring."""
+    seen = {session.id}
+    root = session
+    while (parent := root.lineage.forked_from) is not None and parent in by_id:
+        if parent in seen:
+            return session
+        seen.add(parent)
+        root = by_id[parent]
+    return root
+
+
+HERE = "this directory"
+
+
+def _grouped(family: list[tuple[Summary, int]], directory: Path, now: float, here_first: bool) -> Iterator[Row]:
+    here: list[Row] = []
+    others: dict[str, list[Row]] = {}
+    heading = HERE
+    for session, depth in family:
+        if depth == 0:  # a fork stays in its parent's group
+            own = here_first and is_within(session.workspace_root, directory)
+            heading = HERE if own else age_group(session.when, now)
+        (here if heading == HERE else others.setdefault(heading, [])).append(Row(session, heading, depth))
+    for name, rows in [(HERE, here), *others.items()]:
+        if rows:
+            yield Row(None, name)
+            yield from rows
+
+
+def is_within(workspace: str | None, directory: Path) -> bool:
+    """Whether a workspace is the directory or lies below it."""
+    if not workspace:
+        return False
+    top = os.fspath(directory)
+    return workspace == top or workspace.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def age_group(when: float, now: float) -> str:
+    """The heading under which a session stands by its age: calendar days, as people count them."""
+    days = (datetime.fromtimestamp(now).date() - _date(when)).days
+    if days <= 0:
+        return "today"
+    if days == 1:
+        return "yesterday"
+    if days < 7:
+        return "last 7 days"
+    if days < 30:
+        return "last 30 days"
+    return "earlier"
+
+
+def _date(when: float) -> date:
+    try:
+        return datetime.fromtimestamp(when).date()
+    except (ValueError, OverflowError, OSError):  # a source may name the year 60000
+        return date.min
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `7 w`, `2 y`."""
+    seconds = max(0.0, seconds)
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
+        if seconds < limit:
+            return f"{int(seconds // size)} {unit}"
+    weeks = int(seconds // (7 * 86_400))
+    return f"{weeks} w" if weeks < 104 else f"{int(seconds // (365.25 * 86_400))} y"
+
+
+def project_name(workspace: str | None) -> str:
+    """What a project is called: the last part of its path, Windows paths included."""
+    if not workspace:
+        return ""
+    return workspace.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or workspace
