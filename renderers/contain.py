@@ -25,6 +25,7 @@ _OUR_LEVELS = 3
 _RISKY = re.compile(r"[<`~\[#=>\\|]|^[ \t]|^[-*_+ \t]+$", re.MULTILINE)
 _TICKS = re.compile(r"`{3,}")
 _MARKERS = re.compile(r"[ \t>*+.)\-0-9]*")
+_CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 _DASHES = re.compile(r"-[ \t-]*$")
 _UNDERLINE = re.compile(r"=+|-+")
 _FENCE_LINE = re.compile(r"[ \t]*(?:`{3}|~{3})")
@@ -47,10 +48,10 @@ _ADDRESS_END = re.compile(r"(?:://|www\.|mailto:|xmpp:|@)[^\s<]*$", re.IGNORECAS
 
 
 @cache
-def _blocks() -> MarkdownIt:
+def _blocks(tables: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark").disable(["html_block", "reference", "lheading"])
     parser.core.ruler.disable(["inline", "text_join"])
-    return parser
+    return parser.enable("table") if tables else parser
 
 
 def fence(text: str, language: str = "") -> str:
@@ -85,11 +86,16 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     """The lines made safe; None if some line's meaning stays unclear."""
     if len(text) > LIMIT:
         return None
+    tokens = _blocks(False).parse(text)
+    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, _start(line)) for line in lines)
+    # Readers differ in what ends a table and what begins one; only where that makes no difference do we go on.
+    if tabular and _skeleton(tokens) != _skeleton(_blocks(True).parse(text)):
+        return None
     out = list(lines)
     known = bytearray(len(lines))
     closing = ""
     heading = 0
-    for token in _blocks().parse(text):
+    for token in tokens:
         if token.map is None:
             continue
         start, end = token.map
@@ -115,6 +121,18 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     if any(not known[i] and _MARKERS.fullmatch(line) is None for i, line in enumerate(lines)):
         return None
     return [*out, closing] if closing else out
+
+
+def _start(line: str) -> int:
+    """Where a line begins behind the marks of quotes and lists."""
+    match = _CONTAINERS.match(line)
+    return match.end() if match else 0
+
+
+def _skeleton(tokens: list[Token]) -> list[tuple[str, int, int]]:
+    """What of a text is code, a heading or a rule."""
+    kinds = ("fence", "code_block", "heading_open", "hr")
+    return [(t.type, t.map[0], t.map[1]) for t in tokens if t.type in kinds and t.map is not None]
 
 
 def _closing(token: Token, lines: list[str]) -> str:
@@ -157,8 +175,10 @@ def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
         source = out[start + k].rstrip()
         if not source.endswith(old):
             return False
+        # Spaces that are not ASCII's stay: "#" alone would be a heading where "#" with such a space is none.
+        tail = out[start + k][len(source) :].rstrip(" \t")
         broken = hard and k + 1 < len(content) and not tabular and not new.endswith("\\")
-        out[start + k] = source[: len(source) - len(old)] + new + ("  " if broken else "")
+        out[start + k] = source[: len(source) - len(old)] + new + tail + ("  " if broken else "")
     return True
 
 
@@ -236,7 +256,7 @@ def _prose(text: str) -> str:
     return _INLINE.sub(replace, text)
 
 
-_PUNCTUATION = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w)|!(?=\[)|\$(?=\S)")
+_PUNCTUATION = re.compile(r"[\\`*\[\]|~]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w)|!(?=\[)|\$(?=\S)")
 
 
 def escape(text: str) -> str:
@@ -247,4 +267,4 @@ def escape(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     # Entities are understood everywhere; old readers do not know a backslash before "<".
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(match[0], f"\\{match[0]}")
+    return {"<": "&lt;", "&": "&amp;"}.get(match[0], f"\\{match[0]}")

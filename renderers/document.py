@@ -139,6 +139,10 @@ class Document:
         exchange = self.session.exchanges[index]
         yield from self._exchange(self.session, exchange, exchange_numbers(self.session)[index], 2, "", 0)
 
+    def message(self, index: int) -> Iterator[Piece]:
+        """One message."""
+        yield from self._message(self.session, self.session.message(index), "", 0)
+
     # -- facts -----------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Fact]:
@@ -247,7 +251,8 @@ class Document:
                 shown = True
                 yield piece
             group = groups[index]
-            if shown and group != NONE and last[group] == index:
+            # The exchange's own line says it where there is only one group.
+            if shown and group != NONE and last[group] == index and len(exchange.groups) > 1:
                 yield Facts(usage_line(session.groups.usage[group], format_exact))
         if rewound:
             yield Close()
@@ -289,30 +294,22 @@ class Document:
 
     def _aside(self, kind: Kind, label: str, text: str) -> Iterator[Piece]:
         """Context, notes and unknown records. A note's line is always shown, its text is context."""
-        if kind is Kind.NOTE and label:
-            yield Facts(label)
-        if not self.include.context:
-            return
-        if kind is Kind.NOTE and text in ("", label):
-            return
         names = {Kind.CONTEXT: "Context", Kind.NOTE: "Note", Kind.UNKNOWN: "Unknown record"}
-        title = f"{names[kind]}: {label}" if label and kind is not Kind.NOTE else names[kind]
-        language = "json" if kind is Kind.UNKNOWN else ""
-        yield from _fold(title, text, "context", Code(text, language))
+        if kind is Kind.NOTE and label and (not self.include.context or text in ("", label)):
+            yield Facts(label)
+        elif self.include.context:
+            title = label if kind is Kind.NOTE and label else ": ".join(filter(None, (names[kind], label)))
+            yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
         if self.redactor is not None:
-            tool = replace(
-                tool,
-                input=self.redactor.redact_value(tool.input),
-                text=self.redact(tool.text),
-                summary=self.redact(tool.summary) if tool.summary else None,
-            )
+            tool = _redacted(tool, self.redactor)
         line = headline(tool, session.workspace_root)
         yield Open(line.title, line.ending, "tool", line)
         for listing in tool_inputs(tool):
             yield Code(*listing)
         if tool.diffs:
+            # Redacted as one text: a key block goes over many lines.
             yield Code(self.redact("".join(diff.unified() for diff in tool.diffs)), "diff")
         if self.include.output:
             if tool.text:
@@ -376,6 +373,22 @@ class Document:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self.redactor.counts.most_common())
             rows.append(f"{plural(self.redactor.count, 'secret')} redacted: {kinds}")
         yield Items(tuple(self.redact(one_line(row, 400)) for row in rows))
+
+
+def _redacted(tool: Tool, redactor: Redactor) -> Tool:
+    """The tool use without secrets, its diffs' lines apart."""
+    redact = redactor.redact
+    return replace(
+        tool,
+        name=redact(tool.name),
+        input=redactor.redact_value(tool.input),
+        text=redact(tool.text),
+        summary=redact(tool.summary) if tool.summary else None,
+        diffs=[
+            replace(diff, path=redact(diff.path), renamed_to=redact(diff.renamed_to) if diff.renamed_to else None)
+            for diff in tool.diffs
+        ],
+    )
 
 
 def _thinking(text: str, withheld: bool) -> Iterator[Piece]:

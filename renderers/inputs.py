@@ -11,7 +11,10 @@ from renderers.headline import tool_command
 from schemas.message import Tool
 
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
-_DIFF_KEYS = frozenset({"old_string", "new_string", "content", "edits", "new_source", "input", "patch", "changes"})
+_DIFF_KEYS = frozenset(
+    {"file_path", "path", "notebook_path", "old_string", "new_string", "content", "edits", "new_source", "input"}
+    | {"patch", "changes"}
+)
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _SHORT = 160
 

@@ -26,8 +26,48 @@ _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
 # Commands that write nothing, or whose `-o` is no file.
 _READERS = frozenset(
-    "ls cat grep egrep fgrep rg find head tail ps echo printf set shopt read test [ [[ wc less more file stat du df pwd "
-    "which type git cd export diff awk cut tr uniq jq ssh mount useradd".split()
+    [
+        "ls",
+        "cat",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "find",
+        "head",
+        "tail",
+        "ps",
+        "echo",
+        "printf",
+        "set",
+        "shopt",
+        "read",
+        "test",
+        "[",
+        "[[",
+        "wc",
+        "less",
+        "more",
+        "file",
+        "stat",
+        "du",
+        "df",
+        "pwd",
+        "which",
+        "type",
+        "git",
+        "cd",
+        "export",
+        "diff",
+        "awk",
+        "cut",
+        "tr",
+        "uniq",
+        "jq",
+        "ssh",
+        "mount",
+        "useradd",
+    ]
 )
 
 
@@ -156,4 +196,9 @@ def _edited(arguments: list[str]) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    return bool(word) and not word.startswith(("&", "/dev/", "-")) and not any(c in word for c in "$`*?{}\n") and "://" not in word
+    return (
+        bool(word)
+        and not word.startswith(("&", "/dev/", "-"))
+        and not any(c in word for c in "$`*?{}\n")
+        and "://" not in word
+    )

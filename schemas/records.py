@@ -28,6 +28,7 @@ Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 # A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
 MAX_LINE = 512 << 20
 _MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
+_OF_A_RECORD = frozenset("uuid parentUuid timestamp sessionId payload leafUuid messageId id record_type".split())  # noqa: SIM905
 _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 4000 else float("inf"))
 
 
@@ -42,10 +43,7 @@ class Unreadable(NamedTuple):
 
 def is_record(value: dict[str, Any]) -> bool:
     """Whether an object found inside a damaged line is a record and not a piece of one, such as a content block."""
-    return ("type" in value or "record_type" in value) and any(
-        key in value
-        for key in ("uuid", "parentUuid", "timestamp", "sessionId", "payload", "leafUuid", "id", "record_type")
-    )
+    return ("type" in value or "record_type" in value) and not _OF_A_RECORD.isdisjoint(value)
 
 
 class JsonLines:

@@ -176,7 +176,7 @@ class Session:
 
     def usage(self) -> TokenUsage | None:
         """The session's own total, subagents apart; None when the source gives no figures."""
-        return total_usage(self.groups.usage[g] for g in range(len(self.groups)))
+        return self.groups.usage.total()
 
     def exchange_usage(self, exchange: int) -> TokenUsage | None:
         """The sum of the groups that end in the exchange."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from schemas.message import Flag, Kind, Span, SpanRole
 from schemas.usage import TokenUsage, UsageColumns
@@ -50,6 +50,16 @@ class SpanTable:
                 self._store[head], self._offset[head], self._length[head], self._line[head], SpanRole(self._role[head])
             )
             head = self._next[head]
+
+
+    def owners(self, heads: Iterable[int], store: int = 0) -> Iterator[tuple[int, int]]:
+        """For each record of a store in the chains that begin at `heads`: its offset, and which of the heads it is."""
+        offsets, following, stores = self._offset, self._next, self._store
+        for position, span in enumerate(heads):
+            while span != NONE:
+                if stores[span] == store:
+                    yield offsets[span], position
+                span = following[span]
 
 
 class MessageTable:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "cache_write_1h")
 _UNKNOWN = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(NamedTuple):
     """Tokens of one call or of many, in pieces that do not overlap; a piece the source does not give is None.
+
+    A tuple, since hundreds of thousands are made and summed: a frozen dataclass takes ten times as long to make.
 
     `input` excludes the cache; `reasoning` is the part of `output` that was thinking; `cache_write_1h` is the part of
     `cache_write` that is kept for an hour (it is priced apart).
@@ -43,7 +42,7 @@ class TokenUsage:
         known = [n for n in (self.input, self.cache_read, self.cache_write) if n is not None]
         return sum(known) if known else None
 
-    def __add__(self, other: TokenUsage) -> TokenUsage:
+    def __add__(self, other: TokenUsage) -> TokenUsage:  # type: ignore[override]  # sums, does not join
         return TokenUsage(
             _add(self.input, other.input),
             _add(self.output, other.output),
@@ -90,9 +89,7 @@ class TokenUsage:
 
 def as_count(value: object) -> int | None:
     """`value` as a number of tokens, or None: sources hold nulls, strings and floats where a count should be."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
+    if type(value) is int:  # not a bool
         return value if 0 <= value < 1 << 62 else None
     if isinstance(value, float) and value.is_integer() and 0 <= value < 1 << 53:
         return int(value)
@@ -122,22 +119,32 @@ class UsageColumns:
     __slots__ = ("_columns",)
 
     def __init__(self) -> None:
-        self._columns = tuple(array("q") for _ in _FIELDS)
+        self._columns = tuple(array("q") for _ in TokenUsage._fields)
 
     def __len__(self) -> int:
         return len(self._columns[0])
 
     def append(self, usage: TokenUsage) -> int:
         """Add one; returns its index."""
-        for column, name in zip(self._columns, _FIELDS, strict=True):
-            value = getattr(usage, name)
+        for column, value in zip(self._columns, usage, strict=True):
             column.append(_UNKNOWN if value is None else value)
         return len(self) - 1
+
+    def total(self) -> TokenUsage | None:
+        """The sum of all, as `total_usage` makes it; of 100,000 groups in a few milliseconds."""
+        if not len(self):
+            return None
+        unknown = [column.count(_UNKNOWN) for column in self._columns]
+        return TokenUsage(
+            *(
+                None if missing == len(column) else sum(column) - missing * _UNKNOWN
+                for column, missing in zip(self._columns, unknown, strict=True)
+            )
+        )
 
     def __getitem__(self, index: int) -> TokenUsage:
         return TokenUsage(*(None if (v := column[index]) == _UNKNOWN else v for column in self._columns))
 
     def __setitem__(self, index: int, usage: TokenUsage) -> None:
-        for column, name in zip(self._columns, _FIELDS, strict=True):
-            value = getattr(usage, name)
+        for column, value in zip(self._columns, usage, strict=True):
             column[index] = _UNKNOWN if value is None else value

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,8 +16,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
 
+from renderers.facts import plural
 from schemas.clean import one_line
 from viewer.bindings import Config, ConfigError, config_path, effective, read_config
+from viewer.output import short_path
 from viewer.themes import DARK, LIGHT, fitting_theme
 
 if TYPE_CHECKING:
@@ -99,13 +101,14 @@ class TurnlogApp(App[None]):
         """Open a transcript above what is shown."""
         from schemas.opening import OpenError
         from viewer.follow import Follower
-        from viewer.screens.transcript import TranscriptScreen
 
         try:
             follower = Follower(path, from_end=follow)
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return
+        from viewer.screens.transcript import TranscriptScreen
+
         self.push_screen(TranscriptScreen(follower, follow=follow))
 
     def show_help(self, table: str) -> None:
@@ -139,14 +142,14 @@ class TurnlogApp(App[None]):
 
     def export_path(self, path: Path) -> None:
         """Ask where to, then write the session in a file as Markdown."""
-        self._with_session(path, "export")
+        self._read(path, self.action_export_session)
 
     def resume_path(self, path: Path) -> None:
         """Show and copy the command that resumes the session in a file."""
-        self._with_session(path, "resume")
+        self._read(path, self.action_resume_session)
 
     @work(thread=True, exclusive=True, group="read")
-    def _with_session(self, path: Path, what: str) -> None:
+    def _read(self, path: Path, then: Callable[[Session], None]) -> None:
         """Read a whole session, which may take a while, then go on in the app's own thread."""
         from schemas.opening import OpenError, read_session
 
@@ -155,28 +158,69 @@ class TurnlogApp(App[None]):
         except (OpenError, OSError) as error:
             self.call_from_thread(self.say, one_line(str(error), 400), title="Cannot open", bad=True)
             return
-        action = self.action_export_session if what == "export" else self.action_resume_session
-        self.call_from_thread(action, session)
+        self.call_from_thread(then, session)
 
     def action_export_session(self, session: Session) -> None:
         """Ask where to, write the session as Markdown, say where it lies and how many secrets were replaced."""
         from renderers.names import export_name
 
+        self._ask_where(session, export_name(session, ".md"))
+
+    def _ask_where(self, session: Session, suggestion: str, problem: str = "") -> None:
+        from renderers.names import export_name
         from viewer.screens.message import PathPrompt
 
         def write(answer: str | None) -> None:
-            if answer:
-                self._write_export(session, Path(answer).expanduser())
+            if not answer:
+                return
+            path = Path(answer).expanduser()
+            if path.is_dir():
+                path /= export_name(session, ".md")
+            if os.path.lexists(path):
+                self._ask_where(session, answer, f"{short_path(path)} exists already")
+            else:
+                self._write_export(session, path)
 
-        self.push_screen(PathPrompt("Export as Markdown", export_name(session, ".md")), write)
+        self.push_screen(PathPrompt("Export as Markdown", suggestion, problem), write)
 
     @work(thread=True, group="export")
     def _write_export(self, session: Session, path: Path) -> None:
-        raise NotImplementedError
+        """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
+        from renderers.options import Include
+        from renderers.redact import Redactor
+        from schemas.opening import OpenError, read_session
+        from viewer.commands.export import document
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        redactor = Redactor()
+        try:
+            fresh = read_session(session.path)
+            write_file(path, document(fresh, "markdown", Include(), redactor), force=False)
+            fresh.close()
+        except (OpenError, OSError, CallError) as error:
+            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
+            return
+        secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
+        self.call_from_thread(self.say, f"{short_path(path)}\n{secrets}", title="Exported")
 
     def action_resume_session(self, session: Session) -> None:
         """Show and copy the command that lets the agent go on with a session."""
-        raise NotImplementedError
+        from renderers.names import shell_line
+        from schemas.providers import providers
+
+        provider = providers().get(session.provider)
+        arguments = provider.resume_command(session) if provider else None
+        line, reason = shell_line(arguments or [], session.workspace_root)
+        if line is None:
+            self.say(reason, title="Cannot be resumed", bad=True)
+            return
+        self.copy_to_clipboard(line)
+        parts: list[tuple[str, str]] = [(line, "bold"), ("\n\nCopied: paste it into a shell.", "$text-muted")]
+        place = session.workspace_root
+        if place and not os.path.isdir(place):
+            parts.append((f"\n{short_path(place)} is not there any more.", "$warning"))
+        self.show_message("Resume", Content.assemble(*parts))
 
 
 def run_browser(library: Library, start_directory: Path) -> None:

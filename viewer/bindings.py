@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textual.binding import Binding
-from textual.keys import Keys
+from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.keys import BROWSER, TRANSCRIPT, Key
@@ -149,6 +149,11 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
     return keymap
 
 
+def _canonical(name: str) -> str:
+    """One name for a key that has two: `?` is `question_mark` for Textual."""
+    return _character_to_key(name) if len(name) == 1 else name
+
+
 def _is_key(name: str) -> bool:
     *modifiers, last = name.split("+") if name != "+" else [name]
     return set(modifiers) <= _MODIFIERS and (len(last) == 1 or last in _KNOWN)
@@ -158,7 +163,7 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
     """Two actions on one key would leave one of them without a key and say nothing about it."""
     taken: dict[str, str] = {}
     for key in effective(screen, keymap):
-        for name in key.keys:
+        for name in map(_canonical, key.keys):
             if taken.setdefault(name, key.action) != key.action:
                 raise ConfigError(f"the key {name!r} would do both {taken[name]} and {key.action}")
 

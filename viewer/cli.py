@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -61,6 +61,13 @@ class _Commands(click.Group):
         escape = ["--"] if args[0].startswith("-") and args[0] != "-" else []
         return DEFAULT, self.get_command(ctx, DEFAULT), escape + args
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Here, since click would end with code 1, which says "no".
+            return _pipe_closed()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Click would import every command for its first line.
         with formatter.section("Commands"):
@@ -97,9 +104,7 @@ def run(args: list[str]) -> int:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "turnlog"
         return _fail(f"{error.format_message().rstrip('.')} (see {where.replace(' ' + DEFAULT, '')} --help)")
     except BrokenPipeError:
-        # The reader has what it wanted. What is still buffered must not complain when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+        return _pipe_closed()
     except KeyboardInterrupt:
         return 130
     except _shown() as error:
@@ -107,6 +112,12 @@ def run(args: list[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
+
+
+def _pipe_closed() -> int:
+    """The reader has what it wanted; what is still buffered must not complain when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _shown() -> tuple[type[Exception], ...]:

@@ -64,16 +64,21 @@ class FollowSet:
         """The files that are followed."""
         return [*self._sources, *self._still]
 
+    @property
+    def sources(self) -> list[Source]:
+        """The sessions that are being read, the main one first."""
+        return list(self._sources.values())
+
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
         """What changed, per session; the main one first."""
-        for source in list(self._sources.values()):
+        for source in self.sources:
             changes = source.follower.poll()
             while not source.follower.loaded:
                 changes += source.follower.step(0.05)
             if changes:
                 yield source, changes
         yield from self._wake()
-        for source in list(self._sources.values()):
+        for source in self.sources:
             for subagent in source.follower.session.subagents:
                 yield from self._add(subagent, source.depth + 1)
         self._begun = True
@@ -188,4 +193,3 @@ class Succession:
 
 def _ending(name: str) -> bool:
     return name.endswith((".jsonl", ".json"))
-

@@ -130,7 +130,7 @@ def pack(summary: Summary) -> bytes:
     """A summary as bytes, its path and the file's state apart."""
     s = summary
     lineage = (s.lineage.forked_from, s.lineage.continues, s.lineage.parent, s.lineage.agent_id)
-    both = None if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
+    both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
     before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
     after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
     rest = (s.touched_ns, lineage if any(lineage) else None, s.unreadable, s.unknown)
@@ -144,16 +144,28 @@ def _figures(usage: TokenUsage | None) -> list[int | None] | None:
 def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     """What `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
     provider, session_id, before, models, own, both, after, touched, lineage, unreadable, unknown = orjson.loads(data)
+    subagents, first_prompt, last_prompt, last_text = after
+    title, root, branch, created, updated, exchanges, messages, agent_messages = before
     usage = None if own is None else TokenUsage(*own)
     return Summary(
         provider,
         session_id,
         Path(path),
-        *before,
+        title,
+        root,
+        branch,
+        created,
+        updated,
+        exchanges,
+        messages,
+        agent_messages,
         models,
         usage,
-        usage if both is None else TokenUsage(*both),
-        *after,
+        usage if both is True else None if both is None else TokenUsage(*both),
+        subagents,
+        first_prompt,
+        last_prompt,
+        last_text,
         size,
         mtime_ns,
         touched,

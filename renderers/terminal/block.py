@@ -76,7 +76,7 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
         rows = [Row([Segment(crop(one_line(text, 400), first), style)])]
         more = 0
     else:
-        rows, more = _prompt_rows(text, first, look, column, style, fold)
+        rows, more = _prompt_rows(text, first, look, column, old, fold)
     title = rows[0]
     gap = look.measure - column - sum(width_of(s.text) for s in title.segments) - width_of(facts)
     right = [Segment(" " * max(1, gap)), Segment(facts, palette.dim)] if facts else []
@@ -87,15 +87,18 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
     return Block(out, bool(more))
 
 
-def _prompt_rows(text: str, first: int, look: Look, column: int, style: Style, fold: Fold) -> tuple[list[Row], int]:
+def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold: Fold) -> tuple[list[Row], int]:
     """A prompt as it was typed; the first row is shorter because the facts stand beside it."""
+    palette = look.palette
+    # Only its first line is strong: thirty bold lines of something pasted would shout.
+    style, body = (palette.dim, palette.dim) if old else (palette.prompt, palette.text)
     lines = text.strip("\n").split("\n")
     limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
     width = min(look.width - column, look.measure - column)
     rows = [Row(segments, 0, join) for segments, join in wrap([(lines[0].replace("\t", "    "), style)], width, first)]
     rest = "\n".join(lines[1:limit])
     if limit > 1:
-        rows.extend(prose_rows(rest, width, style))
+        rows.extend(prose_rows(rest, width, body))
     return rows, len(lines) - limit
 
 

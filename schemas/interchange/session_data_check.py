@@ -80,8 +80,10 @@ def explain(error: ValidationError) -> Iterator[Finding]:
         for key in error.instance if isinstance(error.instance, dict) else ():
             if key not in known:
                 yield Finding(path, f"`{one_line(str(key), 60)}` does not belong here")
-    elif error.schema is False:
-        yield Finding(path, f"a user message cannot have `{name}`")
+    elif rule == "not":
+        for key in ("tool", "model"):
+            if isinstance(error.instance, dict) and key in error.instance:
+                yield Finding(f"{path}/{key}", f"a user message cannot have `{key}`")
     else:
         yield Finding(path, _sentence(str(name), str(rule), value, error.instance))
 

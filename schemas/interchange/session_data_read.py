@@ -141,7 +141,7 @@ class SessionDataParser:
     def _take_facts(self, facts: dict[str, Any]) -> None:
         """What turnlog says of the whole session; it stands in the first exchange."""
         session, self._facts = self.session, facts
-        session.title = one_line(as_text(facts.get("title")), 500)
+        session.title = as_text(facts.get("title")).replace("\n", " ")
         session.branch = as_text(facts.get("branch")) or None
         session.context_window, session.context_used = (
             as_count(facts.get("contextWindow")),
@@ -354,7 +354,9 @@ def build(session: Session, index: int) -> Message:
     record = session.record(next(session.spans.chain(rows.span[index])))
     data, block = as_object(record.get("message")), rows.block[index]
     metadata = as_object(clean_value(data.get("metadata")))
-    ours = as_object(metadata.pop("turnlog", None))
+    ours = as_object(metadata.get("turnlog"))
+    if isinstance(metadata.get("turnlog"), dict):
+        del metadata["turnlog"]
     blocks = _blocks(data, ours)
     piece = blocks[min(block, len(blocks) - 1)]
     exchange = session.exchanges[rows.exchange[index]]
@@ -370,7 +372,7 @@ def build(session: Session, index: int) -> Message:
         tool=read_tool(piece.tool, ours.get("tool"), metadata) if piece.tool is not None else None,
         group=session.groups.ids[group] if group < len(session.groups) else None,
         flags=Flag(rows.flags[index]) | _flags(ours.get("flags")),
-        label=one_line(as_text(ours.get("label"))),
+        label=as_text(ours.get("label")).replace("\n", " "),
         metadata=metadata,
     )
     if block == len(blocks) - 1:

@@ -216,7 +216,7 @@ class SessionDataWriter:
         return [[run.start, run.end, _sgr(run.sgr)] for run in runs]
 
     def _tool_facts(self, tool: Tool) -> dict[str, Any]:
-        said = tool.output.get("content") if tool.output else None
+        said = (_output(tool) or {}).get("content")
         return _given(
             status=tool.status.value,
             exitCode=tool.exit_code,
@@ -297,7 +297,7 @@ def own_usage(provider: str, usage: TokenUsage) -> dict[str, int]:
             "reasoningOutputTokens": usage.reasoning,
         }
     elif provider == "gemini":
-        said = usage.output - (usage.reasoning or 0) if usage.output is not None else None
+        said = max(usage.output - (usage.reasoning or 0), 0) if usage.output is not None else None
         keys = {
             "inputTokens": whole,
             "cachedTokens": usage.cache_read,
@@ -329,13 +329,18 @@ def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
     if tool.use_id:
         data["useId"] = tool.use_id
     data["input"] = tool.input
-    if tool.output is not None:
-        data["output"] = tool.output
-    elif tool.text or tool.status not in (ToolStatus.PENDING, ToolStatus.OK):
-        data["output"] = {"content": tool.text, "is_error": tool.status == ToolStatus.ERROR}
+    if (output := _output(tool)) is not None:
+        data["output"] = output
     if tool.summary:
         data["summary"] = tool.summary
     return data
+
+
+def _output(tool: Tool) -> dict[str, Any] | None:
+    """The result object: the source's own, or one made of what is known of the result."""
+    if tool.output is None and (tool.text or tool.status not in (ToolStatus.PENDING, ToolStatus.OK)):
+        return {"content": tool.text, "is_error": tool.status == ToolStatus.ERROR}
+    return tool.output
 
 
 def _sgr(sgr: Sgr) -> dict[str, Any]:

@@ -12,7 +12,7 @@ FOOT = "\n\n## ours\n\nafter\n"
 
 
 @pytest.mark.parametrize("tables", [False, True])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=hostile)
 def test_contained_text_does_nothing_to_what_follows(tables: bool, text: str) -> None:
     for safe in (contain(text), quote(text)):
@@ -22,7 +22,7 @@ def test_contained_text_does_nothing_to_what_follows(tables: bool, text: str) ->
         assert tokens(document, tables=tables)[-2].content == "after"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(first=hostile, second=hostile)
 def test_texts_after_each_other_keep_apart(first: str, second: str) -> None:
     document = f"{contain(first)}\n\n<!-- -->\n\n{contain(second)}{FOOT}"
@@ -31,7 +31,7 @@ def test_texts_after_each_other_keep_apart(first: str, second: str) -> None:
     assert codes(document)[: len(codes(contain(first)))] == codes(contain(first))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(hostile)
 def test_code_blocks_keep_their_text(text: str) -> None:
     inert = MarkdownIt("commonmark").disable(["html_block", "reference", "lheading"])

@@ -90,10 +90,10 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
             layout.refold()
         elif what == "block":
             folds.blocks[index] = Fold(1 + value % 3)
-            layout.refold([index])
+            layout.refold(range(index, index + 1))
         elif what == "exchange":
             folds.exchanges[value % len(session.exchanges)] = bool(value % 2)
-            layout.refold()
+            layout.refold(session.message_range(value % len(session.exchanges)))
         elif what == "width":
             width = value
             layout.set_width(width)

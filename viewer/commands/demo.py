@@ -36,4 +36,6 @@ def command(live: bool) -> None:
             from viewer.app import run_browser
             from viewer.demo.make import DIRECTORY
 
-            run_browser(demo_library(env), DIRECTORY)
+            library = demo_library(env)
+            library.bring_up_to_date()
+            run_browser(library, DIRECTORY)

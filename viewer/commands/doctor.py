@@ -105,11 +105,11 @@ def _print(report: dict[str, Any]) -> None:
     from renderers.facts import format_size, plural
 
     screen = console()
-    screen.print(Text(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}"))
+    screen.print(Text(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}"), soft_wrap=True)
     for agent in report["agents"]:
         screen.print()
         found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}" if agent["sessions"] else "none"
-        screen.print(Text.assemble((agent["name"], "bold"), f"  {found}"))
+        screen.print(Text.assemble((agent["name"], "bold"), f"  {found}"), soft_wrap=True)
         rows = table([("", "left"), ("", "fill"), ("", "left"), ("", "right")])
         rows.show_header = False
         for place in agent["locations"]:
@@ -118,25 +118,28 @@ def _print(report: dict[str, Any]) -> None:
         screen.print(rows)
         for damaged in agent["unreadable"][:_SHOWN_FILES]:
             lines = ", ".join(map(str, damaged["lines"][:8])) + (", …" if len(damaged["lines"]) > 8 else "")
-            screen.print(Text(f"  cannot read line {lines} of {damaged['path']}"))
+            screen.print(Text(f"  cannot read line {lines} of {damaged['path']}"), soft_wrap=True)
         if len(agent["unreadable"]) > _SHOWN_FILES:
             screen.print(
                 Text(f"  and lines of {len(agent['unreadable']) - _SHOWN_FILES:,} more files (--json lists all)")
             )
         for name, count in agent["unknownRecords"].items():
-            screen.print(Text(f"  unknown record type {name}: {count:,} (kept, shown as it is)"))
+            screen.print(Text(f"  unknown record type {name}: {count:,} (kept, shown as it is)"), soft_wrap=True)
     if report["problems"]:
         screen.print()
-        screen.print(Text("problems", "bold"))
+        screen.print(Text("problems", "bold"), soft_wrap=True)
         for problem in report["problems"]:
-            screen.print(Text(f"  {problem['path']}: {problem['reason']}"))
+            screen.print(Text(f"  {problem['path']}: {problem['reason']}"), soft_wrap=True)
     screen.print()
     size = report["index"]["size"]
-    screen.print(Text(f"index    {report['index']['path']}, {'not written' if size is None else format_size(size)}"))
+    screen.print(
+        Text(f"index    {report['index']['path']}, {'not written' if size is None else format_size(size)}"),
+        soft_wrap=True,
+    )
     limits = ", ".join(f"{name} {count:,}" for name, count in report["watchLimits"].items() if count is not None)
     if limits:
-        screen.print(Text(f"watching {limits}"))
-    screen.print(Text(f"terminal {_terminal()}"))
+        screen.print(Text(f"watching {limits}"), soft_wrap=True)
+    screen.print(Text(f"terminal {_terminal()}"), soft_wrap=True)
 
 
 def _terminal() -> str:

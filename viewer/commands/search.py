@@ -72,4 +72,4 @@ def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bo
     shown = Text(hit.snippet)
     shown.highlight_words([" ".join(word.split()) for word in words], "bold reverse", case_sensitive=False)
     line.append_text(shown)
-    screen.print(line)
+    screen.print(line, soft_wrap=True)

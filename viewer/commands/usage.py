@@ -38,7 +38,7 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     if not targets and not as_json:
         _print_machine()
         return DONE
-    report = _Report(with_subagents=not targets)
+    report = _Report(with_subagents=not targets, tables=not as_json)
     with progress("reading sessions") as bar:
         report.read(_chosen(targets), bar, strict=bool(targets))
     if as_json:
@@ -90,7 +90,8 @@ class _Total:
 class _Report:
     """The usage of some sessions, read one after the other so that only figures stay in memory."""
 
-    def __init__(self, *, with_subagents: bool) -> None:
+    def __init__(self, *, with_subagents: bool, tables: bool) -> None:
+        self._make_tables = tables
         self.with_subagents = with_subagents
         """Whether the total counts the subagents' responses too."""
         self.total = _Total()
@@ -141,8 +142,9 @@ class _Report:
                 for index, group_id in enumerate(member.groups.ids):
                     self.total.add(group_key(member.provider, group_id), member.groups.usage[index])
         everything = total_usage(usages)
-        self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
-        if not self.with_subagents:
+        if not self._make_tables:
+            self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
+        else:
             self.tables.append((target, _session_table(session), _notes(session, everything, len(usages) - 1)))
 
     def to_json(self) -> bytes:
@@ -162,17 +164,17 @@ class _Report:
         screen = console()
         for target, rows, notes in self.tables:
             if len(self.tables) > 1:
-                screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"))
+                screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"), soft_wrap=True)
             screen.print(rows)
             for note in notes:
-                screen.print(Text(note, "dim"))
+                screen.print(Text(note, "dim"), soft_wrap=True)
             screen.print()
         if len(self.tables) > 1:
             rows = table([("", "fill"), *_COLUMNS])
             _add_row(rows, Text(f"{len(self.tables)} sessions, without subagents", "bold"), self.total.usage)
             screen.print(rows)
         if self.total.copies:
-            screen.print(Text(_copies(self.total.copies), "dim"))
+            screen.print(Text(_copies(self.total.copies), "dim"), soft_wrap=True)
 
 
 def _size(path: Path) -> int:
@@ -221,18 +223,16 @@ def _session_table(session: Session) -> Table:
     """A row an exchange, and the session's total."""
     from rich.text import Text
 
+    from renderers.document import exchange_numbers
+
     rows = table([("", "right"), ("prompt", "fill"), *_COLUMNS])
-    for exchange in session.exchanges:
+    for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
         if not exchange.groups and exchange.opener is None:
             continue
-        number, prompt = (
-            (str(exchange.index), exchange.prompt) if exchange.prompt else ("", "(before the first prompt)")
-        )
-        if exchange.rewound:
-            prompt = f"(rewound) {prompt}"
-        if exchange.inherited:
-            prompt = f"(inherited) {prompt}"
-        _add_row(rows, Text(number, "dim"), Text(prompt), session.exchange_usage(exchange.index))
+        prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
+        if exchange.rewound or exchange.inherited:
+            prompt = f"({'rewound' if exchange.rewound else 'inherited'}) {prompt}"
+        _add_row(rows, Text(str(number or ""), "dim"), Text(prompt), session.exchange_usage(exchange.index))
     rows.add_section()
     _add_row(rows, Text(""), Text(session.title or session.id, "bold"), session.usage())
     return rows
@@ -322,4 +322,4 @@ def _print_machine() -> None:
     if total.copies:
         notes.append(_copies(total.copies))
     for note in notes:
-        screen.print(Text(note, "dim"))
+        screen.print(Text(note, "dim"), soft_wrap=True)

@@ -302,16 +302,22 @@ class ClaudeSession:
         """Replace one place of a file."""
         before, after = self.files.replace(name, old, new)
         path = self.files.path(name)
-        detail = {"filePath": path, "oldString": old, "newString": new, "originalFile": before}
+        detail: dict[str, Any] = {"filePath": path, "oldString": old, "newString": new, "originalFile": before}
         detail |= {"structuredPatch": hunks(before, after), "userModified": False, "replaceAll": False}
-        given = {"file_path": path, "old_string": old, "new_string": new, "replace_all": False}
+        given: dict[str, Any] = {"file_path": path, "old_string": old, "new_string": new, "replace_all": False}
         return Use("Edit", given, f"The file {path} has been updated successfully.", detail, 0.2)
 
     def create(self, name: str, text: str) -> Use:
         """Write a new file."""
         self.files.write(name, text)
         path = self.files.path(name)
-        detail = {"type": "create", "filePath": path, "content": text, "structuredPatch": [], "originalFile": None}
+        detail: dict[str, Any] = {
+            "type": "create",
+            "filePath": path,
+            "content": text,
+            "structuredPatch": [],
+            "originalFile": None,
+        }
         return Use("Write", {"file_path": path, "content": text}, f"File created successfully at: {path}", detail, 0.2)
 
     def todos(self, *items: tuple[str, str, str]) -> Use:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 from time import time
@@ -42,7 +44,7 @@ SYNODIC = 29.530588
 """Days from one new moon to the next, on average."""
 NEW = date(2000, 1, 6)
 """A new moon."""
-SIGNS = "🌑🌒🌓🌔🌕🌖🌗🌘"
+SIGNS = "●◐○◑"
 
 
 def phase(day: date) -> float:
@@ -52,15 +54,15 @@ def phase(day: date) -> float:
 
 def sign(day: date) -> str:
     """The phase as a picture."""
-    return SIGNS[round(phase(day) * 8) % 8]
+    return SIGNS[round(phase(day) * 4) % 4]
 '''
 _FAILED = """.........................................F                               [100%]
 =================================== FAILURES ===================================
 ____________________________ test_full_moon_in_july ____________________________
 
     def test_full_moon_in_july():
->       assert sign(date(2026, 7, 29)) == "🌕"
-E       AssertionError: assert '🌔' == '🌕'
+>       assert sign(date(2026, 7, 29)) == "○"
+E       AssertionError: assert '◐' == '○'
 
 tests/test_moon.py:7: AssertionError
 1 failed, 41 passed in 2.02s"""
@@ -114,8 +116,8 @@ def live_session(start: float) -> ClaudeSession:
         ),
         Say(
             "The count starts at midnight, but that new moon was at **18:14 UTC**. Three quarters of a day "
-            "matter when a "
-            "phase lasts 3.7 days."
+            "matter at the edge of a phase: a "
+            "sign lasts a week."
         ),
         session.edit(
             "tidewatch/moon.py",
@@ -125,8 +127,8 @@ def live_session(start: float) -> ClaudeSession:
         ),
         session.edit(
             "tidewatch/moon.py",
-            "    return SIGNS[round(phase(day) * 8) % 8]\n",
-            "    return SIGNS[int(phase(day) * 8 + 0.5) % 8]\n",
+            "    return SIGNS[round(phase(day) * 4) % 4]\n",
+            "    return SIGNS[int(phase(day) * 4 + 0.5) % 4]\n",
         ),
         after=3,
     )
@@ -142,8 +144,8 @@ def live_session(start: float) -> ClaudeSession:
     session.reply(
         Say(
             "The month view shows the moon:\n\n"
-            "```\nTue 28 🌔  00:21  9.8  12:44 10.1\nWed 29 🌕  01:05 10.4  13:26 10.6\n"
-            "Thu 30 🌕  01:46 10.8  14:06 10.9\n```\n\n"
+            "```\nTue 28 ○  00:21  9.8  12:44 10.1\nWed 29 ○  01:05 10.4  13:26 10.6\n"
+            "Thu 30 ○  01:46 10.8  14:06 10.9\n```\n\n"
             "It counts mean lunations from a known new moon, which is right to about half a day, enough to see why the "
             "spring tides come when they come. **42 tests** pass."
         ),
@@ -153,7 +155,7 @@ def live_session(start: float) -> ClaudeSession:
     session.prompt("lovely. is that the northern or the southern moon?", 6)
     session.reply(
         Say(
-            "The northern one: the signs show a waxing moon lit on its right. Our southernmost harbour is in "
+            "The northern one: the signs show a waxing moon that is light on its right. Our southernmost harbour is in "
             "Brittany, so "
             "that is right for everyone for now."
         ),
@@ -166,18 +168,20 @@ def live_session(start: float) -> ClaudeSession:
 class LiveWriter:
     """Writes the live session below a home directory, in a thread, from `start` to `stop` or its end."""
 
-    def __init__(self, home: Path, *, pace: float = 1.0) -> None:
+    def __init__(self, home: Path, *, pace: float = 1.0, clock: Callable[[], float] = time) -> None:
         session = live_session(0.0)
         self.path = claude_path(home, session)
         self._steps = _steps(session.records)
-        self._pace = pace
+        self._pace, self._clock = pace, clock
         self._stopped = Event()
         self._thread = Thread(target=self._write, name="demo writer", daemon=True)
 
     def start(self) -> None:
-        """Begin: the first line is there when this returns."""
+        """Begin: the prompt is there when this returns, so that the file is a session."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._append(line_of(self._steps[0][1]))
+        while not self._steps[0][1].get("message"):
+            self._append(line_of(self._now(self._steps.pop(0)[1])))
+        self._append(line_of(self._now(self._steps.pop(0)[1])))
         self._thread.start()
 
     def stop(self) -> None:
@@ -191,16 +195,19 @@ class LiveWriter:
         self._thread.join()
 
     def _write(self) -> None:
-        for pause, record in self._steps[1:]:
+        for pause, record in self._steps:
             if self._stopped.wait(pause * self._pace):
                 return
-            line = line_of(_now(record))
+            line = line_of(self._now(record))
             # Agents write long lines in pieces; a reader must wait for the newline.
             half = len(line) // 2 if len(line) > 600 else 0
             if half:
                 self._append(line[:half])
                 self._stopped.wait(0.15 * self._pace)
             self._append(line[half:])
+
+    def _now(self, record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"timestamp": iso(self._clock())} if "timestamp" in record else record
 
     def _append(self, data: bytes) -> None:
         with self.path.open("ab") as file:
@@ -209,8 +216,6 @@ class LiveWriter:
 
 def _steps(records: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
     """Each record with the pause before it, in seconds."""
-    from datetime import datetime
-
     steps = []
     last = 0.0
     for record in records:
@@ -218,7 +223,3 @@ def _steps(records: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
         steps.append((min(max(moment - last, 0.0), LONGEST_PAUSE), record))
         last = moment
     return steps
-
-
-def _now(record: dict[str, Any]) -> dict[str, Any]:
-    return record | {"timestamp": iso(time())} if "timestamp" in record else record

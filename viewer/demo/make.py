@@ -23,16 +23,19 @@ def make_demo(home: Path, now: float) -> Path:
     """Write all demo sessions below `home`, the newest ended minutes before `now`; returns the main one's path."""
     main = _claude(home, lambda start: tidewatch(start)[0], now - 4 * MINUTE)
     _, agents = tidewatch(now - 4 * MINUTE - _length(lambda start: tidewatch(start)[0]))
+    folder = main.with_suffix("") / "subagents"
     for agent_id, (child, meta) in agents.items():
-        folder = main.with_suffix("") / "subagents"
         _write(folder / f"agent-{agent_id}.jsonl", child.records, child.now)
-        (folder / f"agent-{agent_id}.meta.json").write_text(json.dumps(meta), "utf-8")
+        _write(folder / f"agent-{agent_id}.meta.json", [meta], child.now)
+    ended = main.stat().st_mtime
+    for place in (folder, folder.parent):
+        os.utime(place, (ended, ended))
     _codex(home, others.postbox, now - 3 * HOUR)
     _claude(home, others.reykjavik, now - 27 * HOUR)
-    ended = now - 2 * DAY
-    _claude(home, others.red_ci, ended)
-    begun = ended - _length(others.red_ci)
-    _claude(home, lambda start: others.red_ci_fork(others.red_ci(begun), start), ended + HOUR)
+    asked = now - 2 * DAY
+    _claude(home, others.red_ci, asked)
+    begun = asked - _length(others.red_ci)
+    _claude(home, lambda start: others.red_ci_fork(others.red_ci(begun), start), asked + HOUR)
     _codex(home, others.backups, now - 19 * DAY)
     return main
 

@@ -144,10 +144,10 @@ _EXPLORE_ANSWER = """Five places make local times. Four use the fixed offset:
 
 | place | what it does | fixed offset |
 |---|---|---|
-| `almanac.py:25` | start of the local day in UTC | yes |
-| `almanac.py:28` | a turn's local time | yes |
-| `almanac.py:37` | next high water | yes |
-| `harbours.py:25` | reads `utc_offset` from the table | yes |
+| `almanac.py:22` | start of the local day in UTC | yes |
+| `almanac.py:25` | a turn's local time | yes |
+| `almanac.py:34` | next high water | yes |
+| `harbours.py:24` | reads `utc_offset` from the table | yes |
 | `web/views.py:61` | "updated at" in the footer | no, `ZoneInfo` |
 
 `calendar.py` writes the local time as it comes, without a zone."""
@@ -192,11 +192,11 @@ def explore(start: float, files: Files) -> ClaudeSession:
         "tidewatch/almanac.py\ntidewatch/calendar.py\ntidewatch/harbours.py\ntidewatch/model.py\ntidewatch/web/views.py"
     )
     matches = (
-        "tidewatch/almanac.py:25:    midnight = datetime(day.year, day.month, day.day) - harbour.utc_offset\n"
-        "tidewatch/almanac.py:28:        Tide(turn.at + harbour.utc_offset, turn.height, turn.high)\n"
-        "tidewatch/almanac.py:37:            return Tide(turn.at + harbour.utc_offset, turn.height, True)\n"
-        "tidewatch/harbours.py:17:    utc_offset: timedelta\n"
-        'tidewatch/harbours.py:25:        utc_offset=timedelta(hours=float(table["utc_offset"])),\n'
+        "tidewatch/almanac.py:22:    midnight = datetime(day.year, day.month, day.day) - harbour.utc_offset\n"
+        "tidewatch/almanac.py:25:        Tide(turn.at + harbour.utc_offset, turn.height, turn.high)\n"
+        "tidewatch/almanac.py:34:            return Tide(turn.at + harbour.utc_offset, turn.height, True)\n"
+        "tidewatch/harbours.py:16:    utc_offset: timedelta\n"
+        'tidewatch/harbours.py:24:        utc_offset=timedelta(hours=float(table["utc_offset"])),\n'
         'tidewatch/web/views.py:61:    return now.astimezone(ZoneInfo("Europe/Paris")).strftime("%H:%M")'
     )
     agent.reply(
@@ -514,10 +514,10 @@ def _calendar(session: ClaudeSession) -> None:
 
 def _changelog(session: ClaudeSession) -> None:
     stat = (
-        " CHANGELOG.md            |  0\n harbours.toml           |  8 ++++----\n"
-        " tests/test_almanac.py   | 10 ++++++++++\n"
-        " tests/test_calendar.py  | 10 ++++++++++\n tidewatch/almanac.py    | 14 +++++++-------\n"
+        " harbours.toml           |  6 +++---\n tests/test_almanac.py   | 12 ++++++++++++\n"
+        " tests/test_calendar.py  | 12 ++++++++++++\n tidewatch/almanac.py    | 14 +++++++-------\n"
         " tidewatch/calendar.py   |  3 ++-\n tidewatch/harbours.py   |  6 +++---\n"
+        " 6 files changed, 39 insertions(+), 14 deletions(-)"
     )
     session.shell("git diff --stat", stat)
     session.prompt("write the changelog entry", 35)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -59,18 +60,18 @@ class BrowserScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     KEY_TABLE = "list"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
-    def __init__(self, library: Library, start_directory: Path) -> None:
+    def __init__(self, library: Library, start_directory: Path, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._clock = clock
         self._library = library
         self._directory = start_directory
         self._shelf = Shelf(start_directory)
         self._here_first = True
         self._indexed: tuple[int, int] | None = None
         self._looked = False
-        self._list = SessionList(start_directory)
-        self._list.now = self.now
+        self._list = SessionList(start_directory, clock)
         self._shelf.replace(library.cached())
 
     def compose(self) -> ComposeResult:
@@ -94,10 +95,6 @@ class BrowserScreen(Screen[None]):
     def _app(self) -> TurnlogApp:
         return cast("TurnlogApp", self.app)
 
-    def now(self) -> float:
-        """The clock; tests and screenshots stop it."""
-        return time.time()
-
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     def _title(self) -> Content:
@@ -117,7 +114,7 @@ class BrowserScreen(Screen[None]):
     def _show(self, *, to_top: bool = False) -> None:
         """Fill the list from the shelf, the filter and the scope."""
         words = self.query_one(Filter).value
-        rows = self._shelf.rows(words, self.now(), here_first=self._here_first)
+        rows = self._shelf.rows(words, self._clock(), here_first=self._here_first)
         self._list.show(rows, to_top=to_top)
         self.query_one(TitleBar).right = self._counts()
         self._show_emptiness(words, bool(rows))

@@ -46,7 +46,7 @@ class HelpScreen(Dialog[None]):
 
 def help_text(keys: Iterable[Key]) -> Content:
     """A line a key: its names, then what it does."""
-    table = [(" ".join(key_name(name) for name in key.keys), key.help) for key in keys]
+    table = [(" ".join(key_name(name, short=True) for name in key.keys), key.help) for key in keys]
     width = max(len(names) for names, _ in table) + 2
     lines = [Content.assemble((names.ljust(width), "bold $accent"), text) for names, text in table]
     return Content("\n").join(lines)

@@ -63,12 +63,14 @@ class MessageScreen(Dialog[None]):
 class PathPrompt(Dialog[str]):
     """Asks for a file to write; answers with what was typed."""
 
-    def __init__(self, title: str, suggestion: str) -> None:
+    def __init__(self, title: str, suggestion: str, problem: str = "") -> None:
         super().__init__(title, "enter writes   esc cancels")
-        self._suggestion = suggestion
+        self._suggestion, self._problem = suggestion, problem
 
     def compose_body(self) -> ComposeResult:
-        """A line to type in."""
+        """A line to type in, and what was wrong with the last answer."""
+        if self._problem:
+            yield Static(Content.styled(self._problem, "$error"), id="dialog-problem", markup=False)
         # Relative to where turnlog was started, as with any command.
         yield Input(self._suggestion, id="path", compact=True, select_on_focus=False)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
+from textual.strip import Strip
+
 from renderers.terminal.block import render_block
 from renderers.terminal.folds import FULL_LINES, Fold
 from renderers.terminal.layout import Block, Look
 from schemas.session import Session
-from textual.strip import Strip
 
 MAX_ROWS = 12_000
 """Rows that are kept, about 10 MB."""

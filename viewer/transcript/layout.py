@@ -56,6 +56,7 @@ class Layout:
         self._rule: int | None = None
         self._stats: list[dict[int, _Stat] | None] = []
         self._heights: dict[int, array[int]] = {}  # of the chunks that were entered
+        self._exact: dict[int, bytearray] = {}  # which of their messages were measured
         self._totals: list[int] = []
         self._prefix: list[int] = []
         self._dirty: set[int] = set()  # chunks whose total is out of date
@@ -77,42 +78,48 @@ class Layout:
             self._stats.extend([None] * (last - len(self._stats)))
             self._totals.extend([0] * (last - len(self._totals)))
             for chunk in [c for c in self._heights if c >= last]:
-                del self._heights[chunk]
+                self._forget(chunk)
             touched.update(range(first, last))
             self._count = table_count
             if self._folds.exchanges:
                 self._find_overrides()
         for chunk in touched:
             self._stats[chunk] = None
-            self._heights.pop(chunk, None)
-        self._dirty = {chunk for chunk in self._dirty | touched if chunk < len(self._stats)}
+            self._forget(chunk)
+        self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
 
-    def refold(self, blocks: Iterable[int] | None = None) -> None:
-        """The folds changed: of these messages (and of nothing in other chunks), or of everything."""
+    def refold(self, blocks: range | None = None) -> None:
+        """The folds changed: of these messages, or of everything."""
         self._find_overrides()
         if blocks is None:
-            self._heights.clear()
-            self._dirty = set(range(len(self._stats)))
+            self._forget_all()
             return
-        # The blank row above a message depends on the one before it.
-        touched = {i >> CHUNK_BITS for block in blocks for i in (block, block + 1) if i < self._count}
-        for chunk in touched:
-            self._heights.pop(chunk, None)
-        self._dirty |= touched
+        # The blank row above a message depends on the one before it, so one more is taken along.
+        last = min(blocks.stop, self._count - 1) >> CHUNK_BITS
+        for chunk in range(blocks.start >> CHUNK_BITS, last + 1):
+            self._forget(chunk)
+
+    def _forget(self, chunk: int) -> None:
+        self._heights.pop(chunk, None)
+        self._exact.pop(chunk, None)
+        self._dirty.add(chunk)
+
+    def _forget_all(self) -> None:
+        self._heights.clear()
+        self._exact.clear()
+        self._dirty = set(range(len(self._stats)))
 
     def set_width(self, width: int) -> None:
         """Everything is wrapped anew."""
         if width != self._width:
             self._width = width
-            self._heights.clear()
-            self._dirty = set(range(len(self._stats)))
+            self._forget_all()
 
     def set_rule(self, block: int | None) -> None:
         """Above which message the line "new since" stands; it adds a row there."""
         for index in {self._rule, block} - {None}:
             if index is not None and index < self._count:
-                self._heights.pop(index >> CHUNK_BITS, None)
-                self._dirty.add(index >> CHUNK_BITS)
+                self._forget(index >> CHUNK_BITS)
         self._rule = block
 
     @property
@@ -121,7 +128,7 @@ class Layout:
         return self._rule
 
     def _find_overrides(self) -> None:
-        before = self._opened
+        before, special_before = self._opened, self._special
         self._special = {index >> CHUNK_BITS for index in self._folds.blocks}
         self._special.update(((index + 1) >> CHUNK_BITS) for index in self._folds.blocks if index + 1 < self._count)
         self._opened = {}
@@ -135,11 +142,16 @@ class Layout:
             if reach.stop < self._count:
                 self._special.add(reach.stop >> CHUNK_BITS)
         changed = {c for c in before.keys() | self._opened.keys() if before.get(c) is not self._opened.get(c)}
+        changed |= special_before ^ self._special
         for chunk in changed:
-            self._heights.pop(chunk, None)
-        self._dirty |= changed | self._special
+            self._forget(chunk)
 
     # -- asking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """Messages it knows of."""
+        return self._count
 
     @property
     def total(self) -> int:
@@ -173,6 +185,15 @@ class Layout:
         if heights[block & (CHUNK - 1)] != height:
             heights[block & (CHUNK - 1)] = height
             self._dirty.add(chunk)
+        exact = self._exact.get(chunk)
+        if exact is None:
+            exact = self._exact[chunk] = bytearray(CHUNK)
+        exact[block & (CHUNK - 1)] = 1
+
+    def is_exact(self, block: int) -> bool:
+        """Whether the message has been measured since it last changed."""
+        exact = self._exact.get(block >> CHUNK_BITS)
+        return exact is not None and exact[block & (CHUNK - 1)] == 1
 
     def top_of(self, block: int) -> int:
         """The row at which a message begins."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = (("agent", 8, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
 """Name, width, and the width the list must have for the column to be shown."""
-_PROJECT = 16
-_PROJECT_FROM = 72
+_PROJECT = 18
+"""The most cells that a project's name takes from the title."""
 
 
 class SessionList(ScrollView, can_focus=False):
@@ -53,15 +53,13 @@ class SessionList(ScrollView, can_focus=False):
 
         summary: Summary
 
-    def __init__(self, directory: Path, **options: Any) -> None:
+    def __init__(self, directory: Path, clock: Callable[[], float], **options: Any) -> None:
         super().__init__(**options)
-        self._directory = directory
+        self._directory, self._clock = directory, clock
         self._rows: list[Row] = []
         self._cursor: int | None = None
         self._clicked: int | None = None
         self._styles: dict[str, Style] = {}
-        self.now = time.time
-        """The clock; tests and screenshots stop it."""
 
     # -- content ---------------------------------------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ class SessionList(ScrollView, can_focus=False):
         if self._cursor is None:
             self._cursor = self._next_session(0, 1)
             line = 0
-        self.virtual_size = Size(self.size.width, len(self._rows))
+        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
         # A list that shows its beginning goes on showing it while the cursor is in sight.
         top = self._top if self._top == 0 and not to_top else (self._cursor or 0) - line
         self._scroll_top(top)
@@ -180,7 +178,7 @@ class SessionList(ScrollView, can_focus=False):
 
     def on_resize(self) -> None:
         """The cursor stays in sight."""
-        self.virtual_size = Size(self.size.width, len(self._rows))
+        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
         self._keep_cursor_in_sight()
 
     def notify_style_update(self) -> None:
@@ -220,26 +218,25 @@ class SessionList(ScrollView, can_focus=False):
         if not columns:
             return Strip([Segment(text.ljust(width), heading)], width)
         names = "".join(f"  {name:<{size}}" if name == "agent" else name.rjust(size) for name, size in _shown(width))
-        project = set_cell_size("  project", _PROJECT + 2) if width >= _PROJECT_FROM else ""
-        labels = set_cell_size(project + names, width - cell_len(text))
+        labels = set_cell_size(names, width - cell_len(text))
         return Strip([Segment(text, heading), Segment(labels, dim)], width)
 
     def _title_width(self, width: int) -> int:
         columns = sum(size + (2 if name == "agent" else 0) for name, size in _shown(width))
-        return max(8, width - columns - (_PROJECT + 2 if width >= _PROJECT_FROM else 0) - 1)
+        return max(8, width - columns - 1)
 
     def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> Strip:
         styles = self._styles
         under = styles["cursor"] if cursor else None
         room = self._title_width(width) - 3
         lead = ("  " * row.depth + "↳ ") if row.depth else ""
-        title = set_cell_size(_cut(lead + (summary.title or "(no title)"), room), room)
         facts = "".join(self._cell(name, size, summary) for name, size in _shown(width))
-        project = ""
-        if width >= _PROJECT_FROM:
-            here = row.heading == HERE and summary.workspace_root == str(self._directory)
-            name = "" if here else project_name(summary.workspace_root)
-            project = "  " + set_cell_size(_cut(name, _PROJECT), _PROJECT)
+        here = row.heading == HERE and summary.workspace_root == str(self._directory)
+        project = "" if here else _cut(project_name(summary.workspace_root), min(_PROJECT, room // 3))
+        if project:
+            room -= cell_len(project) + 2
+            project = f"  {project}"
+        title = set_cell_size(_cut(lead + (summary.title or "(no title)"), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
             Segment("●" if summary.live else " ", styles["live"]),
@@ -255,7 +252,7 @@ class SessionList(ScrollView, can_focus=False):
         if name == "agent":
             return "  " + set_cell_size(_cut(summary.provider, size), size)
         if name == "age":
-            text = age(self.now() - summary.when)
+            text = age(self._clock() - summary.when)
         elif name == "tokens":
             usage = summary.usage_with_subagents
             text = format_count(usage.total if usage else None)

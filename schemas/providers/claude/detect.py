@@ -9,9 +9,26 @@ from schemas.provider import HEAD_BYTES, Head
 
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress", "compact_boundary"})
 _FACTS = frozenset(
-    "mode permission-mode ai-title custom-title agent-name last-prompt pr-link queue-operation relocated "
-    "worktree-state frame-link atis-latch bridge-session cost-state agent-setting history-suppression tag "
-    "agent-color".split()
+    [
+        "mode",
+        "permission-mode",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "last-prompt",
+        "pr-link",
+        "queue-operation",
+        "relocated",
+        "worktree-state",
+        "frame-link",
+        "atis-latch",
+        "bridge-session",
+        "cost-state",
+        "agent-setting",
+        "history-suppression",
+        "tag",
+        "agent-color",
+    ]
 )
 _SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})
 
@@ -24,12 +41,12 @@ def detect(head: Head) -> bool:
     """
     if head.compressed:
         return False
-    records = [r for r in head.records if isinstance(r, dict)]
-    ours = sum(map(_is_ours, records))
+    records = head.records
+    ours = sum(_is_ours(record) for record in records)
     summaries = sum(r.get("type") == "summary" and isinstance(r.get("leafUuid"), str) for r in records)
     if not ours:
         return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
-    return (ours + summaries) * 2 >= len(records)
+    return bool((ours + summaries) * 2 >= len(records))
 
 
 def _is_ours(record: Mapping[str, Any]) -> bool:

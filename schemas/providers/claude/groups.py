@@ -12,6 +12,9 @@ from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 
 
+_NOTHING = (None, None, None, None)
+
+
 def read_usage(usage: Mapping[str, Any]) -> TokenUsage | None:
     """Claude's figures do not overlap already; None if there is not one of them. `iterations` is never added."""
     written = as_count(usage.get("cache_creation_input_tokens"))
@@ -32,7 +35,7 @@ def read_usage(usage: Mapping[str, Any]) -> TokenUsage | None:
         reasoning,
         hour,
     )
-    return None if figures.total is None else figures
+    return None if figures[:4] == _NOTHING else figures
 
 
 class Groups:
@@ -63,10 +66,10 @@ class Groups:
             self._tails.append(session.groups.span[group])
             self.context = figures
         else:
-            if self._last != (group, usage):
-                if (figures := read_usage(usage)) is not None:
-                    session.groups.usage[group] = session.groups.usage[group].largest(figures)
-                    self.context = figures
+            last = self._last
+            if (last[0] != group or last[1] != usage) and (figures := read_usage(usage)) is not None:
+                session.groups.usage[group] = session.groups.usage[group].largest(figures)
+                self.context = figures
             # The chain's end is kept, as walking there from its head takes the square of a long group's lines.
             tail = session.spans.add(0, record[0], record[1], record[2], SpanRole.USAGE)
             session.spans.extend(self._tails[group], tail)

@@ -1,4 +1,4 @@
-"""Subagents of Claude Code 1.x: their records stand in the session's own file, marked `isSidechain` (formats note 1)."""
+"""Subagents of Claude Code 1.x: their records stand in the session's own file, marked `isSidechain` (note 1)."""
 
 from __future__ import annotations
 

@@ -21,6 +21,10 @@ def block_key(key: int, block: int) -> int:
     return (key + block * 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_FFFF_FFFF
 
 
+_SECONDS = {f"{second:02d}.": float(second) for second in range(60)}
+_MILLIS = {f"{milli:03d}Z": milli / 1000 for milli in range(1000)}
+
+
 class Clock:
     """Reads Claude Code's timestamps (`2026-11-02T09:00:01.000Z`). Neighbouring records share their minute, so only
     the seconds are new work.
@@ -36,16 +40,21 @@ class Clock:
         """Seconds since 1970 (UTC), or None for what is no timestamp."""
         if type(text) is not str:
             return None
-        if len(text) == 24 and text[:17] == self._minute and text[23] == "Z":
-            seconds = text[17:23]
-            if seconds[:2].isdigit() and seconds[2] == "." and seconds[3:].isdigit() and seconds.isascii():
-                return self._base + float(seconds)
-        try:
-            moment = datetime.fromisoformat(text)
-            time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError, OSError):
-            return None
-        if len(text) == 24 and text[23] == "Z" and text[19] == ".":
-            self._minute = text[:17]
-            self._base = time - float(text[17:23])
+        if text[:17] == self._minute:
+            try:
+                return self._base + (_SECONDS[text[17:20]] + _MILLIS[text[20:]])
+            except KeyError:
+                pass  # another precision, or a leap second
+        time = _parse(text)
+        if time is not None and text[17:20] in _SECONDS and text[20:] in _MILLIS:
+            self._minute, self._base = text[:17], _parse(f"{text[:17]}00.000Z") or 0.0
+            return self._base + (_SECONDS[text[17:20]] + _MILLIS[text[20:]])
         return time
+
+
+def _parse(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

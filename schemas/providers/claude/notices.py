@@ -18,16 +18,52 @@ Value = dict[str, Any]
 
 # Types that hold nothing to read. The second line was reported from the program itself and never seen in a file.
 _SILENT = frozenset(
-    "last-prompt mode ai-title custom-title agent-name file-history-snapshot file-history-delta summary pr-link "
-    "relocated worktree-state frame-link atis-latch bridge-session cost-state artifact-autoreact-ledger "
-    "artifact-comment-monitor agent-setting history-suppression tag agent-color started result permission-mode "
-    "attribution-snapshot content-replacement fork-context-ref speculation-accept isolation-latch "
-    "marble-origami-commit marble-origami-snapshot".split()
+    [
+        "last-prompt",
+        "mode",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "file-history-snapshot",
+        "file-history-delta",
+        "summary",
+        "pr-link",
+        "relocated",
+        "worktree-state",
+        "frame-link",
+        "atis-latch",
+        "bridge-session",
+        "cost-state",
+        "artifact-autoreact-ledger",
+        "artifact-comment-monitor",
+        "agent-setting",
+        "history-suppression",
+        "tag",
+        "agent-color",
+        "started",
+        "result",
+        "permission-mode",
+        "attribution-snapshot",
+        "content-replacement",
+        "fork-context-ref",
+        "speculation-accept",
+        "isolation-latch",
+        "marble-origami-commit",
+        "marble-origami-snapshot",
+    ]
 )
 _SILENT_SUBTYPES = frozenset({"session_start", ""})
 _NOTES = frozenset(
-    "away_summary informational scheduled_task_fire agents_killed bridge_status model_refusal_fallback api_error "
-    "microcompact_boundary".split()
+    [
+        "away_summary",
+        "informational",
+        "scheduled_task_fire",
+        "agents_killed",
+        "bridge_status",
+        "model_refusal_fallback",
+        "api_error",
+        "microcompact_boundary",
+    ]
 )
 _FAILURES = frozenset({"error", "api_refusal"})
 _CONTEXT = frozenset({"file", "edited_text_file", "diagnostics"})
@@ -142,7 +178,12 @@ class Notices:
     def _duration(self, value: Value) -> None:
         self._parser.hide("system turn_duration")
         spent = value.get("durationMs")
-        if isinstance(spent, int | float) and not isinstance(spent, bool) and 0 <= spent < 1e12 and self._session.exchanges:
+        if (
+            isinstance(spent, int | float)
+            and not isinstance(spent, bool)
+            and 0 <= spent < 1e12
+            and self._session.exchanges
+        ):
             exchange = self._session.exchanges[-1]
             exchange.seconds = (exchange.seconds or 0.0) + spent / 1000
 
@@ -150,12 +191,12 @@ class Notices:
         parser, content = self._parser, value.get("content")
         text = content if isinstance(content, str) else ""
         if not text.lstrip().startswith("<local-command-"):
-            parser.command(record, text.lstrip())
+            parser.people.command(record, text.lstrip())
             return
         shown = (tag(text, "local-command-stdout") or "").strip()
         if shown.startswith("Session renamed to: "):
             parser.titles.renamed = one_line(shown.removeprefix("Session renamed to: "))
-        parser.output(record, text)
+        parser.people.output(record, text)
 
     # -- compaction ------------------------------------------------------------------------------------------------
 

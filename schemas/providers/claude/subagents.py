@@ -148,9 +148,10 @@ class SideFiles:
             for record in JsonLines().push(data):
                 value = record[3]
                 leaf, text = value.get("leafUuid"), value.get("summary")
-                if value.get("type") == "summary" and isinstance(leaf, str) and isinstance(text, str):
-                    if hash(leaf) in parser.branches.nodes:
-                        parser.titles.borrowed = one_line(text)
+                if value.get("type") != "summary" or not isinstance(leaf, str) or not isinstance(text, str):
+                    continue
+                if hash(leaf) in parser.branches.nodes:
+                    parser.titles.borrowed = one_line(text)
 
 
 def _stamp(folder: Path) -> int:
@@ -187,5 +188,7 @@ def _look(file: _AgentFile, path: Path | None) -> None:
         if value.get("type") == "user" and isinstance(message, dict):
             text = typed_text(message.get("content"))[0]
             start = text.find(">") + 1 if text.startswith("<teammate-message") else 0
-            file.prompt = (tag("<t>" + text[start:].replace("</teammate-message>", "</t>"), "t") or "") if start else text
+            file.prompt = (
+                (tag("<t>" + text[start:].replace("</teammate-message>", "</t>"), "t") or "") if start else text
+            )
             return

@@ -32,6 +32,7 @@ class Beside:
         self._state_files: tuple[tuple[str, int, int], ...] = ()
         self._state_name = ""
         self._folders: dict[Path, int] = {}
+        self._sought: frozenset[str] = frozenset()
 
     def take_meta(self, meta: dict[str, Any]) -> None:
         """The session's header was read."""
@@ -90,16 +91,19 @@ class Beside:
         changes: list[Change] = []
         near = folders_near(session.path.absolute(), self._home, session.created, session.updated)
         known = {s.id: s for s in session.subagents}
-        missing = any(s.path is None for s in session.subagents)
+        missing = frozenset(s.id for s in session.subagents if s.path is None)
+        sought, self._sought = self._sought, missing
         for folder in near:
             try:
                 changed = folder.stat().st_mtime_ns
             except OSError:
                 continue
-            if self._folders.get(folder) == changed and not missing:
+            if self._folders.get(folder) == changed and missing <= sought:
                 continue
-            self._folders[folder] = changed
-            for child in _rollouts_in(folder):
+            children, settled = _rollouts_in(folder)
+            if settled:
+                self._folders[folder] = changed
+            for child in children:
                 if child.id != session.id and (child.id in known or (child.subagent and child.parent == session.id)):
                     changes.extend(self._take_child(child, known))
         return changes
@@ -116,23 +120,30 @@ class Beside:
         return [] if subagent.tool_use is None else [Change(Op.UPDATED, subagent.tool_use)]
 
 
-def _rollouts_in(folder: Path) -> list[Found]:
-    """The rollouts directly in a folder, a plain file before its compressed copy."""
+def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
+    """The rollouts directly in a folder, a plain file before its compressed copy; and whether that is final.
+
+    It is not while a file has no complete first line: its writer has only begun.
+    """
     found: list[Found] = []
+    settled = True
     try:
         with os.scandir(folder) as entries:
             files = sorted(e.name for e in entries if e.name.endswith((".jsonl", ".jsonl.zst")) and e.is_file())
     except OSError:
-        return found
+        return found, True
     for name in files:
         path = folder / name
         try:
-            rollout = look(path, path.stat())
+            stat = path.stat()
+            rollout = look(path, stat)
         except OSError:
             continue  # discovery reports it; here it is only not ours
         if rollout is not None:
             found.append(rollout)
-    return found
+        elif stat.st_size < 1 << 16:
+            settled = False
+    return found, settled
 
 
 def _file_state(path: Path) -> tuple[str, int, int]:
@@ -158,7 +169,7 @@ def _thread_title(path: Path, thread: str) -> str:
             if "id" not in columns or not names:
                 return ""
             first = "first_user_message" if "first_user_message" in columns else "NULL"
-            query = f"SELECT {first}, {', '.join(names)} FROM threads WHERE id = ?"  # noqa: S608
+            query = f"SELECT {first}, {', '.join(names)} FROM threads WHERE id = ?"
             row = database.execute(query, (thread,)).fetchone()
     except sqlite3.Error:
         return ""  # locked, damaged or of another make: the title is an extra

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.clean import one_line
-from schemas.message import Flag, Kind, SpanRole
+from schemas.message import Flag, Kind
 from schemas.providers.codex.items import Handler, compacted, interrupted, said, take_segments, thought
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import Outcome, decode, exec_outcome, mcp_outcome, patch_outcome
@@ -34,7 +34,9 @@ def agent_reasoning(scan: Scan, record: Record, payload: dict[str, Any]) -> None
 
 def token_count(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     """Running totals; see tokens.py."""
-    if not scan.tokens.count(record, payload, scan.model, scan.store, not scan.history.inherited):
+    if scan.tokens.count(record, payload, scan.model, scan.store, not scan.inherited):
+        scan.touch(record)
+    else:
         scan.session.hidden["token_count"] += 1
 
 
@@ -177,7 +179,17 @@ def exec_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     if payload.get("source") == "user_shell" or payload.get("source") == "userShell":
         _user_command(scan, record, payload)
     else:
-        detail(scan, record, payload.get("call_id") or payload.get("id"), exec_outcome(payload))
+        call_id = payload.get("call_id") or payload.get("id")
+        index = scan.find_call(call_id)
+        if index is None:
+            index = detail(scan, record, call_id, None)
+        else:
+            scan.attach(index, record)
+        code, status = payload.get("exit_code"), payload.get("status")
+        declined = status == "declined"
+        scan.settle(index, failed=bool(whole(code)) or declined or status == "failed", interrupted=declined)
+        if not scan.session.messages.chars[index]:  # its result may never come
+            scan.resize(index, *size_of(exec_outcome(payload).text))
 
 
 def _user_command(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

@@ -168,7 +168,9 @@ def is_internal(meta: dict[str, Any]) -> bool:
     if isinstance(kind, dict):
         kind = kind.get("other")
     return (
-        "internal" in source or kind in _INTERNAL or meta.get("thread_source") in ("guardian_review", "memory_consolidation")
+        "internal" in source
+        or kind in _INTERNAL
+        or meta.get("thread_source") in ("guardian_review", "memory_consolidation")
     )
 
 

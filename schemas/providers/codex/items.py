@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from schemas.clean import one_line
-from schemas.message import Flag, Kind, SpanRole
+from schemas.message import Kind, SpanRole
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import decode
 from schemas.providers.codex.prompts import Segment, segments
-from schemas.providers.codex.scan import PENDING, Scan
+from schemas.providers.codex.scan import PENDING, SUBAGENT, WITHHELD, Scan
 from schemas.providers.codex.tools import SPAWNS, call_input, search_key
 from schemas.providers.codex.values import content_text, list_of, size_of, text_of
 from schemas.records import Record, read_record
@@ -97,12 +97,12 @@ def thought_parts(payload: dict[str, Any]) -> list[str]:
 
 def _thought_nothing(scan: Scan, record: Record) -> None:
     last = len(scan.session.messages) - 1
-    if scan.bare_thinking == last >= 0 and not scan.session.messages.flags[last] & Flag.WITHHELD:
+    if scan.bare_thinking == last >= 0 and not scan.session.messages.flags[last] & WITHHELD:
         scan.attach(last, record)  # its events came first and hold the text
         scan.bare_thinking = -1
         return
     index = scan.add(Kind.THINKING, record)
-    scan.session.messages.flags[index] |= Flag.WITHHELD
+    scan.session.messages.flags[index] |= WITHHELD
     scan.bare_thinking = index
 
 
@@ -130,7 +130,7 @@ def thought(scan: Scan, record: Record, parts: list[str], source: Source) -> Non
         index = scan.bare_thinking
         scan.attach(index, record)
         messages = scan.session.messages
-        messages.flags[index] &= ~int(Flag.WITHHELD)
+        messages.flags[index] &= ~WITHHELD
         scan.resize(index, messages.chars[index] + chars, messages.lines[index] + lines)
     else:
         index = scan.add(Kind.THINKING, record, chars=chars, lines=lines)
@@ -156,7 +156,7 @@ def call(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     scan.session.messages.flags[index] |= PENDING
     scan.remember_call(call_id, index)
     if name in SPAWNS:
-        scan.session.messages.flags[index] |= Flag.SUBAGENT
+        scan.session.messages.flags[index] |= SUBAGENT
         scan.spawns.add(index)
     elif name == "write_stdin" and scan.processes:
         _continue_process(scan, index, payload)

@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
-from schemas.providers.codex.rollout import is_old_header
+from schemas.providers.codex.old import is_old_header, is_typescript
 from schemas.providers.codex.values import UUID, dict_of, text_of, uuid_time
 from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start
 from schemas.records import read_record
@@ -92,17 +91,15 @@ def detect(head: Head) -> bool:
         elif _is_bare_item(record):
             return True
     records = head.records
-    return bool(records) and is_old_header(records[0]) and ("instructions" in records[0] or "record_type" in _second(records))
+    return (
+        bool(records)
+        and is_old_header(records[0])
+        and ("instructions" in records[0] or "record_type" in _second(records))
+    )
 
 
 def _second(records: list[dict[str, Any]]) -> dict[str, Any]:
     return records[1] if len(records) > 1 else {}
-
-
-def is_typescript(document: dict[str, Any]) -> bool:
-    """Whether a document is a rollout of the TypeScript program."""
-    session = document.get("session")
-    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
 
 
 def _is_bare_item(record: dict[str, Any]) -> bool:
@@ -313,5 +310,3 @@ def turns_of(path: Path | None) -> frozenset[str]:
     except OSError:
         return frozenset()
     return frozenset(turn.decode("utf-8", "replace") for turn in set(_TURN_ID.findall(data)))
-
-

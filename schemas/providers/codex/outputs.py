@@ -26,6 +26,12 @@ class Outcome(NamedTuple):
 
 
 _STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Process ")
+# The header as Codex writes it, in one go; what it does not fit is taken apart line by line.
+_HEADER = re.compile(
+    r"(?:Command: [^\n]*\n)?(?:Chunk ID: [^\n]*\n)?(?:Exit code: (-?\d{1,10})\n)?Wall time: (\d+(?:\.\d+)?) seconds\n"
+    r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
+    r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n"
+)
 _CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})", re.MULTILINE)
 _SECONDS = re.compile(r"^Wall time: (\d+(?:\.\d+)?)", re.MULTILINE)
 _PROCESS = re.compile(r"^Process running with session ID (\S+)", re.MULTILINE)
@@ -92,7 +98,11 @@ def _decode_wrapped(text: str) -> Outcome:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return Outcome(text)
-    if not isinstance(value, dict) or not isinstance(value.get("output"), str) or not value.keys() <= {"output", "metadata"}:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("output"), str)
+        or not value.keys() <= {"output", "metadata"}
+    ):
         return Outcome(text)
     inner = _decode_text(value["output"]) if value["output"][:1] != "{" else Outcome(value["output"])
     return _with_metadata(inner, dict_of(value.get("metadata")))
@@ -100,6 +110,10 @@ def _decode_wrapped(text: str) -> Outcome:
 
 def _decode_headed(text: str) -> Outcome:
     """A header of facts, then `Output:` and the output itself. The header may quote a command of several lines."""
+    if match := _HEADER.match(text):
+        classic, seconds, exited, process = match.groups()
+        code = int(exited or classic) if exited or classic else None
+        return _headed(text[match.end() :], code, float(seconds), process)
     wall = text.find("Wall time: ")
     end = text.find("\nOutput:", wall) if wall >= 0 else -1
     if end < 0:
@@ -107,16 +121,15 @@ def _decode_headed(text: str) -> Outcome:
     head, body = text[:end], text[end + 8 :].removeprefix("\n")
     facts = head[head.find("\nWall time: ") + 1 :] if head.startswith("Command: ") else head
     code = _CODE.search(facts) or _CODE.search(head)
-    seconds, process = _SECONDS.search(facts), _PROCESS.search(facts)
-    status = int(code[1]) if code else None
-    return Outcome(
-        body,
-        status,
-        float(seconds[1]) if seconds else None,
-        bool(status),
-        aborted=bool(_ABORTED.fullmatch(body)) if len(body) < 60 else False,
-        process=process[1] if process else None,
+    time, running = _SECONDS.search(facts), _PROCESS.search(facts)
+    return _headed(
+        body, int(code[1]) if code else None, float(time[1]) if time else None, running[1] if running else None
     )
+
+
+def _headed(body: str, code: int | None, seconds: float | None, process: str | None) -> Outcome:
+    aborted = body.startswith("aborted") and len(body) < 60 and bool(_ABORTED.fullmatch(body))
+    return Outcome(body, code, seconds, bool(code), aborted, process=process)
 
 
 def mcp_outcome(result: object) -> Outcome:
@@ -151,4 +164,6 @@ def patch_outcome(event: dict[str, Any]) -> Outcome:
     """The result within a `patch_apply_end` event or a `FileChange` item."""
     status = text_of(event.get("status"))
     text = "\n".join(s for key in ("stdout", "stderr") if (s := text_of(event.get(key))))
-    return Outcome(text, failed=event.get("success") is False or status in ("failed", "declined"), denied=status == "declined")
+    return Outcome(
+        text, failed=event.get("success") is False or status in ("failed", "declined"), denied=status == "declined"
+    )

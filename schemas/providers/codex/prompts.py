@@ -133,7 +133,9 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
         if what == "image" and typed_role:
             at = len(found) if at is None else at
             continue
-        pieces = split_text(value) if what == "text" else [Segment(Kind.PROMPT, value if what == "other" else value.text)]
+        pieces = (
+            split_text(value) if what == "text" else [Segment(Kind.PROMPT, value if what == "other" else value.text)]
+        )
         for piece in pieces:
             if piece.kind != Kind.PROMPT:
                 found.append(piece)

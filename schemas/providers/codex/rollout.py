@@ -13,8 +13,9 @@ from schemas.providers.codex.build import build
 from schemas.providers.codex.events import EVENTS, hide, model_of_turn
 from schemas.providers.codex.items import ITEMS, compacted
 from schemas.providers.codex.mirrors import Source
+from schemas.providers.codex.old import environment_cwd, is_old_header
 from schemas.providers.codex.scan import Scan, make_session
-from schemas.providers.codex.values import dict_of, list_of, text_of
+from schemas.providers.codex.values import list_of, text_of
 from schemas.records import Record
 from schemas.session import Change, Session
 
@@ -45,7 +46,11 @@ class CodexParser:
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more records, in the file's order; returns what changed."""
         scan = self._scan
-        scan.changes = changes = []
+        changes: list[Change] = []
+        scan.changes = changes
+        scan.batch = len(self.session.messages)
+        history = scan.history
+        settled = history.settled
         for record in records:
             value = record[3]
             kind = value.get("type")
@@ -53,9 +58,9 @@ class CodexParser:
             if type(payload) is not dict:
                 self._bare(record, value)
                 continue
-            history = scan.history
-            if not history.settled:
+            if not settled:
                 self._look(value, payload, kind if type(kind) is str else "")
+                settled = history.settled
             if kind == "response_item":
                 sub = payload.get("type")
                 handler = ITEMS.get(sub) if type(sub) is str else _untyped(payload)
@@ -78,9 +83,10 @@ class CodexParser:
         """Take records of another file that this one goes on from; `store` is that file's place in the session."""
         self._base_read = True
         scan = self._scan
-        scan.store, scan.history.forced = store, True
+        scan.store, scan.history.forced, scan.inherited = store, True, True
         changes = self.feed(records)
         scan.store, scan.history.forced = 0, False
+        scan.inherited = scan.history.inherited
         return changes
 
     def end_base(self) -> None:
@@ -99,7 +105,8 @@ class CodexParser:
         before = history.inherited
         if history.look(value, payload, kind):
             scan.all_inherited()
-        if before and not history.inherited:
+        scan.inherited = history.inherited
+        if before and not scan.inherited:
             scan.own_begins()
 
     # -- lines that are neither item nor event -------------------------------------------------------------------------
@@ -151,7 +158,7 @@ class CodexParser:
 
     def _usage(self, record: Record, payload: dict[str, Any]) -> None:
         scan = self._scan
-        said = scan.tokens.response(record, payload, scan.model, scan.store, not scan.history.inherited)
+        said = scan.tokens.response(record, payload, scan.model, scan.store, not scan.inherited)
         if said == "repeated":
             self.session.duplicates += 1
         elif said == "foreign":
@@ -211,19 +218,3 @@ _LINES: dict[str, Callable[[CodexParser, Record, dict[str, Any]], None]] = {
 def _untyped(payload: dict[str, Any]) -> Callable[[Scan, Record, dict[str, Any]], None] | None:
     """A third-party item that leaves its type out."""
     return ITEMS["message"] if "role" in payload and "content" in payload else None
-
-
-def is_old_header(value: dict[str, Any]) -> bool:
-    """Whether a line is the header of a rollout of before mid-September 2025."""
-    return isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str) and "type" not in value
-
-
-def environment_cwd(item: dict[str, Any]) -> str:
-    """The working directory that an old file names only in its environment message."""
-    for part in list_of(item.get("content")):
-        text = text_of(dict_of(part).get("text"))
-        if text.lstrip().startswith("<environment_context>"):
-            for before, after in (("<cwd>", "</cwd>"), ("Current working directory: ", "\n")):
-                if before in text:
-                    return text.split(before, 1)[1].split(after, 1)[0].strip()
-    return ""

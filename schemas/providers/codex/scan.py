@@ -14,13 +14,14 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.codex.history import History, agent_name, agent_path, is_subagent, parent_of
 from schemas.providers.codex.mirrors import Mirrors, Source, key_of
 from schemas.providers.codex.tokens import Tokens
-from schemas.providers.codex.values import dict_of, size_of, text_of, when
+from schemas.providers.codex.values import dict_of, text_of, when
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
 
-_OF_AGENT = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
-# Plain numbers: an enum's operators would take a good part of the whole parse.
+# Plain numbers: an enum's operators and hashes would take a good part of the whole parse.
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
+WITHHELD, SUBAGENT, INHERITED = int(Flag.WITHHELD), int(Flag.SUBAGENT), int(Flag.INHERITED)
+_TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _KEPT_CALLS = 4096
 """Tool uses that can still be named by a late record; older ones are let go so that memory stays flat."""
 
@@ -34,6 +35,10 @@ class Scan:
         self.changes: list[Change] = []
         self.store = 0
         self.history = History(meta, parent_turns)
+        self.inherited = self.history.inherited
+        """Whether what is read now is a copy of another session's records."""
+        self.batch = 0
+        """Messages from here on are new to whoever asked for more: that they changed too says nothing more."""
         self.tokens = Tokens(session)
         self.prompts = Mirrors()
         """Prompts and injected context, until the agent says something."""
@@ -90,21 +95,21 @@ class Scan:
         self, kind: Kind, record: Record, *, block: int = 0, text: str | None = None, chars: int = 0, lines: int = 0
     ) -> int:
         """A new message, made from `record`; `text` or `chars` and `lines` say how big it is."""
-        session = self.session
         if text is not None:
-            chars, lines = size_of(text)
+            chars, lines = len(text), text.count("\n") + 1 if text else 0
         time = when(record[3].get("timestamp"))
         key = (self.store << 60) ^ (record[0] << 8) ^ block
-        if self.history.inherited:
+        if self.inherited:
             return self._add_inherited(kind, key, record, block, chars, lines)
         if self._own_begins and kind != Kind.PROMPT:
             self._open_unprompted()
-        if kind == Kind.CONTEXT or kind == Kind.NOTE:
+        if kind >= Kind.CONTEXT:
             return self._add_aside(kind, key, record, block, time, chars, lines)
+        session = self.session
         index = session.add_message(
             kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
         )
-        if kind in _OF_AGENT:
+        if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
         self.changes.append(Change(Op.APPENDED, index))
@@ -134,8 +139,8 @@ class Scan:
         )
         session.created, session.updated = created, updated
         session.exchanges[-1].inherited = True
-        session.messages.flags[index] |= Flag.INHERITED
-        if kind in _OF_AGENT:
+        session.messages.flags[index] |= INHERITED
+        if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
         self.changes.append(Change(Op.APPENDED, index))
@@ -162,7 +167,7 @@ class Scan:
         for exchange in session.exchanges:
             exchange.inherited = True
         for index in range(len(session.messages)):
-            session.messages.flags[index] |= Flag.INHERITED
+            session.messages.flags[index] |= INHERITED
             self.changed(index)
         self.tokens.drop_all()
         self.first_prompt = ""
@@ -181,19 +186,21 @@ class Scan:
         self.session.open_exchange(Kind.PROMPT, text or "[Image]")
         index = self.add(Kind.PROMPT, record, block=block, text=text)
         self.session.mark_opener(index)
-        if not self.first_prompt and not self.history.inherited:
+        if not self.first_prompt and not self.inherited:
             self.first_prompt = one_line(text or "[Image]", 100)
         return index
 
     def attach(self, message: int, record: Record, role: SpanRole = SpanRole.DETAIL) -> None:
         """Add a record to a message."""
-        session = self.session
-        session.spans.extend(session.messages.span[message], session.add_span(record, role, self.store))
-        self.changed(message)
+        spans = self.session.spans
+        spans.extend(self.session.messages.span[message], spans.add(self.store, record[0], record[1], record[2], role))
+        if message < self.batch:
+            self.changes.append(Change(Op.UPDATED, message))
 
     def changed(self, message: int) -> None:
         """Say that a message is not what it was."""
-        self.changes.append(Change(Op.UPDATED, message))
+        if message < self.batch:
+            self.changes.append(Change(Op.UPDATED, message))
 
     def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: Source) -> int | None:
         """A message for a text that may be written twice; None if it was a copy, which joins the message it copies."""
@@ -222,7 +229,7 @@ class Scan:
 
     def touch(self, record: Record) -> None:
         """Let a record's time count for the running exchange."""
-        if self.session.exchanges and not self.history.inherited:
+        if self.session.exchanges and not self.inherited:
             self.session.touch(self.session.exchanges[-1], when(record[3].get("timestamp")))
 
     def set_model(self, name: object) -> str:
@@ -282,19 +289,17 @@ class Scan:
     def link_subagent(self, message: int | None, thread: object, name: str, task: str) -> None:
         """A tool use started another thread."""
         thread = one_line(text_of(thread), 100)
-        if not thread or thread == self.session.id or self.history.inherited:
+        if not thread or thread == self.session.id or self.inherited:
             return
         if message is not None:
-            self.session.messages.flags[message] |= Flag.SUBAGENT
+            self.session.messages.flags[message] |= SUBAGENT
         for known in self.session.subagents:
             if known.id == thread:
                 known.name = known.name or one_line(name, 100)
                 known.description = known.description or one_line(task, 200)
                 known.tool_use = message if known.tool_use is None else known.tool_use
                 return
-        self.session.subagents.append(
-            Subagent(thread, one_line(name, 100), one_line(task, 200), tool_use=message)
-        )
+        self.session.subagents.append(Subagent(thread, one_line(name, 100), one_line(task, 200), tool_use=message))
 
 
 def make_session(path: Path, identifier: str) -> Session:

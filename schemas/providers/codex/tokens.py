@@ -16,6 +16,9 @@ from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
 
+Counts = tuple[int | None, ...]
+"""The figures of `_FIELDS`, None where one is not given."""
+
 _FIELDS = (
     "input_tokens",
     "cached_input_tokens",
@@ -24,10 +27,9 @@ _FIELDS = (
     "reasoning_output_tokens",
     "total_tokens",
 )
+_NOTHING: Counts = (None,) * 6
+_LIMIT = 1 << 62
 _OF_ROUND = frozenset({int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)})
-
-Counts = tuple[int | None, ...]
-"""The figures of `_FIELDS`, None where one is not given."""
 
 
 def counts_of(usage: object) -> Counts | None:
@@ -35,8 +37,9 @@ def counts_of(usage: object) -> Counts | None:
     if not isinstance(usage, dict):
         return None
     get = usage.get
-    counts = tuple([as_count(get(name)) for name in _FIELDS])
-    return None if counts == (None,) * 6 else counts
+    values = map(get, _FIELDS)
+    counts = tuple([n if type(n) is int and 0 <= n < _LIMIT else as_count(n) for n in values])
+    return None if counts == _NOTHING else counts
 
 
 def usage_of(counts: Counts) -> TokenUsage:
@@ -82,35 +85,36 @@ class Tokens:
         info = payload.get("info")
         if not isinstance(info, dict):
             return False
-        last = counts_of(info.get("last_token_usage"))
+        last = info.get("last_token_usage")
         self._note_context(info, last)
         advance = self._advance(counts_of(info.get("total_token_usage")), last)
-        if advance is None or not own or hash(self._turn) in self._exact and self._turn or not any(advance[:5]):
+        if advance is None or not own or (hash(self._turn) in self._exact and self._turn) or not any(advance[:5]):
             return False
         name = text_of(info.get("model"))
         group = self._add("", usage_of(advance), record, self._session.model_index(name) if name else model, store)
         self._deltas.append(group)
         return True
 
-    def _note_context(self, info: dict[str, Any], last: Counts | None) -> None:
+    def _note_context(self, info: dict[str, Any], last: object) -> None:
         if window := as_count(info.get("model_context_window")):
             self._session.context_window = window
-        if last is not None and last[5]:
-            self._session.context_used = last[5]
+        if isinstance(last, dict) and (used := as_count(last.get("total_tokens"))):
+            self._session.context_used = used
 
-    def _advance(self, total: Counts | None, last: Counts | None) -> Counts | None:
+    def _advance(self, total: Counts | None, last: object) -> Counts | None:
         """What this event adds to the ones before it; None if it repeats them."""
         if total is None:
             # Without a running total only equal neighbours can be told for repeats.
-            repeat, self._last = last is None or last == self._last, last
-            return None if repeat else last
+            latest = counts_of(last)
+            repeat, self._last = latest is None or latest == self._last, latest
+            return None if repeat else latest
         before, self._total = self._total, total
         if before is None:
-            return last or total  # the total may go on from a resumed or forked thread
+            return counts_of(last) or total  # the total may go on from a resumed or forked thread
         if _same(before, total):
             return None
         if (total[5] or 0) < (before[5] or 0):
-            return last
+            return counts_of(last)
         return _difference(total, before)
 
     def response(self, record: Record, payload: dict[str, Any], model: int, store: int, own: bool) -> str:
@@ -178,14 +182,17 @@ class Tokens:
         """Join the round's messages, those since the last group, to the group; it ends where the last one stands."""
         session = self._session
         messages = session.messages
-        last = NONE
-        for index in range(self._round, len(messages)):
-            if messages.kind[index] in _OF_ROUND and not messages.flags[index] & 16:
-                messages.group[index] = group
-                last = index
+        # What was said before the last prompt belongs to a round whose figures never came, unless nothing came since.
+        start = max(self._round, session.exchanges[-1].start)
+        claimed = [i for i in range(start, len(messages)) if messages.kind[i] in _OF_ROUND]
+        if not claimed:
+            claimed = [i for i in range(self._round, start) if messages.kind[i] in _OF_ROUND]
         self._round = len(messages)
-        if last == NONE:
+        if not claimed:
             return
+        for index in claimed:
+            messages.group[index] = group
+        last = claimed[-1]
         session.groups.last[group] = last
         exchange, now = messages.exchange[last], session.groups.exchange[group]
         if exchange != now:

@@ -87,7 +87,13 @@ def call_input(payload: dict[str, Any]) -> dict[str, Any]:
         except orjson.JSONDecodeError:
             value = None
         return cleaned(value) if isinstance(value, dict) else {"arguments": clean_value(arguments)}
-    return cleaned(arguments) if isinstance(arguments, dict) else {} if arguments is None else {"arguments": clean_value(arguments)}
+    return (
+        cleaned(arguments)
+        if isinstance(arguments, dict)
+        else {}
+        if arguments is None
+        else {"arguments": clean_value(arguments)}
+    )
 
 
 def cleaned(value: object) -> dict[str, Any]:

@@ -108,7 +108,9 @@ def content_items(content: object) -> Iterator[tuple[str, Any]]:
             elif "image" in kind.lower():
                 if "data" in item:
                     yield "image", base64_part(item["data"], item.get("mimeType"))
-                elif part := image_part(item.get("image_url") or item.get("url"), item.get("file_id") or item.get("path")):
+                elif part := image_part(
+                    item.get("image_url") or item.get("url"), item.get("file_id") or item.get("path")
+                ):
                     yield "image", part
                 else:
                     yield "none", ""

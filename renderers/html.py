@@ -1,0 +1,208 @@
+"""A session as one self-contained HTML file: folds without script, light and dark, nothing loaded from anywhere.
+
+Everything from outside is escaped; Markdown goes through markdown-it with raw HTML and images switched off and links
+only to http, https, mailto or a relative place. The file forbids scripts and loads itself as well (its CSP).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from renderers.document import (
+    Close,
+    Code,
+    Document,
+    Fact,
+    Facts,
+    Front,
+    Heading,
+    Items,
+    Load,
+    Mark,
+    Open,
+    Piece,
+    Prompt,
+    Prose,
+    exchange_numbers,
+    exchange_title,
+)
+from renderers.facts import format_exact
+from renderers.headline import Outcome
+from renderers.options import Include
+from renderers.redact import Redactor
+from schemas.session import Session
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_LIMIT = 1 << 18
+"""Characters; a longer text is no prose, and is shown as it is."""
+_NESTING = 60
+_SCHEME = re.compile(r"[^/?#]*:")
+_CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
+
+
+def render(
+    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+) -> Iterator[str]:
+    """The page, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
+    document = Document(session, include, redactor, subagents)
+    open_section = False
+    for piece in document.pieces():
+        if isinstance(piece, Front):
+            yield _head(piece, _outline(document))
+        elif isinstance(piece, Heading) and piece.level == 2:
+            yield f"{'</section>' if open_section else ''}\n<section>\n{_write(piece)}"
+            open_section = True
+        else:
+            yield _write(piece)
+    yield f"{'</section>' if open_section else ''}\n</main>\n</body>\n</html>\n"
+
+
+def _write(piece: Piece) -> str:
+    match piece:
+        case Prose(text):
+            return f'<div class="text">{_markdown(text, breaks=False)}</div>\n'
+        case Code(text, language, label):
+            above = f'<p class="label">{_text(label)}</p>' if label else ""
+            return above + (_diff(text) if language == "diff" else f"<pre><code>{_text(text)}</code></pre>\n")
+        case Open(title, ending, kind, line):
+            what = f'<span class="what">{_text(title)}</span>'
+            end = _outcome(line.outcome) if line else _text(ending)
+            summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
+            return f'<details class="{kind}">{summary}<div class="body">\n'
+        case Close():
+            return "</div></details>\n"
+        case Facts(text):
+            return f'<p class="facts">{_text(text)}</p>\n'
+        case Prompt(text):
+            return f'<div class="prompt">{_markdown(text, breaks=True)}</div>\n'
+        case Mark(text, bad):
+            return f'<p class="mark{" bad" if bad else ""}">{"✗ " if bad else ""}{_text(text)}</p>\n'
+        case Heading(text, level, anchor):
+            return f'<h{level} id="{_text(anchor)}"><a href="#{_text(anchor)}">{_text(text)}</a></h{level}>\n'
+        case Items(rows):
+            return "<ul>" + "".join(f"<li>{_text(row)}</li>" for row in rows) + "</ul>\n"
+        case Front():
+            return _head(piece, "")
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+def _head(front: Front, outline: str) -> str:
+    rows = "".join(f"<dt>{_text(_name(name))}</dt><dd>{_text(_fact(fact))}</dd>" for name, fact in front.facts.items())
+    title = _text(front.title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n{outline}<main>\n"
+        f"<h1>{title}</h1>\n<dl>{rows}</dl>\n"
+    )
+
+
+@cache
+def _style() -> str:
+    return files("renderers").joinpath("export.css").read_text("utf-8")
+
+
+def _outline(document: Document) -> str:
+    session = document.session
+    links = [
+        f'<li><a href="#e{exchange.index}">{_text(document.redact(exchange_title(exchange, number)))}</a></li>'
+        for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True)
+        if number is not None
+    ]
+    return f'<nav aria-label="Exchanges"><ol>{"".join(links)}<li><a href="#totals">Totals</a></li></ol></nav>\n'
+
+
+def _name(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _fact(fact: Fact) -> str:
+    if isinstance(fact, dict):
+        names = {"inputTokens": "in", "cacheReadTokens": "cache read", "cacheWriteTokens": "cache write"}
+        names |= {"outputTokens": "out", "totalTokens": "in all"}
+        return " · ".join(
+            f"{name} {format_exact(fact[key]) if fact[key] is not None else 'unknown'}"
+            for key, name in names.items()
+            if key in fact
+        )
+    if isinstance(fact, list):
+        return ", ".join(fact)
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return fact if isinstance(fact, str) else format_exact(fact)
+
+
+def _outcome(outcome: Sequence[Outcome]) -> str:
+    text = ""
+    for i, (words, tone) in enumerate(outcome):
+        joined = tone == "remove" and i and outcome[i - 1].tone == "add"
+        text += ("" if not i else " " if joined else " · ") + f'<span class="{tone}">{_text(words)}</span>'
+    return text
+
+
+def _diff(text: str) -> str:
+    lines = text.removesuffix("\n").split("\n")
+    rows = "".join(f"<span{_diff_class(line)}>{_text(line)}</span>" for line in lines)
+    return f'<pre class="diff"><code>{rows}</code></pre>\n'
+
+
+def _diff_class(line: str) -> str:
+    if line.startswith(("--- ", "+++ ", "@@")):
+        return ' class="place"'
+    return {"+": ' class="add"', "-": ' class="remove"'}.get(line[:1], "")
+
+
+class _Markdown(MarkdownIt):
+    """CommonMark with tables, without raw HTML, images and links that could run or load something."""
+
+    def __init__(self, *, breaks: bool) -> None:
+        super().__init__("commonmark", {"html": False, "breaks": breaks, "maxNesting": _NESTING})
+        self.enable(["table", "strikethrough"]).disable("image")
+        self.add_render_rule("link_open", _link_open)
+        self.add_render_rule("heading_open", _heading)
+        self.add_render_rule("heading_close", _heading)
+
+    def validateLink(self, url: str) -> bool:
+        """Whether a link may lead there."""
+        return not _SCHEME.match(url) or url.lower().startswith(("http:", "https:", "mailto:"))
+
+
+def _link_open(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    return self.renderToken(tokens, index, options, env)
+
+
+def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Headings of the content rank below ours."""
+    token = tokens[index]
+    if token.tag in ("h1", "h2", "h3"):
+        token.tag = f"h{int(token.tag[1]) + 3}"
+    elif token.tag != "h6":
+        token.tag = "h6"
+    return self.renderToken(tokens, index, options, env)
+
+
+@cache
+def _parser(breaks: bool) -> _Markdown:
+    return _Markdown(breaks=breaks)
+
+
+def _markdown(text: str, *, breaks: bool) -> str:
+    """Markdown as HTML; as it stands, where markdown-it would take too long or leave out what is nested too deeply."""
+    if len(text) > _LIMIT or any(len(m[0]) >= _NESTING // 2 for m in _CONTAINERS.finditer(text)):
+        return f"<pre><code>{_text(text)}</code></pre>"
+    return str(_parser(breaks).render(text))

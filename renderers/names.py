@@ -1,0 +1,78 @@
+"""File names and shell lines made of what a session says about itself, which may be anything."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from schemas.clean import clean
+from schemas.session import Session
+
+_NAME_BYTES = 200
+
+
+def export_name(session: Session, suffix: str) -> str:
+    """The file name of an export: date, title, and what tells the session from others of that title.
+
+    `2026-03-04-fix-the-flaky-test-3f2a9c1d-5b7e.md`. It is legal on Linux, macOS and Windows: only letters and digits
+    of any script, hyphens and underscores before `suffix` (so no reserved name can stand before a dot), at most 200
+    bytes in all.
+    """
+    digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    # The beginning of the id is what people give to `turnlog ID`; the digest alone makes the name unique.
+    beginning = re.sub(r"[^A-Za-z0-9]", "", session.id)[:8]
+    tail = f"{beginning}-{digest[:4]}" if len(beginning) == 8 and _is_plain(session.id) else digest
+    day = _day(session.created)
+    room = _NAME_BYTES - len(f"{day}--{tail}{suffix}".encode())
+    return "-".join(filter(None, (day, _slug(session.title, room), tail))) + suffix
+
+
+def _is_plain(session_id: str) -> bool:
+    """Whether an id is a random UUID, whose first characters differ from session to session."""
+    return re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", session_id) is not None
+
+
+def _day(seconds: float | None) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d") if seconds is not None else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _slug(title: str, room: int) -> str:
+    """`title` in letters, digits, hyphens and underscores, in at most `room` bytes and 80 characters."""
+    text = unicodedata.normalize("NFC", clean(title)).casefold()
+    kept = "".join(c if c.isalnum() or c == "_" else "-" if not unicodedata.combining(c) else c for c in text)
+    slug = re.sub("-{2,}", "-", kept).strip("-_")[:80]
+    return slug.encode()[:room].decode("utf-8", "ignore").strip("-_")
+
+
+class ShellLine(NamedTuple):
+    """A line that can be pasted into a POSIX shell; None if there is none, and then `reason` says why."""
+
+    line: str | None
+    reason: str = ""
+
+
+def shell_line(argv: Sequence[str], cwd: str | None) -> ShellLine:
+    """The line that goes to `cwd` and runs `argv`: `cd -- '/dir' && claude --resume ID`.
+
+    Every word is quoted. What holds a newline, another control character or an invisible one is refused, since a
+    terminal may act on it before any shell sees the quotes.
+    """
+    if not argv:
+        return ShellLine(None, "this agent has no command to resume a session")
+    for what, text in (("the directory", cwd or ""), *(("the command", word) for word in argv)):
+        if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text):
+            return ShellLine(None, f"{what} holds a control character")
+    command = shlex.join(argv)
+    if not cwd:
+        return ShellLine(command)
+    # `cd -- -` goes to the directory before, and a relative path is looked up in CDPATH.
+    place = cwd if cwd.startswith("/") else f"./{cwd}"
+    return ShellLine(f"cd -- {shlex.quote(place)} && {command}")

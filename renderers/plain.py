@@ -1,0 +1,102 @@
+"""A session as plain text, for pipes and for reading without a screen.
+
+Lines are as long as they are: whoever shows them wraps them. Everything that is not ours stands behind a mark or an
+indent, so no content can look like a prompt or an exchange of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from renderers.document import (
+    Close,
+    Code,
+    Document,
+    Fact,
+    Facts,
+    Front,
+    Heading,
+    Items,
+    Load,
+    Mark,
+    Open,
+    Piece,
+    Prompt,
+    Prose,
+)
+from renderers.facts import format_count
+from renderers.options import Include
+from renderers.redact import Redactor
+from schemas.session import Session
+
+_GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶", "compaction": "≡"}
+
+
+def render(
+    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+) -> Iterator[str]:
+    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
+    depth = 0
+    for piece in Document(session, include, redactor, subagents).pieces():
+        if isinstance(piece, Close):
+            depth -= 1
+            continue
+        yield _write(piece, "  " * depth)
+        depth += isinstance(piece, Open)
+
+
+def render_message(session: Session, index: int, include: Include) -> str:
+    """One message as text, as `tail` prints it when it comes; empty if it is not included."""
+    out: list[str] = []
+    depth = 0
+    for piece in Document(session, include, None, None).message(index):
+        if isinstance(piece, Close):
+            depth -= 1
+        else:
+            out.append(_write(piece, "  " * depth))
+            depth += isinstance(piece, Open)
+    return "".join(out)
+
+
+def _write(piece: Piece, indent: str) -> str:
+    match piece:
+        case Prose(text):
+            return _block(text.strip("\n"), f"{indent}● ", f"{indent}  ")
+        case Code(text, _, label):
+            return (f"{indent}{label}:\n" if label else "") + _block(text.rstrip("\n"), f"{indent}│ ", f"{indent}│ ")
+        case Open(title, ending, kind):
+            return f"{indent}{_GLYPHS.get(kind, '▸')} {title}{f'  ({ending})' if ending else ''}\n" + "\n" * (
+                kind != "tool"
+            )
+        case Facts(text):
+            return f"{indent}· {text}\n\n"
+        case Prompt(text):
+            return _block(text.strip("\n"), f"{indent}> ", f"{indent}> ")
+        case Mark(text, bad):
+            return f"{indent}{'✗' if bad else '—'} {text}\n\n"
+        case Heading(text, level):
+            return f"{indent}{'═' * 3 if level == 2 else '─' * 3} {text}\n"
+        case Items(rows):
+            return "".join(f"{indent}· {row}\n" for row in rows)
+        case Front(title, facts):
+            return f"{title}\n{_summary(facts)}\n\n"
+        case Close():
+            return ""
+
+
+def _block(text: str, first: str, then: str) -> str:
+    """Lines behind their marks, and an empty line."""
+    lines = text.split("\n")
+    rest = "".join(f"\n{then}{line}" if line else f"\n{then.rstrip()}" for line in lines[1:])
+    return f"{first}{lines[0]}".rstrip(" ") + f"{rest}\n\n"
+
+
+def _summary(facts: Mapping[str, Fact]) -> str:
+    """The facts that fit one line."""
+    tokens = facts.get("tokens")
+    total = tokens.get("totalTokens") if isinstance(tokens, dict) else None
+    pieces = [str(facts[name]) for name in ("agent", "workspace", "branch", "created") if name in facts]
+    pieces.append(f"{facts['exchanges']} exchanges")
+    if total is not None:
+        pieces.append(f"{format_count(total)} tokens")
+    return " · ".join(pieces)

@@ -1,0 +1,42 @@
+"""OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
+from schemas.providers.codex import locate
+from schemas.providers.codex.opening import open_rollout
+from schemas.providers.codex.values import UUID
+from schemas.session import Session
+
+
+class Codex:
+    """The provider; see `schemas.provider.Provider`."""
+
+    id = "codex"
+    name = "Codex"
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Codex's folder: `CODEX_HOME`, or `.codex` in the home directory on every system."""
+        return locate.locations(env)
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """Each thread once, wherever and however often it lies there; subagents whose parent is there are left out."""
+        return locate.find(location, problems)
+
+    def detect(self, head: Head) -> bool:
+        """Whether it is a rollout of any era; what `codex exec --json` prints is none."""
+        return locate.detect(head)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a rollout. Raises OSError, also for a damaged compressed file."""
+        return open_rollout(path, start)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """`codex resume ID`, for ids that Codex itself makes."""
+        return ["codex", "resume", session.id] if UUID.fullmatch(session.id) else None
+
+
+PROVIDER = Codex()

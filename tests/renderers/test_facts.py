@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderers.facts import (
+    exchange_facts,
+    format_count,
+    format_exact,
+    format_seconds,
+    format_size,
+    iso_time,
+    short_model,
+    usage_line,
+    utc_time,
+)
+from schemas.usage import TokenUsage
+from tests.support import START, Hand
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0.4 s"),
+        (9.96, "10 s"),
+        (41.2, "41 s"),
+        (59.7, "1 m"),
+        (192, "3 m 12 s"),
+        (3840, "1 h 4 m"),
+        (183_600, "2 d 3 h"),
+        (None, "?"),
+        (-1, "?"),
+        (math.nan, "?"),
+        (math.inf, "?"),
+    ],
+)
+def test_seconds(seconds: float | None, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0"), (999, "999"), (1_234, "1.2k"), (9_999, "10k"), (312_456, "312k"), (999_600, "1M"), (1_900_000, "1.9M")],
+)
+def test_counts(count: int, text: str) -> None:
+    assert format_count(count) == text
+
+
+def test_unknown_is_never_zero() -> None:
+    assert format_count(None) == format_exact(None) == format_size(None) == "?"
+    assert usage_line(None) == usage_line(TokenUsage()) == "tokens unknown"
+    assert "cache write unknown" in usage_line(TokenUsage(1, 2, 3, None))
+
+
+def test_sizes() -> None:
+    assert [format_size(n) for n in (812, 3500, 57 << 20)] == ["812 B", "3.4 KB", "57 MB"]
+
+
+@given(st.integers(0, 10**15))
+def test_a_count_is_short_and_near(count: int) -> None:
+    text = format_count(count)
+    unit = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(text[-1], 1)
+    value = float(text.rstrip("kMGT")) * unit
+    assert len(text) <= 5
+    assert abs(value - count) <= 0.051 * max(count, 1)
+
+
+def test_usage_line() -> None:
+    usage = TokenUsage(4_000, 5_000, 30_000, 2_000, reasoning=1_000)
+    assert usage_line(usage) == "41k tokens: in 4k · cache read 30k · cache write 2k · out 5k (thinking 1k)"
+    assert usage_line(TokenUsage(312_456, 1), format_exact).startswith(
+        "312,457 tokens: in 312,456 · cache read unknown"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("claude-opus-4-5-20251101", "opus-4.5"),
+        ("claude-3-5-sonnet-20241022", "sonnet-3.5"),
+        ("claude-3-5-haiku-latest", "haiku-3.5"),
+        ("claude-sonnet-4-20250514", "sonnet-4"),
+        ("claude-opus-5", "opus-5"),
+        ("claude-opus-4-1@20250805", "opus-4.1"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "sonnet-4.5"),
+        ("anthropic/claude-sonnet-4.5", "sonnet-4.5"),
+        ("gpt-5.1-codex-max", "gpt-5.1-codex-max"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("<synthetic>", ""),
+        (None, ""),
+    ],
+)
+def test_short_model(name: str | None, short: str) -> None:
+    assert short_model(name) == short
+
+
+def test_times() -> None:
+    assert iso_time(START) == "2026-05-28T20:26:40Z"
+    assert utc_time(START) == "2026-05-28 20:26 UTC"
+    assert utc_time(1e18) == "?"
+
+
+def test_exchange_facts() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.text("gone", usage=TokenUsage(1_000, 200, 40_000, 0))
+    assert exchange_facts(hand.session, 0, utc_time) == ["2026-05-28 20:26 UTC", "5 s", "opus-5", "41k"]
+
+
+def test_exchange_facts_leave_out_what_is_unknown() -> None:
+    hand = Hand()
+    hand.prompt("go", model=None)
+    hand.session.exchanges[0].started = hand.session.exchanges[0].ended = None
+    assert exchange_facts(hand.session, 0) == []

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderers.headline import Outcome, headline, relative_path, shell_text
+from schemas.diffs import FileDiff, Hunk
+from schemas.message import Tool, ToolStatus
+
+ROOT = "/home/dev/lamp-shop"
+
+
+TODOS = [{"content": content, "status": "completed"} for content in "abc"]
+TODOS += [{"content": "d", "status": "in_progress"}, {"content": "e", "status": "pending"}]
+
+
+def tool(name: str, kind: Any = "generic", text: str = "", **more: Any) -> Tool:
+    given_input = more.pop("input", {})
+    return Tool(name, kind, "use", given_input, text=text, **more)
+
+
+def line(use: Tool) -> str:
+    head = headline(use, ROOT)
+    return f"{head.title} | {head.ending}" if head.ending else head.title
+
+
+def diff(path: str, added: int, removed: int, **more: Any) -> FileDiff:
+    return FileDiff(path, hunks=[Hunk(["+x"] * added + ["-y"] * removed)], **more)
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (tool("Edit", "write", diffs=[diff(f"{ROOT}/viewer/app.py", 12, 3)]), "Edit viewer/app.py | +12 -3"),
+        (tool("Write", "write", diffs=[diff(f"{ROOT}/new.py", 9, 0, operation="add")]), "Write new.py | +9"),
+        (tool("apply_patch", "write", diffs=[diff("a.py", 10, 3), diff("b.py", 2, 0)]), "Edit a.py, b.py | +12 -3"),
+        (tool("apply_patch", "write", diffs=[diff("a.py", 0, 3, operation="delete")]), "Delete a.py | -3"),
+        (
+            tool("apply_patch", "write", diffs=[diff("a.py", 1, 1, operation="move", renamed_to="b.py")]),
+            "Move a.py → b.py | +1 -1",
+        ),
+        (
+            tool("Bash", "shell", "x\n" * 212, input={"command": "pytest -q tests/x.py"}, exit_code=1, seconds=41.0),
+            "$ pytest -q tests/x.py | exit 1 · 41 s · 212 lines",
+        ),
+        (tool("Bash", "shell", "ok", input={"command": "make\nmake test"}), "$ make … | 1 line"),
+        (tool("shell", "shell", input={"command": ["bash", "-lc", "ls | wc"]}), "$ ls | wc"),
+        (tool("shell", "shell", input={"command": ["git", "log", "a b"]}), "$ git log 'a b'"),
+        (tool("exec_command", "shell", input={"cmd": "ls"}, exit_code=0), "$ ls"),
+        (tool("local_shell", "shell", input={"action": {"command": ["ls", "-l"]}}), "$ ls -l"),
+        (tool("Read", "read", "a\nb\n", input={"file_path": f"{ROOT}/src/a.py"}), "Read src/a.py | 2 lines"),
+        (tool("Read", "read", "a", input={"file_path": "/etc/hosts", "offset": 40}), "Read /etc/hosts:40 | 1 line"),
+        (tool("Grep", "search", "a:1\nb:2", input={"pattern": "x", "path": f"{ROOT}/src"}), 'Grep "x" in src | 2 hits'),
+        (tool("Grep", "search", "Found 14 files\na", input={"pattern": "lock"}), 'Grep "lock" | 14 files'),
+        (tool("Grep", "search", "No matches found", input={"pattern": "lock"}), 'Grep "lock" | no hits'),
+        (tool("Glob", "search", "a\nb", input={"pattern": "**/*.py"}), 'Glob "**/*.py" | 2 files'),
+        (
+            tool("Task", "task", input={"subagent_type": "explore", "description": "find other callers of lock()"}),
+            "Agent explore: find other callers of lock()",
+        ),
+        (
+            tool("TodoWrite", input={"todos": TODOS}),
+            "Todo d | 3 of 5 done",
+        ),
+        (tool("update_plan", input={"plan": [{"step": "a", "status": "completed"}]}), "Plan | 1 of 1 done"),
+        (tool("WebFetch", "read", input={"url": "https://user:pw@docs.example/a/b?c=d"}), "WebFetch docs.example/a/b"),
+        (tool("mcp__ide__getDiagnostics", input={"uri": "file:///x"}), "ide: getDiagnostics file:///x"),
+        (tool("Hologram", input={"size": 3, "shape": "a lamp\nwith shade"}), "Hologram a lamp …"),
+        (tool("Hologram", input={"size": 3}), "Hologram size 3"),
+        (tool("", input={}), "tool"),
+        (tool("Edit", "write", input={"file_path": "a"}, status=ToolStatus.DENIED), "Edit a | denied"),
+        (tool("Bash", "shell", input={"command": "sleep 9"}, status=ToolStatus.PENDING), "$ sleep 9 | no result"),
+        (tool("Bash", "shell", input={"command": "x"}, status=ToolStatus.INTERRUPTED), "$ x | interrupted"),
+    ],
+)  # fmt: skip
+def test_lines(use: Tool, expected: str) -> None:
+    assert line(use) == expected
+
+
+def test_tones() -> None:
+    failed = headline(tool("Bash", "shell", input={"command": "x"}, status=ToolStatus.ERROR, exit_code=2), None)
+    assert failed.outcome == (Outcome("exit 2", "bad"),)
+    edit = headline(tool("Edit", "write", diffs=[diff("a", 1, 1)]), None)
+    assert [outcome.tone for outcome in edit.outcome] == ["add", "remove"]
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "expected"),
+    [
+        (f"{ROOT}/a/b.py", ROOT, "a/b.py"),
+        (f"{ROOT}-web/a.py", ROOT, f"{ROOT}-web/a.py"),
+        (ROOT, ROOT, "."),
+        ("C:\\git\\cc\\a.py", "C:\\git\\cc\\", "a.py"),
+        ("/a", None, "/a"),
+        ("/a", "/", "/a"),
+    ],
+)
+def test_relative_path(path: str, root: str | None, expected: str) -> None:
+    assert relative_path(path, root) == expected
+
+
+def test_shell_text_of_what_is_no_command() -> None:
+    assert shell_text(None) == shell_text(7) == shell_text(["a", 7]) == ""
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+_NAMES = ["Bash", "Read", "Edit", "Grep", "Task", "TodoWrite", "TaskUpdate", "WebFetch", "web_search", "Skill", "x"]
+_NAMES += ["AskUserQuestion", "write_stdin", "mcp__a", "local_shell", "update_plan", "ExitPlanMode"]
+_KEYS = ["command", "cmd", "file_path", "pattern", "todos", "plan", "url", "action", "questions", "chars", "status"]
+
+
+@given(st.sampled_from(_NAMES), st.dictionaries(st.sampled_from(_KEYS), _JSON), st.sampled_from(ToolStatus), st.text())
+def test_any_input_makes_one_line(name: str, values: dict[str, Any], status: ToolStatus, text: str) -> None:
+    head = headline(tool(name, text=text, input=values, status=status), ROOT)
+    assert head.verb
+    assert "\n" not in head.title + head.ending
+    assert len(head.title) <= 602

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.command import CommandPalette
+from textual.widgets import Input, Static
+
+from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
+from viewer.app import TurnlogApp
+from viewer.bindings import Config, ConfigError
+from viewer.screens.browser import BrowserScreen
+from viewer.screens.message import MessageScreen, PathPrompt
+from viewer.themes import DARK, LIGHT, fitting_theme
+from viewer.widgets.preview import Preview
+from viewer.widgets.sessions import SessionList
+
+HOSTILE = "Fix [/red] titles [b [@click=app.quit]x[/] \\[esc]"
+
+
+def browser(*summaries, config: Config | None = None) -> TurnlogApp:
+    app = TurnlogApp(config)
+    app.start_with(BrowserScreen(HandLibrary(list(summaries)), HERE, lambda: NOW))  # type: ignore[arg-type]
+    return app
+
+
+# -- themes --------------------------------------------------------------------------------------------------------
+
+
+def luminance(color: Color) -> float:
+    def linear(c: int) -> float:
+        part = c / 255
+        return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+
+    return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b)
+
+
+def contrast(a: str, b: str) -> float:
+    light, dark = sorted((luminance(Color.parse(a)), luminance(Color.parse(b))), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_words_and_facts_can_be_read_on_every_ground(theme) -> None:
+    colours = [theme.foreground, theme.accent, theme.success, theme.warning, theme.error, theme.variables["text-muted"]]
+    for ground in (theme.background, theme.surface):
+        for colour in colours:
+            assert contrast(colour, ground) >= 4.3, (colour, ground)
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_every_colour_is_one_of_the_256(theme) -> None:
+    levels = {0, 95, 135, 175, 215, 255}
+    greys = {8 + 10 * n for n in range(24)}
+    named = [getattr(theme, name) for name in ("accent", "foreground", "background", "surface", "panel", "boost")]
+    for text in [*named, theme.success, theme.warning, theme.error, *theme.variables.values()]:
+        if text.startswith("#"):
+            colour = Color.parse(text)
+            parts = {colour.r, colour.g, colour.b}
+            assert parts <= levels or (len(parts) == 1 and parts <= greys), text
+
+
+def test_the_theme_follows_what_the_terminal_says() -> None:
+    assert fitting_theme({}) == "turnlog-dark"
+    assert fitting_theme({"COLORFGBG": "15;0"}) == "turnlog-dark"
+    assert fitting_theme({"COLORFGBG": "0;default;15"}) == "turnlog-light"
+    assert TurnlogApp(Config(theme="turnlog-light")).theme == "turnlog-light"
+
+
+def test_a_theme_that_does_not_exist_is_said_in_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"there is no theme 'no such'; there are .*turnlog-dark") as caught:
+        TurnlogApp(Config(theme="no\nsuch"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("theme", ["turnlog-dark", "turnlog-light", "nord", "ansi-dark"])
+async def test_the_list_is_drawn_in_any_theme(theme: str) -> None:
+    app = browser(summary("a"), config=Config(theme=theme))
+    async with app.run_test(size=(140, 45)) as pilot:
+        await pilot.pause()
+        assert "Title a" in app.screen.query_one(SessionList).render_line(1).text
+        assert app.animation_level == "none"
+
+
+async def test_without_colour_the_cursor_can_still_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = browser(summary("a"), summary("b"))
+    assert app.no_color
+    async with app.run_test(size=(80, 24)):
+        assert app.screen.query_one(SessionList).render_line(1).text.startswith("▌")
+
+
+# -- hostile text --------------------------------------------------------------------------------------------------
+
+
+async def test_markup_in_titles_stays_text_everywhere() -> None:
+    app = browser(summary("a", title=HOSTILE, first_prompt=HOSTILE, last_text=HOSTILE, branch=HOSTILE))
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        assert "Fix [/red]" in app.screen.query_one(SessionList).render_line(1).text
+        assert app.screen.query_one(Preview).content.plain.count(HOSTILE) == 4
+        app.say(HOSTILE, title=HOSTILE)
+        app.say(HOSTILE, bad=True)
+        await pilot.pause(0.1)
+        toasts = [str(toast.render()) for toast in app.screen.query("Toast")]
+        assert len(toasts) == 2 and all(HOSTILE in toast for toast in toasts)
+        from textual.content import Content
+
+        app.show_message(HOSTILE, Content(HOSTILE))
+        await pilot.pause()
+        assert isinstance(app.screen, MessageScreen)
+        assert app.screen.query_one("#dialog-title", Static).content.plain == HOSTILE
+        assert app.screen.query_one("#dialog-body", Static).content.plain == HOSTILE
+        await pilot.press("enter")
+        await pilot.press(*"[/b")
+        await pilot.pause()
+        assert "[/b" in str(app.screen.query_one("#empty", Static).content)
+
+
+async def test_a_file_that_is_no_session_is_said_and_the_list_stays(tmp_path: Path) -> None:
+    path = tmp_path / "[b.jsonl"
+    path.write_bytes(b"\0\1\2")
+    app = browser(summary("a", path=path))
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, BrowserScreen)
+        assert any("[b.jsonl" in str(toast.render()) for toast in app.screen.query("Toast"))
+
+
+# -- export and resume ---------------------------------------------------------------------------------------------
+
+
+def secret_session(tmp_path: Path, cwd: str) -> Path:
+    path = tmp_path / "5e550000-0000-4000-8000-000000000001.jsonl"
+    record = {
+        "type": "user",
+        "uuid": "u1",
+        "parentUuid": None,
+        "sessionId": path.stem,
+        "timestamp": "2026-05-01T10:00:00.000Z",
+        "cwd": cwd,
+        "version": "2.1.204",
+        "message": {"role": "user", "content": "use sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4 + "AA for it"},
+    }
+    path.write_text(json.dumps(record) + "\n", "utf-8")
+    return path
+
+
+async def until(pilot, condition) -> None:  # type: ignore[no-untyped-def]
+    for _ in range(100):
+        await pilot.pause(0.02)
+        if condition():
+            return
+    raise AssertionError("it did not happen")
+
+
+async def test_export_asks_where_writes_and_says_what_it_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = secret_session(tmp_path, "/gone")
+    (tmp_path / "there.md").write_text("mine")
+    app = browser(summary("a", path=path))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: isinstance(app.screen, PathPrompt))
+        box = app.screen.query_one(Input)
+        assert box.value.startswith("2026-05-01-") and box.value.endswith(".md")
+        box.value = "there.md"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query("#dialog-problem"))
+        assert "there.md exists already" in str(app.screen.query_one("#dialog-problem").render())
+        app.screen.query_one(Input).value = "new.md"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query("Toast"))
+        toast = str(app.screen.query_one("Toast").render())
+    assert "new.md" in toast
+    assert re.search(r"[1-9] secrets? replaced", toast)
+    assert (tmp_path / "there.md").read_text() == "mine"
+    assert "Ab3dEf6h" not in (tmp_path / "new.md").read_text()
+
+
+async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    app = browser(summary("a", path=secret_session(tmp_path, "/gone")))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: isinstance(app.screen, PathPrompt))
+        app.screen.query_one(Input).value = str(tmp_path / "no" / "such.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query("Toast"))
+        assert "No such file" in str(app.screen.query_one("Toast").render())
+
+
+async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> None:
+    path = secret_session(tmp_path, "/gone/it's; touch PWNED [b")
+    app = browser(summary("a", path=path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, MessageScreen))
+        text = app.screen.query_one("#dialog-body", Static).content.plain
+        line = text.split("\n")[0]
+        assert shlex.split(line)[:4] == ["cd", "--", "/gone/it's; touch PWNED [b", "&&"]
+        assert path.stem in line
+        assert "is not there any more" in text
+        assert app.clipboard == line
+
+
+async def test_a_session_that_cannot_be_resumed_says_why(tmp_path: Path) -> None:
+    app = browser(summary("a", path=secret_session(tmp_path, "/gone\nrm -rf x")))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen.query("Toast") or isinstance(app.screen, MessageScreen))
+        if app.screen.query("Toast"):
+            assert "control character" in str(app.screen.query_one("Toast").render())
+        else:
+            assert "\n" not in app.clipboard
+
+
+# -- the rest ------------------------------------------------------------------------------------------------------
+
+
+async def test_the_command_palette_offers_every_action_and_runs_it() -> None:
+    app = browser(summary("a"))
+    async with app.run_test(size=(140, 45)) as pilot:
+        await pilot.press("ctrl+p")
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press(*"this help")
+        await app.workers.wait_for_complete()
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert type(app.screen).__name__ == "HelpScreen"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
+    app = browser(summary("a"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await pilot.pause(0.2)
+    assert app.return_code == 1
+
+
+async def test_ctrl_c_leaves_when_nothing_is_selected() -> None:
+    app = browser(summary("a"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+c")
+    assert app.return_code == 0

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import Static
+
+from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
+from viewer.app import TurnlogApp
+from viewer.screens.browser import BrowserScreen, Filter
+from viewer.summary import Summary
+from viewer.widgets.chrome import KeyFooter, TitleBar
+from viewer.widgets.preview import Preview
+from viewer.widgets.rows import Row, Shelf, age, age_group, project_name
+from viewer.widgets.sessions import SessionList
+
+
+def shelf(*summaries: Summary) -> Shelf:
+    made = Shelf(HERE)
+    made.add(summaries)
+    return made
+
+
+def names(rows: list[Row]) -> list[str]:
+    return [f"[{row.heading}]" if row.summary is None else "  " * row.depth + row.summary.id for row in rows]
+
+
+# -- rows ----------------------------------------------------------------------------------------------------------
+
+
+def test_this_directory_comes_first_and_the_others_by_age() -> None:
+    made = shelf(
+        summary("old", ago=100 * DAY, root="/elsewhere"),
+        summary("new", ago=HOUR, root="/elsewhere"),
+        summary("here", ago=9 * DAY),
+        summary("below", ago=10 * DAY, root=f"{HERE}/web"),
+        summary("beside", ago=2 * DAY, root=f"{HERE}-web"),
+    )
+    assert names(made.rows("", NOW, here_first=True)) == [
+        "[this directory]",
+        "here",
+        "below",
+        "[today]",
+        "new",
+        "[last 7 days]",
+        "beside",
+        "[earlier]",
+        "old",
+    ]
+    assert names(made.rows("", NOW, here_first=False))[:2] == ["[today]", "new"]
+
+
+def test_a_fork_stands_under_its_parent_also_when_it_is_newer() -> None:
+    made = shelf(
+        summary("single", ago=2 * HOUR),
+        summary("parent", ago=5 * HOUR),
+        summary("fork", ago=HOUR, fork="parent"),
+        summary("fork of fork", ago=3 * HOUR, fork="fork"),
+        summary("orphan", ago=4 * HOUR, fork="gone"),
+    )
+    assert names(made.rows("", NOW, here_first=True))[1:] == ["parent", "  fork", "  fork of fork", "single", "orphan"]
+
+
+def test_sessions_that_name_each_other_as_parents_are_all_listed() -> None:
+    made = shelf(summary("a", fork="b"), summary("b", fork="a"), summary("c", fork="c"))
+    assert sorted(name.strip() for name in names(made.rows("", NOW, here_first=True))[1:]) == ["a", "b", "c"]
+
+
+def test_the_filter_wants_every_word_in_any_of_the_texts() -> None:
+    made = shelf(
+        summary("one", title="Fix the FLAKY test", provider="codex"),
+        summary("two", branch="fix/flaky"),
+        summary("three", first_prompt="why is it flaky"),
+        summary("four"),
+    )
+    found = {words: names(made.rows(words, NOW, here_first=True))[1:] for words in ("flaky", "Flaky codex", "nothing")}
+    assert sorted(found["flaky"]) == ["one", "three", "two"]
+    assert found["Flaky codex"] == ["one"]
+    assert made.rows("nothing", NOW, here_first=True) == []
+
+
+def test_sessions_with_nothing_to_read_are_left_out() -> None:
+    made = shelf(summary("full"), summary("blank", exchanges=0, agent_messages=0))
+    assert len(made) == 1
+    made.add([summary("full", exchanges=0, agent_messages=0)])
+    assert len(made) == 0
+
+
+IDS = st.sampled_from("abcdefgh")
+
+
+@given(st.lists(st.tuples(IDS, st.floats(0, 400 * DAY), st.none() | IDS, st.booleans())), st.booleans())
+def test_every_session_has_exactly_one_row_and_every_group_one_heading(
+    sessions: list[tuple[str, float, str | None, bool]], here_first: bool
+) -> None:
+    made = shelf(
+        *(summary(name, ago=ago, fork=fork, root=str(HERE) if here else "/x") for name, ago, fork, here in sessions)
+    )
+    rows = made.rows("", NOW, here_first=here_first)
+    ids = [row.summary.id for row in rows if row.summary]
+    assert sorted(ids) == sorted({name for name, *_ in sessions})
+    headings = [row.heading for row in rows if row.summary is None]
+    assert len(headings) == len(set(headings))
+    for row in rows:
+        if row.summary is None:
+            current = row.heading
+        else:
+            assert row.heading == current
+
+
+def test_ages_are_short() -> None:
+    assert [age(s) for s in (-5, 0, 59, 60, 3599, 7200, 86_400, 13 * DAY, 20 * DAY, 800 * DAY)] == [
+        "0 s", "0 s", "59 s", "1 m", "59 m", "2 h", "1 d", "13 d", "2 w", "2 y",
+    ]  # fmt: skip
+    assert age_group(1e18, NOW) == "earlier"
+    assert project_name("C:\\work\\shop\\") == "shop"
+    assert project_name("/") == "/"
+
+
+# -- the screen ----------------------------------------------------------------------------------------------------
+
+
+def browser(library: HandLibrary, directory: Path = HERE) -> TurnlogApp:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(library, directory, lambda: NOW))  # type: ignore[arg-type]
+    return app
+
+
+def drawn(app: TurnlogApp) -> list[str]:
+    """The list as text, line by line."""
+    sessions = app.screen.query_one(SessionList)
+    return [sessions.render_line(y).text for y in range(sessions.size.height)]
+
+
+async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[Path, bool]] = []
+    monkeypatch.setattr(TurnlogApp, "open_session", lambda self, path, follow=False: opened.append((path, follow)))
+    app = browser(HandLibrary([summary("a", ago=HOUR), summary("b", ago=2 * HOUR)]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        lines = drawn(app)
+        assert lines[0].startswith(" this directory")
+        assert lines[1].startswith("▌") and "Title a" in lines[1] and "1 h" in lines[1] and "39k" in lines[1]
+        await pilot.press("down", "enter", "ctrl+f")
+    assert opened == [(Path("/nowhere/b.jsonl"), False), (Path("/nowhere/b.jsonl"), True)]
+
+
+async def test_what_is_typed_filters_and_escape_clears_then_leaves() -> None:
+    app = browser(HandLibrary([summary("a"), summary("b")]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"title b")
+        assert next(line for line in drawn(app) if "Title" in line).startswith("▌  Title b")
+        await pilot.press(*"xyz")
+        await pilot.pause()
+        assert "Nothing fits title bxyz" in str(app.screen.query_one("#empty", Static).content)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len([line for line in drawn(app) if "Title" in line]) == 2
+        assert not app.screen.query("#empty")
+        await pilot.press("escape")
+    assert app.return_code == 0
+
+
+async def test_the_cursor_stays_on_its_session_when_others_arrive() -> None:
+    late = [summary("late", ago=60), summary("later", ago=30), summary("b", ago=2 * HOUR, title="Title b, renamed")]
+    library = HandLibrary([summary("a"), summary("b", ago=2 * HOUR)])
+    app = browser(library)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("down")
+        library._batches = [late]
+        await pilot.press("f5")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert [line.strip("▌ ").split("  ")[0] for line in drawn(app)[1:5]] == [
+            "Title later",
+            "Title late",
+            "Title a",
+            "Title b, renamed",
+        ]
+        assert drawn(app)[4].startswith("▌")
+        assert "renamed" in str(app.screen.query_one(Preview).content)
+
+
+async def test_a_scrolled_list_does_not_move_when_sessions_arrive() -> None:
+    many = [summary(f"s{i:03}", ago=HOUR + i) for i in range(200)]
+    library = HandLibrary(many)
+    app = browser(library)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("pagedown", "pagedown", "pagedown")
+        before = drawn(app)
+        library._batches = [[summary("late", ago=60), summary("later", ago=30)]]
+        await pilot.press("f5")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert drawn(app) == before
+        await pilot.press("end")
+        assert "Title s199" in drawn(app)[-1]
+        await pilot.press("home")
+        assert drawn(app)[1].startswith("▌  Title later")
+
+
+async def test_a_click_selects_and_a_second_one_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr(TurnlogApp, "open_session", lambda self, path, follow=False: opened.append(path))
+    app = browser(HandLibrary([summary("a"), summary("b", ago=2 * HOUR)]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.click(SessionList, offset=(10, 2))
+        assert drawn(app)[2].startswith("▌")
+        assert opened == []
+        await pilot.click(SessionList, offset=(10, 2))
+        await pilot.click(SessionList, offset=(10, 0))
+        await pilot.click(SessionList, offset=(10, 9))
+    assert opened == [Path("/nowhere/b.jsonl")]
+
+
+async def test_the_scope_key_leaves_this_directory_out_of_the_order() -> None:
+    app = browser(HandLibrary([summary("here", ago=3 * DAY), summary("there", root="/x")]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert drawn(app)[0].startswith(" this directory")
+        await pilot.press("tab")
+        assert drawn(app)[0].startswith(" today")
+        assert isinstance(app.focused, Filter)
+
+
+async def test_no_sessions_says_where_it_looked_and_what_to_do() -> None:
+    from schemas.provider import Location
+    from viewer.discover import Place
+
+    library = HandLibrary([])
+    library.found.places = [Place("claude", Location(Path("/home/dev/.claude/projects"), "default"), False, 0, 0)]
+    app = browser(library)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        text = str(app.screen.query_one("#empty", Static).content)
+    assert "/home/dev/.claude/projects" in text
+    assert "turnlog demo" in text
+
+
+async def test_the_preview_hides_where_there_is_no_room() -> None:
+    app = browser(HandLibrary([summary("a")]))
+    async with app.run_test(size=(140, 45)) as pilot:
+        assert app.screen.query_one(Preview).display
+        assert "first prompt of a" in str(app.screen.query_one(Preview).content)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not app.screen.query_one(Preview).display
+
+
+async def test_the_dot_comes_when_a_session_grows(tmp_path: Path) -> None:
+    import time
+
+    file = tmp_path / "s.jsonl"
+    file.write_text("{}\n")
+    app = browser(HandLibrary([summary("a", path=file)]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert "●" not in drawn(app)[1]
+        assert "live" not in str(app.screen.query_one(TitleBar).right)
+        file.write_text("{}\n{}\n")
+        assert file.stat().st_mtime > time.time() - 60
+        await app.screen._watch()  # type: ignore[attr-defined]
+        await pilot.pause()
+        assert "●" in drawn(app)[1]
+        assert "1 live · 1 session · 1 agent" in str(app.screen.query_one(TitleBar).right)
+
+
+@pytest.mark.parametrize("width", [20, 36, 60, 80, 100, 140, 300])
+async def test_every_line_is_as_wide_as_the_list_and_no_key_is_cut(width: int) -> None:
+    titles = ["Fix [/red] titles [b", "日本語のタイトル" * 9, "👩‍👩‍👧‍👦 family 🏳️‍🌈" * 5, "é" * 300, "", "\\[esc]"]
+    app = browser(HandLibrary([summary(f"s{i}", title=title, ago=i) for i, title in enumerate(titles)]))
+    async with app.run_test(size=(width, 24)):
+        sessions = app.screen.query_one(SessionList)
+        for y in range(sessions.size.height):
+            strip = sessions.render_line(y)
+            assert strip.cell_length == sessions.size.width
+            assert sum(segment.cell_length for segment in strip) == sessions.size.width
+        footer = app.screen.query_one(KeyFooter).render()
+        assert footer.cell_length <= width
+        assert "keys" in str(footer)
+        if width >= 80:
+            assert "Fix [/red] titles [b" in drawn(app)[1]
+
+
+async def test_only_a_screenful_is_drawn_of_ten_thousand_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [summary(f"s{i}", ago=i * 60, root=random.choice([str(HERE), "/x"])) for i in range(10_000)]
+    app = browser(HandLibrary(many))
+    calls = 0
+    original = SessionList.render_line
+
+    def counted(self: SessionList, y: int):  # type: ignore[no-untyped-def]
+        nonlocal calls
+        calls += 1
+        return original(self, y)
+
+    monkeypatch.setattr(SessionList, "render_line", counted)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        calls = 0
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert 0 < calls <= 2 * 30

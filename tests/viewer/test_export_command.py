@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.machine import Machine
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    machine.session(ONE, ["Fix the lamp", "It shines again"])
+    return machine
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "text", "json"])
+def test_every_format_holds_what_was_said(machine: Machine, form: str) -> None:
+    result = machine.run("export", ONE, "--to", form)
+    assert (result.code, result.err) == (0, "")
+    assert "Fix the lamp" in result.out and "It shines again" in result.out
+
+
+def test_json_is_session_data(machine: Machine) -> None:
+    document = machine.run("export", "latest", "--to", "json").json
+    assert document["schemaVersion"] == "1.0"
+    assert len(document["exchanges"]) == 1
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "text", "json"])
+def test_secrets_are_replaced_and_counted(machine: Machine, form: str) -> None:
+    machine.session(ONE, [f"use {SECRET} to log in", "ok"])
+    result = machine.run("export", ONE, "--to", form)
+    assert SECRET not in result.out
+    assert "redacted" in result.err and result.err.count("\n") == 1
+    result = machine.run("export", ONE, "--to", form, "--no-redact")
+    assert SECRET in result.out and result.err == ""
+
+
+def test_what_is_left_out(machine: Machine) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines again"])
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records[1]["message"]["content"].insert(0, {"type": "thinking", "thinking": "HMMM", "signature": "s"})
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert "HMMM" in machine.run("export", ONE).out
+    out = machine.run("export", ONE, "--no-thinking").out
+    assert "HMMM" not in out and "It shines again" in out
+
+
+def test_to_a_file(machine: Machine) -> None:
+    result = machine.run("export", ONE, "-o", "out.md")
+    assert (result.code, result.out) == (0, "")
+    assert "It shines again" in (machine.home / "out.md").read_text()
+    result = machine.run("export", ONE, "-o", "out.md")
+    assert result.code == 2 and "out.md: exists already" in result.err
+    (machine.home / "out.md").write_text("OLD")
+    assert machine.run("export", ONE, "-o", "out.md", "--force").code == 0
+    assert "It shines again" in (machine.home / "out.md").read_text()
+
+
+def test_to_a_folder(machine: Machine) -> None:
+    other = machine.session("bbbbbbbb-0000-4000-8000-000000000002", ["Fix the lamp", "again"], minute=3)
+    for target in (ONE, other):
+        assert machine.run("export", target, "-o", "exports/").code == 0
+    names = os.listdir(machine.home / "exports")
+    assert len(names) == 2 and all(name.endswith(".md") for name in names)
+    assert machine.run("export", ONE, "-o", "exports").code == 2
+    assert machine.run("export", ONE, "-o", "exports", "--to", "html").code == 0
+
+
+def test_a_title_cannot_leave_the_folder(machine: Machine) -> None:
+    machine.session(ONE, ["../../../escape\n/etc/passwd", "ok"])
+    assert machine.run("export", ONE, "-o", "exports/").code == 0
+    (name,) = os.listdir(machine.home / "exports")
+    assert "/" not in name and not name.startswith(".")
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["--to", "pdf"], "no such format"),
+        (["--to", "toolpath"], "cannot write it yet"),
+        (["--to", "json", "--no-thinking"], "holds the whole session"),
+        (["-o", "no/such/folder/x.md"], "no such file or directory"),
+        (["--to"], "requires an argument"),
+    ],
+)
+def test_bad_calls(machine: Machine, args: list[str], reason: str) -> None:
+    result = machine.run("export", ONE, *args)
+    assert (result.code, result.out) == (2, "")
+    assert reason in result.err and result.err.count("\n") == 1
+    assert sorted(p.name for p in machine.home.iterdir() if not p.name.startswith(".")) == []
+
+
+def test_an_export_is_utf8_whatever_the_locale_says(machine: Machine) -> None:
+    machine.session(ONE, ["größe 日本語", "👍"])
+    out = machine.run("export", ONE, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0").out
+    assert "größe 日本語" in out and "👍" in out

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
+from viewer.app import TurnlogApp
+from viewer.bindings import TABLES, Config
+from viewer.screens.browser import BrowserScreen
+from viewer.screens.help import HelpScreen, help_text
+from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_help_says_every_action_and_all_its_keys(table: str) -> None:
+    lines = help_text(TABLES[table]).plain.split("\n")
+    assert len(lines) == len(TABLES[table])
+    for line, key in zip(lines, TABLES[table], strict=True):
+        assert line.endswith(key.help)
+    assert max(map(len, lines)) < 76
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("width", [10, 40, 60, 78, 200])
+def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) -> None:
+    from viewer.bindings import footer_items
+
+    items = footer_items(TABLES[table])
+    kept = fitting(items, width)
+    assert [item for item in items if item in kept] == kept
+    assert sum(len(key) + 1 + len(label) for key, label, _ in kept) + 3 * (len(kept) - 1) <= max(width, 0)
+    assert any(action == "help" for *_, action in kept)
+    assert width < 200 or kept == items
+
+
+def test_facts_give_way_to_the_title() -> None:
+    from textual.content import Content
+
+    left, right = Content("a title"), Content("facts")
+    assert both_ends(left, right, 20).plain == "a title        facts"
+    assert both_ends(left, right, 8).plain == "a title"
+    assert both_ends(Content("x" * 50), right, 20).cell_length == 20
+    assert both_ends(left, right, 0).plain == ""
+
+
+async def test_help_opens_and_closes_and_shows_own_keys() -> None:
+    app = TurnlogApp(Config(keymap={"list.export": "ctrl+o"}))
+    app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert "^o export" in str(app.screen.query_one(KeyFooter).render())
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)
+        assert "^o" in str(app.screen.query_one("#dialog-body").render())
+        await pilot.press("pagedown", "q")
+        assert isinstance(app.screen, BrowserScreen)
+
+
+async def test_a_click_on_a_key_in_the_footer_does_it() -> None:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
+    async with app.run_test(size=(100, 24)) as pilot:
+        at = str(app.screen.query_one(KeyFooter).render()).index("keys")
+        await pilot.click(KeyFooter, offset=(at + 1, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+
+
+async def test_the_title_bar_follows_its_facts() -> None:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(HandLibrary([summary("a"), summary("b", provider="codex")]), HERE, lambda: NOW))  # type: ignore[arg-type]
+    async with app.run_test(size=(100, 24)):
+        assert "2 sessions · 2 agents" in str(app.screen.query_one(TitleBar).render())

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schemas.records import Unreadable
+from tests.support import Hand
+from tests.viewer.machine import Machine
+from viewer.commands.show import unreadable_notice
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    machine.session(ONE, ["Fix the lamp", "It shines again", "Thank you", "Welcome"])
+    return machine
+
+
+def test_json_is_session_data(machine):
+    document = machine.run("show", ONE, "--json").json
+    assert document["sessionId"] == ONE
+    assert [m["content"][0]["text"] for e in document["exchanges"] for m in e["messages"]] == [
+        "Fix the lamp", "It shines again", "Thank you", "Welcome",
+    ]  # fmt: skip
+
+
+def test_what_it_writes_it_reads_again(machine):
+    first = machine.run("show", ONE, "--json").out
+    path = machine.home / "copy.json"
+    path.write_text(first)
+    assert machine.run("show", str(path), "--json").out == first
+
+
+def test_text_is_for_people(machine):
+    result = machine.run("show", ONE)
+    assert result.code == 0
+    assert "Fix the lamp" in result.out
+    assert "It shines again" in result.out
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_line_that_cannot_be_read_is_said(machine, options):
+    path = machine.session("bbbbbbbb-0000-4000-8000-000000000001", ["One", "Two"])
+    with path.open("ab") as file:
+        file.write(b'{"type":"assistant","uu')
+    result = machine.run("show", str(path), *options)
+    assert result.code == 0
+    assert "line 3 could not be read: the last line is unfinished" in result.err
+
+
+def test_no_session_ends_with_2(machine):
+    path = machine.home / "other.json"
+    path.write_text('{"a": 1}')
+    result = machine.run("show", str(path), "--json")
+    assert (result.code, result.out) == (2, "")
+    assert "not a session turnlog knows" in result.err
+
+
+def test_many_unreadable_lines_are_counted():
+    session = Hand().session
+    assert unreadable_notice(session) == ""
+    session.unreadable.extend(Unreadable(line, "not JSON", 0, 1) for line in range(1, 8))
+    assert unreadable_notice(session) == "7 lines could not be read: 1, 2, 3, 4, 5 and 2 more"

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.schemas.test_documents import GOOD
+from tests.viewer.machine import Machine, Result
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def check(machine: Machine, document: Any, *options: str) -> Result:
+    path = machine.home / "document.json"
+    path.write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
+    return machine.run("validate", str(path), *options)
+
+
+def test_a_valid_document(machine):
+    result = check(machine, GOOD)
+    assert (result.code, result.out, result.err) == (0, "valid session-data\n", "")
+
+
+def test_an_invalid_one_says_why(machine):
+    result = check(machine, GOOD | {"sessionId": ""})
+    assert result.code == 1
+    assert result.out == "error: /sessionId: `sessionId` is empty\nnot valid session-data\n"
+
+
+def test_the_json_answer(machine):
+    result = check(machine, GOOD | {"sessionId": "", "slip": 1}, "--json")
+    assert result.code == 1
+    assert result.json == {
+        "valid": False,
+        "format": "session-data",
+        "errors": [{"path": "/sessionId", "message": "`sessionId` is empty"}],
+        "warnings": [{"path": "", "message": "`slip` is no key of SessionData 1.0"}],
+    }
+
+
+def test_what_is_not_json_is_invalid_where_the_format_is_named(machine):
+    result = check(machine, b"{", "--as", "session-data", "--json")
+    assert result.code == 1
+    assert result.json["errors"][0]["message"].startswith("not JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "words"),
+    [
+        (b"", (), "empty"),
+        (b"hello", (), "say which with --as"),
+        (GOOD, ("--as", "yaml"), "no such format"),
+        ({"graph": {"id": "g"}, "paths": []}, (), "cannot check toolpath documents yet"),
+        (b'{"PathOpen":{}}\n{"PathClose":{}}\n', (), "cannot check toolpath-jsonl documents yet"),
+        ({"final_response": "x"}, (), "cannot check agent-response documents yet"),
+        ({"schema_version": 1, "totals": {}}, (), "cannot check snapshot documents yet"),
+        ({"provider": "p", "usage": {}, "session_id": "s"}, (), "cannot check events documents yet"),
+    ],
+)
+def test_what_cannot_be_checked_ends_with_2_and_one_line(machine, document, options, words):
+    result = check(machine, document, *options)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_file_that_is_not_there(machine):
+    result = machine.run("validate", "nowhere.json")
+    assert result.code == 2
+    assert "nowhere.json: no such file" in result.err
+
+
+def test_what_show_writes_is_valid(machine):
+    path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines again"])
+    shown = machine.run("show", str(path), "--json")
+    assert check(machine, shown.out.encode(), "--json").json == {
+        "valid": True,
+        "format": "session-data",
+        "errors": [],
+        "warnings": [],
+    }

@@ -1,0 +1,73 @@
+"""The list of a session's exchanges, to jump to one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from renderers.facts import exchange_facts
+from renderers.terminal.block import exchange_number
+from schemas.session import Session
+from viewer.screens.message import Dialog
+
+
+class OutlineScreen(Dialog[int]):
+    """Answers with the exchange that was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,tab", "close", show=False),
+        Binding("j", "move(1)", show=False),
+        Binding("k", "move(-1)", show=False),
+        Binding("g", "edge(0)", show=False),
+        Binding("G", "edge(1)", show=False),
+    ]
+    DEFAULT_CSS = """
+    OutlineScreen > #dialog { width: 90%; max-width: 120; height: auto; max-height: 90%; }
+    OutlineScreen OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: transparent; }
+    """
+
+    def __init__(self, session: Session, current: int) -> None:
+        super().__init__("Exchanges", "enter goes there   esc closes")
+        self._session, self._current = session, current
+
+    def compose_body(self) -> ComposeResult:
+        """One line an exchange."""
+        options = [Option(self._line(n), id=str(n)) for n in range(len(self._session.exchanges))]
+        yield OptionList(*options, markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Begin where the reader is."""
+        self.query_one(OptionList).highlighted = self._current
+
+    def _line(self, n: int) -> Content:
+        session = self._session
+        exchange = session.exchanges[n]
+        if exchange.opener is None:
+            return Content("    before the first prompt")
+        number = f"{exchange_number(session, n):>3}  "
+        width = max(20, min(self.app.size.width * 9 // 10, 120) - 8)
+        facts = " · ".join(exchange_facts(session, n)[:2])
+        mark = "rewound  " if exchange.rewound else "inherited  " if exchange.inherited else ""
+        prompt = Content(mark + (exchange.prompt or "(empty prompt)"))
+        prompt = prompt.truncate(width - len(number) - len(facts) - 2, ellipsis=True, pad=True)
+        return Content.assemble((number, "$accent"), prompt, "  ", (facts, "$text-muted"))
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_index)
+
+    def action_move(self, step: int) -> None:
+        """The next or previous one."""
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if step > 0 else options.action_cursor_up()
+
+    def action_edge(self, end: int) -> None:
+        """The first or the last one."""
+        options = self.query_one(OptionList)
+        options.action_last() if end else options.action_first()

@@ -1,0 +1,163 @@
+"""What lies behind a message: its records as the agent wrote them, and where its token figure comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import orjson
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from renderers.facts import format_exact, format_size, usage_line
+from renderers.terminal.markdown import prose_rows
+from renderers.terminal.rows import Row
+from renderers.terminal.text import output_rows
+from schemas.clean import clean
+from schemas.message import Span
+from schemas.session import Session
+from schemas.table import NONE
+from viewer.screens.message import Dialog
+from viewer.transcript.pane import RowsPane
+
+_MOST = 512 << 10
+"""Bytes of records that are shown."""
+_BOLD, _DIM = Style(bold=True), Style(dim=True)
+
+RULES = {
+    "claude": "Claude Code writes a line for each content block of a response and repeats the response's usage on "
+    "each of them, so lines with one message id are one group, which counts once: of each figure the largest. Input "
+    "does not include what was read from or written to the cache.",
+    "codex": "Codex writes a running total after each round. What a round used is the difference to the total before "
+    "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken apart here; "
+    "reasoning is part of the output.",
+}
+_OTHER_RULE = "Each model call is one group, and counts once."
+
+
+class LookupScreen(Dialog[None]):
+    """Rows to read: `make(width)` draws them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,x,w,enter", "close", show=False),
+        Binding("j,down", "scroll(1)", show=False),
+        Binding("k,up", "scroll(-1)", show=False),
+        Binding("space,pagedown", "scroll(20)", show=False),
+        Binding("b,pageup", "scroll(-20)", show=False),
+        Binding("g,home", "edge(0)", show=False),
+        Binding("G,end", "edge(1)", show=False),
+        Binding("y", "copy", show=False),
+    ]
+    DEFAULT_CSS = """
+    LookupScreen > #dialog { width: 95%; max-width: 140; height: auto; max-height: 90%; }
+    LookupScreen RowsPane { height: auto; min-height: 3; max-height: 100%; }
+    """
+
+    def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
+        super().__init__(title, "esc closes   y copies")
+        self._make = make
+
+    def compose_body(self) -> ComposeResult:
+        """The rows."""
+        yield RowsPane(self._make, id="lookup")
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.query_one(RowsPane).scroll_relative(y=lines, animate=False)
+
+    def action_edge(self, end: int) -> None:
+        """To the first or the last line."""
+        pane = self.query_one(RowsPane)
+        pane.scroll_end(animate=False) if end else pane.scroll_home(animate=False)
+
+    def action_copy(self) -> None:
+        """Copy all of it."""
+        self.app.copy_to_clipboard(self.query_one(RowsPane).text)
+        self.app.notify("Copied.", markup=False)
+
+
+def raw_screen(session: Session, index: int) -> LookupScreen:
+    """The records of a message."""
+    spans = session.message_spans(index)
+
+    def make(width: int) -> list[Row]:
+        return list(_record_rows(session, spans, width))
+
+    count = len(spans)
+    return LookupScreen(f"{count} record{'' if count == 1 else 's'} behind this message", make)
+
+
+def _record_rows(session: Session, spans: list[Span], width: int) -> Iterator[Row]:
+    left = _MOST
+    for number, span in enumerate(spans):
+        if number:
+            yield Row([])
+        yield Row([Segment(_where(session, span), _BOLD)])
+        if left <= 0:
+            yield Row([Segment("… not shown: too much at once", _DIM)])
+            continue
+        raw = session.raw(span)
+        left -= len(raw)
+        yield from output_rows(_pretty(raw[:_MOST]), [], width, Style())
+        if len(raw) > _MOST:
+            yield Row([Segment(f"… {format_size(len(raw) - _MOST)} more", _DIM)])
+
+
+def _pretty(raw: bytes) -> str:
+    """A record with line breaks, as safe to show as any other text."""
+    with suppress(orjson.JSONDecodeError):  # one that is damaged or cut is shown as it stands
+        raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_INDENT_2)
+    return clean(raw.decode("utf-8", "replace"))
+
+
+def _where(session: Session, span: Span) -> str:
+    store = clean(session.stores[span.store].path.name)
+    role = {"BODY": "", "RESULT": " · the result", "DETAIL": " · a detail", "USAGE": " · usage"}[span.role.name]
+    return f"{store} line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
+
+
+def why_screen(session: Session, index: int) -> LookupScreen | None:
+    """Where the token figure of a message's group comes from; None if it belongs to none."""
+    group = session.messages.group[index]
+    if group == NONE:
+        return None
+
+    def make(width: int) -> list[Row]:
+        return list(_why_rows(session, group, width))
+
+    return LookupScreen(f"Token group {clean(session.groups.ids[group])[:60]}", make)
+
+
+def _why_rows(session: Session, group: int, width: int) -> Iterator[Row]:
+    yield from prose_rows(usage_line(session.groups.usage[group], format_exact), width, _BOLD)
+    exchange = session.exchange_usage(session.groups.exchange[group])
+    yield from prose_rows(f"exchange: {usage_line(exchange, format_exact)}", width, Style())
+    yield from prose_rows(f"session: {usage_line(session.usage(), format_exact)}", width, Style())
+    yield Row([])
+    yield from prose_rows(RULES.get(session.provider, _OTHER_RULE), width, _DIM)
+    spans = session.group_spans(group)
+    for span in spans[:200]:
+        yield Row([])
+        yield Row([Segment(_where(session, span), _BOLD)])
+        for path, value in figures(session.record(span)):
+            yield Row([Segment(f"  {clean(path)}  ", _DIM), Segment(f"{value:,}")])
+    if len(spans) > 200:
+        yield Row([Segment(f"… and {len(spans) - 200:,} more records", _DIM)])
+
+
+def figures(record: dict[str, Any]) -> list[tuple[str, int]]:
+    """Every count of tokens in a record, with the path to it."""
+    found: list[tuple[str, int]] = []
+    stack: list[tuple[str, Any, int]] = [("", record, 0)]
+    while stack:
+        path, value, depth = stack.pop()
+        if isinstance(value, dict) and depth < 8:
+            stack.extend(
+                (f"{path}.{key}" if path else str(key), item, depth + 1) for key, item in reversed(value.items())
+            )
+        elif isinstance(value, int) and not isinstance(value, bool) and "token" in path.lower():
+            found.append((path, value))
+    return found

@@ -1,0 +1,612 @@
+"""The transcript screen: one session, read while one looks at it, followed as it grows."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from renderers.facts import format_count, local_time
+from renderers.terminal.block import exchange_number
+from schemas.clean import one_line
+from schemas.message import Flag
+from schemas.opening import OpenError
+from schemas.session import Change, Op, Session
+from viewer.bindings import bindings
+from viewer.hints import Hints
+from viewer.screens.outline import OutlineScreen
+from viewer.screens.records import raw_screen, why_screen
+from viewer.transcript.clipboard import put_on_clipboard
+from viewer.transcript.family import FamilyUsage
+from viewer.transcript.find import Finder
+from viewer.transcript.folds import LEVELS
+from viewer.transcript.layout import Position
+from viewer.transcript.select import message_source
+from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import KeyFooter, TitleBar
+
+SLICE = 0.004
+"""Seconds that reading or searching may keep a key waiting."""
+_FIRST = 0.05
+"""Seconds to read before the first picture."""
+_FLUSH = 0.1
+_QUIET = 0.08
+"""How long after a key slow work goes on."""
+_FAMILY_EVERY = 3.0
+
+
+class Following(Protocol):
+    """What the screen needs of a viewer.follow.Follower."""
+
+    loaded: bool
+    missing: bool
+
+    @property
+    def session(self) -> Session:
+        """A new object after RESTARTED."""
+        ...
+
+    def step(self, seconds: float = SLICE) -> list[Change]:
+        """Read a slice of what there is."""
+        ...
+
+    def poll(self) -> list[Change]:
+        """Look whether the source changed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files."""
+        ...
+
+
+class TranscriptScreen(Screen[None]):
+    """One session. `follow` begins at its end and keeps to it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
+    AUTO_FOCUS = "TranscriptView"
+    DEFAULT_CSS = """
+    TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
+    TranscriptScreen > #title { background: $surface; }
+    TranscriptScreen > #find-line { height: 1; display: none; padding: 0 1; }
+    TranscriptScreen > #find-line.-open { display: block; }
+    TranscriptScreen #find-mark { width: 2; color: $accent; }
+    TranscriptScreen #find { width: 1fr; border: none; height: 1; padding: 0; background: $background; }
+    TranscriptScreen #find:focus { border: none; background: $background; }
+    TranscriptScreen #find-count { width: auto; color: $text-muted; }
+    """
+
+    def __init__(self, follower: Following, follow: bool = False) -> None:
+        super().__init__()
+        self._follower = follower
+        self._read_first()
+        self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
+        self._hints = Hints()
+        self._family = FamilyUsage()
+        self._finder: Finder | None = None
+        self._find_from = (Position(0, 0), Position(0, 0))
+        self._live = False
+        """Whether what comes now is new, and not only being read for the first time."""
+        self._seen = True
+        """Whether the person has been at the end since the last message came."""
+
+    @property
+    def session(self) -> Session:
+        """The session on the screen."""
+        return self._view.session
+
+    def _read_first(self) -> None:
+        """Enough for the first picture."""
+        end = time.perf_counter() + _FIRST
+        while not self._follower.loaded and len(self._follower.session.messages) < 80 and time.perf_counter() < end:
+            self._follower.step(SLICE)
+
+    def compose(self) -> ComposeResult:
+        """Title, transcript, search, status, keys."""
+        yield TitleBar(id="title")
+        yield self._view
+        with Horizontal(id="find-line"):
+            yield Static("/", id="find-mark", markup=False)
+            yield Input(id="find", compact=True, select_on_focus=False)
+            yield Static("", id="find-count", markup=False)
+        yield TitleBar(id="status")
+        yield KeyFooter("transcript", id="keys")
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self._show_facts()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+        self.run_worker(self._read(), group="read", exclusive=True)
+        self.run_worker(self._idle(), group="idle", exclusive=True)
+
+    async def on_unmount(self) -> None:
+        """Let go of the file."""
+        await self._hints.close()
+        self._follower.close()
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Read everything there is, then what comes, for as long as the screen is there."""
+        await self._read_on()
+        self._live = True
+        self._hints.watch([self.session.path])
+        family_at = 0.0
+        async for _ in self._hints.ticks():
+            self._take(self._follower.poll())
+            if not self._follower.loaded:
+                await self._read_on()
+            now = time.monotonic()
+            if self.session.subagents and now - family_at > _FAMILY_EVERY:
+                await self._in_slices(self._family.run(self.session))
+                family_at = time.monotonic()
+                self._show_facts()
+
+    async def _read_on(self) -> None:
+        """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
+        waiting: list[Change] = []
+        shown = 0.0
+        while not self._follower.loaded:
+            await self._pause()
+            waiting += self._follower.step(SLICE)
+            now = time.monotonic()
+            if waiting and (
+                now - shown > _FLUSH or self._follower.loaded or Op.RESTARTED in (c.op for c in waiting[-1:])
+            ):
+                self._take(waiting)
+                waiting, shown = [], now
+            await asyncio.sleep(0)
+        self._take(waiting)
+        self._show_facts()
+
+    async def _pause(self) -> None:
+        """Give way to a person who is pressing keys."""
+        while time.monotonic() - self._view.touched < _QUIET:
+            await asyncio.sleep(0.02)
+
+    async def _in_slices(self, work: Iterator[None]) -> None:
+        """Drive slow work in slices."""
+        begun = time.perf_counter()
+        for _ in work:
+            if time.perf_counter() - begun > SLICE:
+                await asyncio.sleep(0)
+                await self._pause()
+                begun = time.perf_counter()
+
+    def _take(self, changes: list[Change]) -> None:
+        """Show what was read."""
+        if not changes:
+            return
+        last_restart = max((i for i, c in enumerate(changes) if c.op is Op.RESTARTED), default=-1)
+        if last_restart >= 0:
+            self._finder = None
+            self._view.set_session(self._follower.session)
+            changes = changes[last_restart + 1 :]
+        appended = [change.message for change in changes if change.op is Op.APPENDED]
+        if self._live and appended and (self._seen or self._view.unread is None):
+            self._view.set_unread(appended[0], local_time(time.time()))
+            self._seen = False
+        if changes:
+            self._view.session_changed(changes)
+        self._show_facts()
+
+    async def _idle(self) -> None:
+        """Colour the code on the screen when nothing else is to be done."""
+        while True:
+            await asyncio.sleep(0.1)
+            await self._pause()
+            for block, want in self._view.wanted:
+                await self._in_slices(self._view.highlights.work(want))
+                self._view.redraw([block])
+                break
+
+    # -- what is said around it ------------------------------------------------------------------------------------
+
+    @on(TranscriptView.Moved)
+    def _moved(self) -> None:
+        self._show_position()
+
+    def on_key(self, event: Key) -> None:
+        """A person is here."""
+        self._view.touch()
+        if self._view.at_end:
+            self._seen = True
+
+    def _show_facts(self) -> None:
+        """The title line and the totals."""
+        if not self.is_mounted:
+            return
+        session = self.session
+        title = session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id
+        facts = [session.provider_name]
+        if session.workspace_root:
+            facts.append(one_line(session.workspace_root.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1], 40))
+        if session.branch:
+            facts.append(one_line(session.branch, 40))
+        parts: list[str | tuple[str, str]] = [(" · ".join(facts), "$text-muted")]
+        if self._follower.missing:
+            parts.append(("  file is gone", "$error"))
+        elif self._view.following:
+            parts.append(("  following", "$accent"))
+        bar = self.query_one("#title", TitleBar)
+        bar.left, bar.right = Content.styled(one_line(title, 200), "bold"), Content.assemble(*parts)
+        self.query_one("#status", TitleBar).left = Content.styled(self._totals(), "$text-muted")
+        self._show_position()
+
+    def _totals(self) -> str:
+        session = self.session
+        pieces: list[str] = []
+        usage = session.usage()
+        if usage is not None and usage.total is not None:
+            pieces.append(f"{format_count(usage.total)} tokens")
+        if session.subagents and self._family.total is not None and self._family.total.total is not None:
+            pieces.append(f"{format_count(self._family.total.total)} with subagents")
+        if session.context_used and session.context_window:
+            pieces.append(f"context {100 * session.context_used // session.context_window} %")
+        if session.unreadable:
+            count = len(session.unreadable)
+            pieces.append(f"{count:,} unreadable line{'' if count == 1 else 's'}")
+        if unknown := sum(session.unknown.values()):
+            pieces.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
+        return " · ".join(pieces)
+
+    def _show_position(self) -> None:
+        """Where one is."""
+        session, view = self.session, self._view
+        pieces: list[str] = []
+        if view.folds.level != 2:
+            pieces.append(LEVELS[view.folds.level][0])
+        if not self._follower.loaded:
+            pieces.append("reading …")
+        count = len(session.live_exchanges)
+        if session.exchanges and view.cursor.block < len(session.messages):
+            number = exchange_number(session, session.messages.exchange[view.cursor.block])
+            pieces.append(f"exchange {number} of {max(count, number)}" if number else "before the first prompt")
+        pieces.append("end" if view.at_end else f"{view.percent} %")
+        self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
+
+    def _say(self, text: str) -> None:
+        self.app.notify(text, markup=False, timeout=4)
+
+    # -- moving ----------------------------------------------------------------------------------------------------
+
+    def action_line_down(self) -> None:
+        """A line down."""
+        self._view.move_cursor(1)
+
+    def action_line_up(self) -> None:
+        """A line up."""
+        self._leave_end()
+        self._view.move_cursor(-1)
+
+    def action_page_down(self) -> None:
+        """A page down; one line of the old page stays."""
+        self._view.scroll_rows(max(1, self._view.height_of_page - 1))
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._leave_end()
+        self._view.scroll_rows(-max(1, self._view.height_of_page - 1))
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self._view.scroll_rows(max(1, self._view.height_of_page // 2))
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self._leave_end()
+        self._view.scroll_rows(-max(1, self._view.height_of_page // 2))
+
+    def action_top(self) -> None:
+        """To the start."""
+        self._leave_end()
+        self._view.go_start()
+
+    def action_bottom(self) -> None:
+        """To the end; a session that is being written is followed from there."""
+        self._view.following = True
+        self._view.go_end()
+        self._show_facts()
+
+    def action_next_exchange(self) -> None:
+        """To the next exchange."""
+        self._view.go_exchange(1)
+
+    def action_previous_exchange(self) -> None:
+        """To the previous exchange."""
+        self._leave_end()
+        self._view.go_exchange(-1)
+
+    def action_first_unread(self) -> None:
+        """To the first message that is new."""
+        if self._view.unread is None:
+            self._say("Nothing new has come since you opened this.")
+            return
+        self._view.go_to(self._view.unread, -1)
+
+    def _leave_end(self) -> None:
+        if self._view.following:
+            self._view.following = False
+            self._show_facts()
+
+    def action_follow(self) -> None:
+        """Follow, or stop following."""
+        self._view.following = not self._view.following
+        if self._view.following:
+            self._view.go_end()
+        self._show_facts()
+
+    # -- folding ---------------------------------------------------------------------------------------------------
+
+    def action_fold(self) -> None:
+        """Fold or unfold the block under the cursor."""
+        self._view.fold_here()
+
+    def action_fold_level(self) -> None:
+        """The next level for all."""
+        self._view.next_level()
+
+    def action_fold_thinking(self) -> None:
+        """All thinking."""
+        self._view.toggle_thinking()
+
+    def action_fold_output(self) -> None:
+        """All tool output."""
+        self._view.toggle_output()
+
+    # -- searching -------------------------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Ask what to look for."""
+        self._find_from = (self._view.top, self._view.cursor)
+        line = self.query_one("#find-line")
+        line.add_class("-open")
+        box = self.query_one("#find", Input)
+        box.value = ""
+        box.focus()
+
+    @on(Input.Changed, "#find")
+    def _query_changed(self, event: Input.Changed) -> None:
+        """Search while it is typed."""
+        if self.query_one("#find-line").has_class("-open"):
+            self._look_for(event.value)
+
+    @on(Input.Submitted, "#find")
+    def _query_given(self) -> None:
+        """Go on reading at the hit."""
+        self._view.focus()
+        if not self._view.sought:
+            self._close_find()
+
+    def _look_for(self, query: str) -> None:
+        self._view.sought = query
+        self.workers.cancel_group(self, "find")
+        self._finder = None
+        if len(query.strip()) < 1:
+            self.query_one("#find-count", Static).update("")
+            self._view.show()
+            return
+        self._finder = Finder(self.session, query, self._find_from[1].block)
+        self.run_worker(self._search(self._finder), group="find", exclusive=True)
+
+    async def _search(self, finder: Finder) -> None:
+        """Look at all of the session; go to the first hit as soon as there is one."""
+        await asyncio.sleep(0.05)  # the next letter may be on its way
+        went = shown = False
+        last = time.monotonic()
+        begun = time.perf_counter()
+        for _ in finder.run():
+            if time.perf_counter() - begun > SLICE:
+                if not went and finder.hits:
+                    went = self._go_hit(1, inclusive=True)
+                if time.monotonic() - last > 0.2:
+                    last = time.monotonic()
+                    self._show_count()
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
+        if not went and finder.hits:
+            went = self._go_hit(1, inclusive=True)
+        shown = went or bool(finder.hits)
+        self._show_count()
+        if not shown:
+            self._view.go_back(*self._find_from)
+
+    def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
+        """To the next (or previous) line that holds what is looked for; the search goes round at the ends."""
+        finder = self._finder
+        if finder is None or not finder.hits:
+            return False
+        start = self._find_from[1] if inclusive else self._view.cursor
+        gone = self._view.go_hit(finder.hits, start, step, inclusive=inclusive)
+        self._show_count()
+        return gone
+
+    def _show_count(self) -> None:
+        finder = self._finder
+        if finder is None:
+            return
+        total = f"{len(finder.hits):,}{'' if finder.done else ' …'}"
+        if finder.done and not finder.hits:
+            text = "not found"
+        elif (at := self._view.cursor.block) in finder.hits:
+            text = f"{finder.hits.index(at) + 1:,} of {total}"
+        else:
+            text = total
+        self.query_one("#find-count", Static).update(Content(text))
+
+    def action_search_next(self) -> None:
+        """The next hit."""
+        self._again(1)
+
+    def action_search_previous(self) -> None:
+        """The previous hit."""
+        self._again(-1)
+
+    def _again(self, step: int) -> None:
+        if not self._view.sought:
+            self._say("Nothing is looked for; / begins a search.")
+        elif self._finder is None:  # the session was read anew
+            self._find_from = (self._view.top, self._view.cursor)
+            self._look_for(self._view.sought)
+        elif not self._go_hit(step):
+            self._say(f"{one_line(self._view.sought, 60)}: {'not found' if self._finder.done else 'not found yet'}")
+
+    def _close_find(self) -> None:
+        self.workers.cancel_group(self, "find")
+        self.query_one("#find-line").remove_class("-open")
+        self._view.sought = ""
+        self._finder = None
+        self._view.focus()
+        self._view.show()
+
+    # -- copying and looking things up -----------------------------------------------------------------------------
+
+    def action_copy_block(self) -> None:
+        """Copy the block under the cursor, or what is selected."""
+        selected = self.get_selected_text()
+        if selected:
+            self._say(put_on_clipboard(self.app, selected, "the selection"))
+            self.clear_selection()
+        elif self._has_cursor():
+            message = self.session.message(self._view.cursor.block)
+            text = message_source(message, self.session.workspace_root)
+            self._say(put_on_clipboard(self.app, text, message.kind.name.lower()))
+
+    def action_copy_exchange(self) -> None:
+        """Copy the exchange as Markdown."""
+        if not self._has_cursor():
+            return
+        from renderers.markdown import render_exchange
+        from renderers.options import Include
+
+        exchange = self.session.messages.exchange[self._view.cursor.block]
+        text = render_exchange(self.session, exchange, Include())
+        number = exchange_number(self.session, exchange)
+        self._say(put_on_clipboard(self.app, text, f"exchange {number} as Markdown"))
+
+    def _has_cursor(self) -> bool:
+        return self._view.cursor.block < len(self.session.messages)
+
+    def action_raw(self) -> None:
+        """The records behind the block."""
+        if self._has_cursor():
+            self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
+
+    def action_why(self) -> None:
+        """Where the token figure comes from."""
+        screen = why_screen(self.session, self._view.cursor.block) if self._has_cursor() else None
+        if screen is None:
+            self._say("No token figures belong to this block.")
+        else:
+            self.app.push_screen(screen)
+
+    def action_subagent(self) -> None:
+        """Open the subagent that the call under the cursor started."""
+        block = self._view.cursor.block
+        session = self.session
+        if not self._has_cursor() or not session.messages.has(block, Flag.SUBAGENT):
+            self._say("The block under the cursor started no subagent.")
+            return
+        wanted = (tool := session.message(block).tool) and tool.subagent
+        found = next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None)
+        if found is None or (found.path is None and found.session is None):
+            self._say("The subagent's own transcript was not found beside this session.")
+        elif found.session is not None and found.path is None:
+            self.app.push_screen(TranscriptScreen(Finished(found.session)))
+        elif found.path is not None:
+            self._open_path(found.path)
+
+    def _open_path(self, path: Path) -> None:
+        from viewer.follow import Follower
+
+        try:
+            follower = Follower(path)
+        except (OpenError, OSError) as error:
+            self._say(one_line(str(error), 300))
+            return
+        self.app.push_screen(TranscriptScreen(follower))
+
+    def action_outline(self) -> None:
+        """Choose an exchange to go to."""
+        if not self.session.exchanges or not self._has_cursor():
+            return
+
+        def go(exchange: int | None) -> None:
+            if exchange is not None and exchange < len(self.session.exchanges):
+                self._leave_end()
+                self._view.go_to(self.session.exchanges[exchange].start)
+
+        current = self.session.messages.exchange[self._view.cursor.block]
+        self.app.push_screen(OutlineScreen(self.session, current), go)
+
+    def action_export(self) -> None:
+        """Write the session as Markdown."""
+        self._app_action("action_export_session")
+
+    def action_resume(self) -> None:
+        """Show and copy the command that resumes it."""
+        self._app_action("action_resume_session")
+
+    def action_help(self) -> None:
+        """The keys."""
+        self._app_action("show_help", "transcript")
+
+    def _app_action(self, name: str, *arguments: object) -> None:
+        """What the program around this screen does. In a test's bare app there is none."""
+        action = getattr(self.app, name, None)
+        if action is not None:
+            action(*(arguments or (self.session,)))
+
+    def action_palette(self) -> None:
+        """The command palette."""
+        self.app.action_command_palette()
+
+    def action_back(self) -> None:
+        """Close the search, drop a selection, or leave."""
+        if self.query_one("#find-line").has_class("-open"):
+            if self.query_one("#find", Input).has_focus:
+                self._view.go_back(*self._find_from)
+            self._close_find()
+        elif self.selections:
+            self.clear_selection()
+        elif len(self.app.screen_stack) > 1:
+            self.dismiss()
+        else:
+            self.app.exit()
+
+
+class Finished:
+    """A session that was read already, and grows no more: a subagent within its parent's file."""
+
+    loaded = True
+    missing = False
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def step(self, seconds: float = SLICE) -> list[Change]:
+        """Nothing is left to read."""
+        return []
+
+    def poll(self) -> list[Change]:
+        """Nothing will come."""
+        return []
+
+    def close(self) -> None:
+        """Its files are its parent's."""
