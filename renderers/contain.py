@@ -18,33 +18,22 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from renderers.contain_lines import OUR_LEVELS, RISKY, contain_lines, text_start
+from renderers.inline import safe_inline, safe_table
+
 LIMIT = 1 << 20
 """Characters; a longer text is no prose, and is shown as code."""
-_OUR_LEVELS = 3
-# Nothing in such a text can mean anything but paragraphs and simple lists.
-_RISKY = re.compile(r"[<`~\[#=>\\|]|^[ \t]|^[-*_+ \t]+$", re.MULTILINE)
+# With a pipe in it, some readers take the line for the head of a table.
+_OPENING = re.compile(r"(`{3,}(?=[^`|]*$)|~{3,}(?=[^~|][^|]*$|$))")
+_ELSEWHERE = re.compile(r"[ \t>*+.)0-9-]*(?:```|~~~)")
 _TICKS = re.compile(r"`{3,}")
 _MARKERS = re.compile(r"[ \t>*+.)\-0-9]*")
-_CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 _DASHES = re.compile(r"-[ \t-]*$")
 _UNDERLINE = re.compile(r"=+|-+")
 _FENCE_LINE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)*\]:", re.DOTALL)
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 _DELIMITERS = re.compile(r"[|:\- \t]+")
-_INLINE = re.compile(r"\\[!-/:-@\[-`{-~]|`+|<|!\[|\]\(")
-_AUTOLINK = re.compile(r"<(?:https?://|mailto:)[^\s<>`\\|]*>", re.IGNORECASE)
-_TAG_START = re.compile(r"<[A-Za-z/!?]")
-# `](` and what makes it a link to a safe place. A colon makes a scheme, and entities and backslashes could spell one;
-# what stands here without a match is no link any more, so that a backtick in a destination cannot move code spans.
-_START = r"https?://|mailto:|[#/?.]|[\w~%@+-][\w.~%@+-]*(?=[/?#)>\s])"
-_LINK = re.compile(
-    rf"\]\(\s*(?:<(?:{_START})[^<>`\\\n]*>|(?:{_START})(?:[^\s()<>`\\]|\([^\s()<>`\\]*\))*)?"
-    r"(?:\s+(?:\"[^\"`\\]*\"|'[^'`\\]*'|\([^()`\\]*\)))?\s*\)",
-    re.IGNORECASE,
-)
-# Readers that turn bare addresses into links let such an address swallow a backtick at its end.
-_ADDRESS_END = re.compile(r"(?:://|www\.|mailto:|xmpp:|@)[^\s<]*$", re.IGNORECASE)
 
 
 @cache
@@ -65,10 +54,43 @@ def fence(text: str, language: str = "") -> str:
 def contain(text: str) -> str:
     """`text` as Markdown that can do nothing to what stands around it. It ends without a newline."""
     text = text.strip("\n")
-    if not _RISKY.search(text):
+    if not RISKY.search(text):
         return text
-    lines = _contained(text, text.split("\n"), hard=False)
-    return fence(text) if lines is None else "\n".join(lines)
+    out: list[str] = []
+    for lines, is_code in _segments(text.split("\n")):
+        safe = lines if is_code else contain_lines(lines) or _contained("\n".join(lines), lines, hard=False)
+        if safe is None:
+            return fence(text)
+        out += safe
+    return "\n".join(out)
+
+
+def _segments(lines: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """The text cut at the code blocks that begin at the very start of a line; these are True, and closed.
+
+    Such a line ends every list, quote and paragraph before it, so what lies between is a text of its own. From the
+    first fence on that stands elsewhere, only the parser can tell where code is.
+    """
+    start, i = 0, 0
+    while i < len(lines):
+        opening = _OPENING.match(lines[i])
+        if opening is None:
+            if _ELSEWHERE.match(lines[i]):
+                break
+            i += 1
+            continue
+        if start < i:
+            yield lines[start:i], False
+        mark = opening[1]
+        closing = re.compile(rf" {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*")
+        end = next((k for k in range(i + 1, len(lines)) if closing.fullmatch(lines[k])), None)
+        if end is None:
+            yield [*lines[i:], mark], True
+            return
+        yield lines[i : end + 1], True
+        start = i = end + 1
+    if start < len(lines):
+        yield lines[start:], False
 
 
 def quote(text: str) -> str:
@@ -87,7 +109,7 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     if len(text) > LIMIT:
         return None
     tokens = _blocks(False).parse(text)
-    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, _start(line)) for line in lines)
+    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, text_start(line)) for line in lines)
     # Readers differ in what ends a table and what begins one; only where that makes no difference do we go on.
     if tabular and _skeleton(tokens) != _skeleton(_blocks(True).parse(text)):
         return None
@@ -123,12 +145,6 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     return [*out, closing] if closing else out
 
 
-def _start(line: str) -> int:
-    """Where a line begins behind the marks of quotes and lists."""
-    match = _CONTAINERS.match(line)
-    return match.end() if match else 0
-
-
 def _skeleton(tokens: list[Token]) -> list[tuple[str, int, int]]:
     """What of a text is code, a heading or a rule."""
     kinds = ("fence", "code_block", "heading_open", "hr")
@@ -155,7 +171,7 @@ def _restore_tabs(out: list[str], original: list[str], start: int, end: int) -> 
 def _demoted(line: str, level: int) -> str:
     """A heading's line with its level below ours."""
     start = line.index("#")
-    return line[:start] + "#" * min(6, level + _OUR_LEVELS) + _inline(line[start + level :])
+    return line[:start] + "#" * min(6, level + OUR_LEVELS) + safe_inline(line[start + level :])
 
 
 def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
@@ -166,7 +182,7 @@ def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
         return False
     text = "\n".join(content)
     tabular = "|" in text and any(_DELIMITERS.fullmatch(line) for line in content)
-    edited = (_table(text) if tabular else _inline(text)).split("\n")
+    edited = (safe_table(text) if tabular else safe_inline(text)).split("\n")
     if _DEFINITION.match(text):
         edited[0] = "\\" + edited[0]
     for k, (old, new) in enumerate(zip(content, edited, strict=True)):
@@ -180,80 +196,6 @@ def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
         broken = hard and k + 1 < len(content) and not tabular and not new.endswith("\\")
         out[start + k] = source[: len(source) - len(old)] + new + tail + ("  " if broken else "")
     return True
-
-
-def _table(text: str) -> str:
-    """Lines that some readers take for a table. There a code span ends with its cell, so both readings must agree."""
-    pieces = re.split(r"([|\n])", text)
-    if all(_is_balanced(piece) for piece in pieces):
-        return "".join(_inline(piece) for piece in pieces)
-    return _inline(text, code=False)
-
-
-def _is_balanced(text: str) -> bool:
-    return all(closed for _, _, closed in _spans(text))
-
-
-def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each code span, and of each run of backticks that opens none (then the third is False)."""
-    if "`" not in text:
-        return
-    closers: dict[int, list[int]] = {}
-    for run in re.finditer("`+", text):
-        closers.setdefault(len(run[0]), []).append(run.start())
-    for starts in closers.values():
-        starts.reverse()
-    position = 0
-    for match in _INLINE.finditer(text):
-        if match.start() < position or text[match.start()] != "`":
-            continue
-        starts = closers.get(len(match[0]), [])
-        while starts and starts[-1] < match.end():
-            starts.pop()
-        position = starts[-1] + len(match[0]) if starts else match.end()
-        yield match.start(), position, bool(starts)
-
-
-def _inline(text: str, *, code: bool = True) -> str:
-    """Inline Markdown made safe. With `code=False`, as if there were no code spans."""
-    spans = [span for span in _spans(text) if span[2]] if code else []
-    pieces: list[str] = []
-    position = 0
-    for start, end, _ in spans:
-        if _ADDRESS_END.search(text[position:start]):
-            return _prose(text)
-        pieces += [_prose(text[position:start]), _span(text[start:end])]
-        position = end
-    pieces.append(_prose(text[position:]))
-    return "".join(pieces)
-
-
-def _span(text: str) -> str:
-    """A code span. A line of it that begins with a tag would begin an HTML block all the same."""
-    return re.sub(r"(\n[ \t]*)<", r"\1&lt;", text) if "\n" in text else text
-
-
-def _prose(text: str) -> str:
-    """Inline Markdown made safe wherever it stands, outside code spans or not."""
-    skip = 0
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal skip
-        mark, start = match[0], match.start()
-        if start < skip:
-            return mark
-        if mark == "<":
-            if link := _AUTOLINK.match(text, start):
-                skip = link.end()
-                return mark
-            return "&lt;" if _TAG_START.match(text, start) or start + 1 == len(text) else mark
-        if mark == "![":
-            return "\\!["
-        if mark == "](":
-            return mark if _LINK.match(text, start) else "]\\("
-        return mark
-
-    return _INLINE.sub(replace, text)
 
 
 _PUNCTUATION = re.compile(r"[\\`*\[\]|~]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w)|!(?=\[)|\$(?=\S)")

@@ -302,18 +302,18 @@ class Document:
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
-        if self.redactor is not None:
-            tool = _redacted(tool, self.redactor)
-        line = headline(tool, session.workspace_root)
+        listings = list(tool_inputs(tool))
+        shown = [self.redact(listing.text) for listing in listings]
+        line = self._headline(session, tool, any(a != b.text for a, b in zip(shown, listings, strict=True)))
         yield Open(line.title, line.ending, "tool", line)
-        for listing in tool_inputs(tool):
-            yield Code(*listing)
+        for text, listing in zip(shown, listings, strict=True):
+            yield Code(text, listing.language, self.redact(listing.label))
         if tool.diffs:
             # Redacted as one text: a key block goes over many lines.
             yield Code(self.redact("".join(diff.unified() for diff in tool.diffs)), "diff")
         if self.include.output:
             if tool.text:
-                yield Code(tool.text, label="output")
+                yield Code(self.redact(tool.text), label="output")
             for image in tool.images:
                 yield Facts(self.redact(image.text))
         elif tool.text:
@@ -321,6 +321,16 @@ class Document:
         if tool.subagent is not None:
             yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
         yield Close()
+
+    def _headline(self, session: Session, tool: Tool, secret: bool) -> Headline:
+        """The tool use's line. If its input holds a secret, it is taken out before the line is cut to its length."""
+        if self.redactor is None:
+            return headline(tool, session.workspace_root)
+        if secret:
+            # Counted already, where the input is shown in full.
+            tool = replace(tool, input=Redactor().redact_value(tool.input))
+        line = headline(tool, session.workspace_root)
+        return Headline(self.redact(line.verb), self.redact(line.object), line.outcome)
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
@@ -373,22 +383,6 @@ class Document:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self.redactor.counts.most_common())
             rows.append(f"{plural(self.redactor.count, 'secret')} redacted: {kinds}")
         yield Items(tuple(self.redact(one_line(row, 400)) for row in rows))
-
-
-def _redacted(tool: Tool, redactor: Redactor) -> Tool:
-    """The tool use without secrets, its diffs' lines apart."""
-    redact = redactor.redact
-    return replace(
-        tool,
-        name=redact(tool.name),
-        input=redactor.redact_value(tool.input),
-        text=redact(tool.text),
-        summary=redact(tool.summary) if tool.summary else None,
-        diffs=[
-            replace(diff, path=redact(diff.path), renamed_to=redact(diff.renamed_to) if diff.renamed_to else None)
-            for diff in tool.diffs
-        ],
-    )
 
 
 def _thinking(text: str, withheld: bool) -> Iterator[Piece]:

@@ -45,6 +45,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _LIMIT = 1 << 18
 """Characters; a longer text is no prose, and is shown as it is."""
 _NESTING = 60
+_UNCLOSED = 500
+"""Brackets; markdown-it looks for the end of each one, which takes the square of their number."""
 _SCHEME = re.compile(r"[^/?#]*:")
 _CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
 
@@ -203,6 +205,8 @@ def _parser(breaks: bool) -> _Markdown:
 
 def _markdown(text: str, *, breaks: bool) -> str:
     """Markdown as HTML; as it stands, where markdown-it would take too long or leave out what is nested too deeply."""
-    if len(text) > _LIMIT or any(len(m[0]) >= _NESTING // 2 for m in _CONTAINERS.finditer(text)):
+    unclosed = text.count("[") - text.count("]")
+    deep = any(len(match[0]) >= _NESTING // 2 for match in _CONTAINERS.finditer(text))
+    if len(text) > _LIMIT or unclosed > _UNCLOSED or deep:
         return f"<pre><code>{_text(text)}</code></pre>"
     return str(_parser(breaks).render(text))

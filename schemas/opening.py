@@ -125,16 +125,18 @@ def read_subagent(subagent: Subagent) -> Session | None:
 
 def family(session: Session) -> Iterator[Session]:
     """The session and all its subagents at any depth, each once."""
+    # A session in a file is told by its path, since two links read it twice; one within its parent's file by itself.
     seen: set[Path | int] = set()
-    queue = [(session, 0)]
+    queue: list[tuple[Session, Path | int, int]] = [(session, session.path, 0)]
     while queue:
-        member, depth = queue.pop(0)
-        key = member.path if member is session or member.path != session.path else id(member)
+        member, key, depth = queue.pop(0)
         if key in seen or depth > MAX_DEPTH:
             continue
         seen.add(key)
         yield member
-        queue.extend((child, depth + 1) for s in member.subagents if (child := read_subagent(s)) is not None)
+        for subagent in member.subagents:
+            if subagent.path not in seen and (child := read_subagent(subagent)) is not None:
+                queue.append((child, subagent.path or id(child), depth + 1))
 
 
 def usage_with_subagents(session: Session) -> TokenUsage | None:

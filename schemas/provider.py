@@ -136,5 +136,4 @@ def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False)
         # Not looked at as lines: a document written over many of them may hold some that look like records.
         return Head(path, data, [], document, compressed)
     records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
-    document = read_record(data) or None if len(records) < 2 else None
-    return Head(path, data, records, document, compressed)
+    return Head(path, data, records, (read_record(data) or None) if len(records) < 2 else None, compressed)

@@ -252,6 +252,7 @@ class FileStore:
 
     def __init__(self, path: Path, fd: int | None = None) -> None:
         self.path = path
+        self.fd = -1  # for `__del__`, should opening fail
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
         self.fd = os.open(path, flags) if fd is None else fd
         self._recent = _Recent(self.read)

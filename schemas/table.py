@@ -89,13 +89,13 @@ class MessageTable:
         """A new row; returns its index."""
         self.kind.append(kind)
         self.flags.append(0)
-        self.block.append(min(block, 0xFFFF))
+        self.block.append(block if block < 0xFFFF else 0xFFFF)
         self.model.append(0)
         self.exchange.append(exchange)
         self.group.append(NONE)
         self.span.append(span)
-        self.chars.append(min(chars, NONE))
-        self.lines.append(min(lines, NONE))
+        self.chars.append(chars if chars < NONE else NONE)
+        self.lines.append(lines if lines < NONE else NONE)
         self.time.append(math.nan if time is None else time)
         self.key.append(key & 0xFFFF_FFFF_FFFF_FFFF)
         return len(self.kind) - 1

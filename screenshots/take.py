@@ -17,10 +17,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
-# Times on the pictures are local: without this they would depend on where they are taken.
-os.environ["TZ"] = "UTC"
-if hasattr(time, "tzset"):
-    time.tzset()
 
 from schemas.provider import Environment  # noqa: E402
 from viewer.app import TurnlogApp  # noqa: E402
@@ -50,7 +46,8 @@ def picture(app: TurnlogApp) -> str:
 
 async def sessions(env: Environment, size: tuple[int, int]) -> str:
     """The list."""
-    _write_live(env, NOW - 100)
+    # Its file is fresh, so it counts as being written.
+    _live(env, NOW - 100).tell(1000)
     library = demo_library(env)
     library.bring_up_to_date()
     app = TurnlogApp(Config(theme="turnlog-dark"))
@@ -60,9 +57,9 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
         return picture(app)
 
 
-async def _transcript(path: Path, size: tuple[int, int], *keys: str, follow: bool = False, theme: str = "dark") -> str:
+async def _transcript(path: Path, size: tuple[int, int], *keys: str, theme: str = "dark") -> str:
     app = TurnlogApp(Config(theme=f"turnlog-{theme}"))
-    app.start_with(TranscriptScreen(Follower(path, from_end=follow), follow=follow))
+    app.start_with(TranscriptScreen(Follower(path)))
     async with app.run_test(size=size) as pilot:
         await pilot.pause(1.0)
         for key in keys:
@@ -83,21 +80,30 @@ async def diff(env: Environment, size: tuple[int, int]) -> str:
 
 
 async def follow(env: Environment, size: tuple[int, int]) -> str:
-    """A session that is being written."""
-    return await _transcript(_write_live(env, NOW - 300), size, follow=True)
+    """A session that is being written, with the mark where the new begins."""
+    writer = _live(env, NOW - 300)
+    writer.tell(20)
+    app = TurnlogApp(Config(theme="turnlog-dark"))
+    app.start_with(TranscriptScreen(Follower(writer.path, from_end=True), follow=True))
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(1.0)
+        writer.tell(12)
+        await pilot.pause(1.0)
+        # The mark says when it was set, by the machine's clock.
+        return re.sub(r"new since \d\d:\d\d", "new since 20:22", picture(app))
 
 
-def _write_live(env: Environment, begun: float) -> Path:
-    """The live session, told to its end in no time; its file is fresh, so it counts as being written."""
+def _live(env: Environment, begun: float) -> LiveWriter:
+    """The writer of the live session, its records two seconds and a half apart."""
     ticks = count(begun, 2.5)
-    writer = LiveWriter(env.home, pace=0.0, clock=lambda: next(ticks))
-    writer.start()
-    writer.join()
-    return writer.path
+    return LiveWriter(env.home, clock=lambda: next(ticks))
 
 
 async def main() -> None:
     """Write every picture in both sizes."""
+    # Times on the pictures are local: without this they would depend on where they are taken.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     shots: dict[str, Shot] = {"sessions": sessions, "transcript": transcript, "diff": diff, "follow": follow}
     for name, shot in shots.items():
         for size in SIZES:

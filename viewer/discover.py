@@ -71,10 +71,9 @@ def _look(provider: Provider, location: Location, found: Found) -> None:
 
 
 def _unique(files: list[SessionFile]) -> list[SessionFile]:
-    """Each real file once, however many links or locations lead to it.
+    """Each real file once, however many links or locations lead to it; of its paths the first.
 
-    Only files of one size and one time can be the same, so that `realpath`, which looks at every folder on the way, is
-    asked about few.
+    Only files of one size and one time can be the same, so that few are looked at again.
     """
     alike: defaultdict[tuple[int, int], list[SessionFile]] = defaultdict(list)
     for file in files:
@@ -84,5 +83,14 @@ def _unique(files: list[SessionFile]) -> list[SessionFile]:
         if len(group) == 1:
             unique.append(group[0])
         else:
-            unique.extend({os.path.realpath(file.path): file for file in reversed(group)}.values())
+            unique.extend({_identity(file.path): file for file in reversed(group)}.values())
     return unique
+
+
+def _identity(path: Path) -> tuple[int, int] | str:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return str(path)
+    # Some file systems on Windows number no files.
+    return (stat.st_dev, stat.st_ino) if stat.st_ino else os.path.realpath(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
+from schemas.reading import restarted
 from schemas.session import Change, Session, Subagent
 from viewer.follow import Follower
 
@@ -21,6 +22,7 @@ _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0
 """Seconds between looks for the next session, and at subagents that lie still."""
 _HEAD = 1 << 20
+_SLICE = 0.05
 
 
 @dataclass(slots=True)
@@ -70,11 +72,13 @@ class FollowSet:
         return list(self._sources.values())
 
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
-        """What changed, per session; the main one first."""
+        """What changed, per session; the main one first. What is there at the first call counts as RESTARTED."""
         for source in self.sources:
             changes = source.follower.poll()
             while not source.follower.loaded:
-                changes += source.follower.step(0.05)
+                changes += source.follower.step(_SLICE)
+            if not self._begun:
+                changes = restarted()
             if changes:
                 yield source, changes
         yield from self._wake()
@@ -107,7 +111,7 @@ class FollowSet:
         source = self._sources[subagent.path] = Source(follower, subagent, depth, skip)
         changes: list[Change] = []
         while not follower.loaded:
-            changes += follower.step(0.05)
+            changes += follower.step(_SLICE)
         yield source, changes
 
     def _wake(self) -> Iterator[tuple[Source, list[Change]]]:

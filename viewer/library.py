@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import schemas
 from schemas.provider import Environment, Problem, SessionFile
@@ -114,6 +115,18 @@ class Library:
         """What the index holds, newest first. No session file is touched."""
         self._load()
         return self._listed()
+
+    def first(self, directory: Path, limit: int = 200) -> list[Summary]:
+        """The newest sessions, and the newest that name a directory: what a screen can show before `cached` has made
+        thousands. At most `limit` of each.
+        """
+        self._load()
+        rows = self._sorted()
+        # A summary holds its workspace as JSON; whatever else names the directory does no harm.
+        name = json.dumps(os.fspath(directory), ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+        here = [row for row in rows if name in row.packed][:limit]
+        chosen = {row.path: row for row in rows[:limit] + here}
+        return [row.summary for row in sorted(chosen.values(), key=_when, reverse=True) if row.summary is not None]
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
@@ -263,17 +276,15 @@ def _reader() -> str:
 
     The version, and the state of the parsers' files, so that a development tree needs no new version for each edit.
     """
-    from hashlib import blake2b
-
     folder = os.path.dirname(os.path.abspath(schemas.__file__))
-    state = blake2b(digest_size=8)
+    state = 0
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
             if name.endswith(".py"):
                 stat = os.stat(os.path.join(base, name))
-                state.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return f"{schemas.__version__} {_LAYOUT} {state.hexdigest()}"
+                state = crc32(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode(), state)
+    return f"{schemas.__version__} {_LAYOUT} {state:08x}"
 
 
 # -- indexing ------------------------------------------------------------------------------------------------------

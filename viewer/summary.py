@@ -9,7 +9,6 @@ import time
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ import orjson
 
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind
-from schemas.opening import MAX_DEPTH, OpenError, read_session
 from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
@@ -201,6 +199,9 @@ def list_object(summary: Summary) -> dict[str, Any]:
 
 def index_file(path: str) -> Indexed:
     """Read a session and its subagents, one after the other, and keep what a list needs."""
+    # Imported here: a list that is up to date reads no session.
+    from schemas.opening import OpenError, read_session
+
     state = _state(path)
     indexed = Indexed(path, state.size, state.mtime_ns)
     try:
@@ -261,6 +262,8 @@ def members_of(session: Session) -> Iterator[Session]:
     """The session, then its subagents at any depth, each once. A subagent's file is read when it is asked for and
     closed before the next one: keep nothing of it.
     """
+    from schemas.opening import MAX_DEPTH, OpenError, read_session
+
     yield session
     seen = {os.path.realpath(session.path)}
     queue = [(subagent, 1) for subagent in session.subagents]
@@ -329,6 +332,8 @@ def _last_text(session: Session) -> str:
 
 def group_key(provider: str, group_id: str) -> int:
     """A number that stands for a response in whatever file it lies."""
+    from hashlib import blake2b  # brings OpenSSL, for which a list need not wait
+
     name = f"{provider}\0{group_id}".encode("utf-8", "replace")
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
 

@@ -183,8 +183,8 @@ def _compaction(message: Message, fold: Fold, look: Look) -> Block:
     label = message.label or "Compacted"
     glyph = OPEN if fold >= Fold.SHORT else CLOSED
     size = f" · summary {plural(len(message.text), 'character')}" if message.text else ""
-    middle = crop(f" {glyph} {label}{size} ", look.measure - 6)
-    right = "─" * max(0, look.measure - look.body - 4 - width_of(middle))
+    middle = crop(f" {glyph} {label}{size} ", look.measure - look.body - 4)
+    right = "─" * (look.measure - look.body - 4 - width_of(middle))
     head = [
         Segment(" " * look.body),
         Segment("────", palette.rule),

@@ -114,5 +114,5 @@ def _fitting(pieces: list[tuple[str, Style]], room: int) -> list[tuple[str, Styl
 
 def more_row(look: Look, column: int, count: int, noun: str = "line") -> Row:
     """Says how much is not shown, and shows it when asked."""
-    text = f"… {count:,} more {noun}{'' if count == 1 else 's'} (enter)"
+    text = crop(f"… {count:,} more {noun}{'' if count == 1 else 's'} (enter)", look.width - column)
     return Row([Segment(" " * column), Segment(text, look.palette.dim)], column + len(text), act="more")

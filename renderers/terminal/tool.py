@@ -191,4 +191,5 @@ def _notes(tool: Tool, look: Look) -> Iterator[Row]:
     if tool.subagent is not None:
         notes.append("a opens the subagent's own transcript")
     for note in notes:
-        yield Row([Segment(" " * look.text), Segment(note, look.palette.dim)], look.text + len(note))
+        for row in indented(prose_rows(note, look.width - look.text, look.palette.dim), look.text):
+            yield row._replace(gutter=len(row.text))  # a remark of ours, not a part of the transcript

@@ -81,9 +81,9 @@ def test_tabs_in_a_prompts_code_stay() -> None:
 
 
 def test_what_is_too_long_or_too_deep_is_shown_as_code() -> None:
-    assert codes(contain("# x\n" + "a" * LIMIT))[0].startswith("# x\na")
+    assert codes(quote("# x\n" + "a" * LIMIT))[0].startswith("# x\na")
     deep = "> " * 40 + "<script>"
-    assert codes(contain(deep)) == [deep + "\n"]
+    assert codes(quote(deep)) == [deep + "\n"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -154,7 +155,7 @@ def test_any_cut_gives_the_same_records(data, places):
     lines = JsonLines()
     records: list[Record] = []
     cuts = sorted({min(place, len(data)) for place in places} | {0, len(data)})
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         records += lines.push(data[start:end])
     records += lines.finish()
     assert (records, [(b.line, b.offset, b.length) for b in lines.unreadable]) == whole(data)
@@ -171,7 +172,7 @@ def test_a_record_is_read_back_from_its_place(data):
 def test_what_is_unreadable_lies_apart_from_what_is_read(data):
     records, bad = whole(data)
     spans = sorted([(r[0], r[0] + r[1]) for r in records] + [(offset, offset + length) for _, offset, length in bad])
-    assert all(a_end <= b_start for (_, a_end), (b_start, _) in zip(spans, spans[1:], strict=False))
+    assert all(a_end <= b_start for (_, a_end), (b_start, _) in itertools.pairwise(spans))
     assert all(0 <= start <= end <= len(data) for start, end in spans)
 
 

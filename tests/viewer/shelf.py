@@ -61,6 +61,9 @@ class HandLibrary:
     def cached(self) -> list[Summary]:
         return list(self._known)
 
+    def first(self, directory: Path, limit: int = 200) -> list[Summary]:
+        return self._known[:limit]
+
     def all(self) -> list[Summary]:
         return list(self._known)
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from viewer.screens.browser import BrowserScreen, Filter
 from viewer.summary import Summary
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import Preview
-from viewer.widgets.rows import Row, Shelf, age, age_group, project_name
+from viewer.widgets.rows import Days, Row, Shelf, age, project_name
 from viewer.widgets.sessions import SessionList
 
 
@@ -115,7 +117,9 @@ def test_ages_are_short() -> None:
     assert [age(s) for s in (-5, 0, 59, 60, 3599, 7200, 86_400, 13 * DAY, 20 * DAY, 800 * DAY)] == [
         "0 s", "0 s", "59 s", "1 m", "59 m", "2 h", "1 d", "13 d", "2 w", "2 y",
     ]  # fmt: skip
-    assert age_group(1e18, NOW) == "earlier"
+    assert [Days(NOW).group(when) for when in (NOW + DAY, NOW, 0, -1e18, math.inf)] == [
+        "today", "today", "earlier", "earlier", "today",
+    ]  # fmt: skip
     assert project_name("C:\\work\\shop\\") == "shop"
     assert project_name("/") == "/"
 
@@ -281,6 +285,36 @@ async def test_every_line_is_as_wide_as_the_list_and_no_key_is_cut(width: int) -
         assert "keys" in str(footer)
         if width >= 80:
             assert "Fix [/red] titles [b" in drawn(app)[1]
+
+
+async def test_trouble_while_looking_is_said_and_the_list_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: HandLibrary, progress: object = None) -> Iterator[list[Summary]]:
+        raise OSError(5, "Input/output error [b")
+        yield []
+
+    monkeypatch.setattr(HandLibrary, "refresh", broken)
+    app = browser(HandLibrary([summary("a")]))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        for _ in range(50):
+            await pilot.pause(0.02)
+            if app.screen.query("Toast"):
+                break
+        assert "Input/output error [b" in str(app.screen.query("Toast").first().render())
+        assert "Title a" in drawn(app)[1]
+
+
+async def test_the_first_picture_is_made_of_a_part_and_the_rest_follows() -> None:
+    many = [summary(f"s{i:03}", ago=i * 60) for i in range(300)]
+    app = browser(HandLibrary(many))
+    assert isinstance(app._first, BrowserScreen)
+    assert len(app._first._shelf) == 200
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "300 sessions" in str(app.screen.query_one(TitleBar).right)
+        await pilot.press("end")
+        assert "Title s299" in drawn(app)[-1]
 
 
 async def test_only_a_screenful_is_drawn_of_ten_thousand_sessions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,3 +235,13 @@ def test_a_summary_survives_packing() -> None:
 )
 def test_in_directory(workspace: str | None, directory: str, inside: bool) -> None:
     assert in_directory(workspace, directory) is inside
+
+
+def test_the_first_are_the_newest_and_those_of_a_directory(machine: Machine) -> None:
+    for number in range(6):
+        name = f"{number}{'0' * 7}-0000-4000-8000-000000000000"
+        machine.session(name, ["a", "b"], minute=number, cwd="/home/dev/old" if number == 0 else "/home/dev/new")
+    open_library(machine).bring_up_to_date()
+    library = open_library(machine)
+    assert [summary.id[0] for summary in library.first(Path("/home/dev/old"), 2)] == ["5", "4", "0"]
+    assert library.first(Path("/nowhere"), 100) == library.cached()

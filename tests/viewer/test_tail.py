@@ -257,6 +257,16 @@ def test_it_ends_when_nobody_reads_any_more(machine, start):
     assert tail.process.wait(30) == 0
 
 
+def test_standard_input_is_printed_and_ends(machine):
+    data = next(machine.projects.rglob(f"{ONE}.jsonl")).read_bytes()
+    result = subprocess.run(
+        [sys.executable, "-m", "viewer", "tail", "-"],
+        input=data, capture_output=True, env=machine.env, cwd=machine.home, timeout=60,
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"It shines again" in result.stdout
+
+
 def test_no_session_here(tmp_path):
     result = Machine(tmp_path).run("tail")
     assert (result.code, result.out) == (1, "")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from viewer.followset import FollowSet
     from viewer.hints import Hints
 
+_SLICE = 0.05
+"""Seconds of reading after which a signal is heard."""
+
 
 @click.command("tail")
 @click.argument("target", required=False)
@@ -39,7 +42,8 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
         run_transcript(path, follow=True)
         return DONE
-    asyncio.run(_Tail(as_json, whole, loose=target is None).run(path))
+    # Standard input has been read to its end: nothing can follow.
+    asyncio.run(_Tail(as_json, whole, loose=target is None, once=target == "-").run(path))
     return DONE
 
 
@@ -56,11 +60,11 @@ def _path(target: str | None) -> Path | None:
 class _Tail:
     """The loop: look, print, wait for a hint."""
 
-    def __init__(self, as_json: bool, whole: bool, *, loose: bool) -> None:
+    def __init__(self, as_json: bool, whole: bool, *, loose: bool, once: bool) -> None:
         from viewer.tailprint import JsonPrinter, TextPrinter
 
         self._printer = JsonPrinter(whole) if as_json else TextPrinter(whole)
-        self._whole, self._loose = whole, loose
+        self._whole, self._loose, self._once = whole, loose, once
         self._stopped = False
 
     async def run(self, path: Path) -> None:
@@ -79,8 +83,12 @@ class _Tail:
         said = ""
         try:
             async for _ in hints.ticks():
-                self._print(family)
-                if self._stopped or _reader_gone():
+                while not self._stopped and not family.main.loaded:
+                    family.main.step(_SLICE)
+                    await asyncio.sleep(0)
+                if not self._stopped:
+                    self._print(family)
+                if self._stopped or self._once or _reader_gone():
                     return
                 if (new := following.look()) is not None:
                     self._printer.end(family.sources)

@@ -144,7 +144,7 @@ def live_session(start: float) -> ClaudeSession:
     session.reply(
         Say(
             "The month view shows the moon:\n\n"
-            "```\nTue 28 ○  00:21  9.8  12:44 10.1\nWed 29 ○  01:05 10.4  13:26 10.6\n"
+            "```\nTue 21 ◐  06:12  8.3  18:49  8.6\nWed 29 ○  01:05 10.4  13:26 10.6\n"
             "Thu 30 ○  01:46 10.8  14:06 10.9\n```\n\n"
             "It counts mean lunations from a known new moon, which is right to about half a day, enough to see why the "
             "spring tides come when they come. **42 tests** pass."
@@ -178,11 +178,15 @@ class LiveWriter:
 
     def start(self) -> None:
         """Begin: the prompt is there when this returns, so that the file is a session."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        while not self._steps[0][1].get("message"):
-            self._append(line_of(self._now(self._steps.pop(0)[1])))
-        self._append(line_of(self._now(self._steps.pop(0)[1])))
+        self.tell(1 + next(i for i, (_, record) in enumerate(self._steps) if "message" in record))
         self._thread.start()
+
+    def tell(self, records: int) -> None:
+        """Write the next records at once."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for _, record in self._steps[:records]:
+            self._append(line_of(self._now(record)))
+        del self._steps[:records]
 
     def stop(self) -> None:
         """Stop writing, at once."""

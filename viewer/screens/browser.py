@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -19,6 +20,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from renderers.facts import plural
+from schemas.clean import one_line
 from viewer.bindings import bindings
 from viewer.output import short_path
 from viewer.widgets.chrome import KeyFooter, TitleBar
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""
+FIRST = 200
+"""So many sessions are enough for the first picture; the others follow when it stands."""
 LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
 
@@ -71,23 +75,30 @@ class BrowserScreen(Screen[None]):
         self._here_first = True
         self._indexed: tuple[int, int] | None = None
         self._looked = False
+        # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
+        # is still looking for sessions may come back when the screen is being taken apart.
         self._list = SessionList(start_directory, clock)
-        self._shelf.replace(library.cached())
+        self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
+        self._preview = Preview()
+        self._content = Horizontal(id="content")
+        known = library.first(start_directory, FIRST)
+        self._complete = len(known) < FIRST
+        self._shelf.replace(known)
+        self._bar = TitleBar(self._title(), self._counts())
 
     def compose(self) -> ComposeResult:
         """Title, filter, list and preview, keys."""
-        # Few widgets: each one costs a few milliseconds before the first picture.
-        yield TitleBar(self._title(), self._counts())
-        yield Filter(placeholder="type to filter", compact=True, select_on_focus=False)
-        with Horizontal(id="content"):
+        yield self._bar
+        yield self._filter
+        with self._content:
             yield self._list
-            yield Preview()
+            yield self._preview
         yield KeyFooter("list")
 
     def on_mount(self) -> None:
         """Show what the index knows, then look whether it is still so."""
         self._show()
-        self.query_one(Filter).focus()
+        self._filter.focus()
         self.call_after_refresh(self._look)
         self.set_interval(WATCH_SECONDS, self._watch)
 
@@ -102,6 +113,8 @@ class BrowserScreen(Screen[None]):
 
     def _counts(self) -> Content:
         sessions = self._shelf.sessions()
+        if not self._complete or not (sessions or self._looked):
+            return Content("")
         live = sum(session.live for session in sessions)
         agents = len({session.provider for session in sessions})
         text = f"{plural(len(sessions), 'session')} · {plural(agents, 'agent')}"
@@ -113,20 +126,20 @@ class BrowserScreen(Screen[None]):
 
     def _show(self, *, to_top: bool = False) -> None:
         """Fill the list from the shelf, the filter and the scope."""
-        words = self.query_one(Filter).value
+        words = self._filter.value
         rows = self._shelf.rows(words, self._clock(), here_first=self._here_first)
         self._list.show(rows, to_top=to_top)
-        self.query_one(TitleBar).right = self._counts()
+        self._bar.right = self._counts()
         self._show_emptiness(words, bool(rows))
 
     def _show_emptiness(self, words: str, filled: bool) -> None:
         """Words instead of an empty list."""
-        self.query_one("#content").display = filled
+        self._content.display = filled
         empty = self.query("#empty")
         if filled:
             empty.remove()
             return
-        if len(self._shelf):
+        if len(self._shelf) and self._complete:
             text = Content.assemble(("Nothing fits ", "$text-muted"), words, ("   esc clears", "$text-muted"))
         elif not self._looked:
             text = Content.styled("Looking for sessions …", "$text-muted")
@@ -134,8 +147,8 @@ class BrowserScreen(Screen[None]):
             text = self._nothing_found()
         if empty:
             empty.first(Static).update(text)
-        else:
-            self.mount(Static(text, id="empty", markup=False), after="#content")
+        elif self._content.is_attached:
+            self.mount(Static(text, id="empty", markup=False), after=self._content)
 
     def _nothing_found(self) -> Content:
         """No sessions at all: say where they were looked for, and what can be done."""
@@ -150,11 +163,11 @@ class BrowserScreen(Screen[None]):
         return Content("").join(lines)
 
     @on(SessionList.Moved)
-    def _preview(self, event: SessionList.Moved) -> None:
-        self.query_one(Preview).show(event.summary)
+    def _session_moved(self, event: SessionList.Moved) -> None:
+        self._preview.show(event.summary)
 
     @on(Input.Changed)
-    def _filter(self) -> None:
+    def _filter_typed(self) -> None:
         self._show(to_top=True)
 
     # -- what changes on disk --------------------------------------------------------------------------------------
@@ -167,12 +180,24 @@ class BrowserScreen(Screen[None]):
         def progress(done: int, total: int) -> None:
             self._indexed = (done, total)
 
-        for batch in self._library.refresh(progress):
-            if worker.is_cancelled:
-                return
-            self.app.call_from_thread(self._take, batch)
+        try:
+            if not self._complete:
+                self.app.call_from_thread(self._take_all, self._library.cached())
+            for batch in self._library.refresh(progress):
+                if worker.is_cancelled:
+                    return
+                self.app.call_from_thread(self._take, batch)
+        except (OSError, BrokenExecutor) as error:
+            # A disk that fails, or a worker process that was killed: what is known stays, and it is looked again.
+            self.app.call_from_thread(self._app.say, one_line(str(error)), title="Cannot look for sessions", bad=True)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._looked_through, time.monotonic() - begun)
+
+    def _take_all(self, summaries: list[Summary]) -> None:
+        """All that the index knows; the first picture was made from a part of it."""
+        self._complete = True
+        self._shelf.replace(summaries)
+        self._show()
 
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
@@ -200,7 +225,7 @@ class BrowserScreen(Screen[None]):
         for session, modified in zip(sessions, times, strict=True):
             session.touched_ns = max(session.touched_ns, modified)
         self._list.refresh()
-        self.query_one(TitleBar).right = self._counts()
+        self._bar.right = self._counts()
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
@@ -231,7 +256,7 @@ class BrowserScreen(Screen[None]):
         self._open(self._list.current, follow=True)
 
     @on(SessionList.Chosen)
-    def _chosen(self, event: SessionList.Chosen) -> None:
+    def _session_chosen(self, event: SessionList.Chosen) -> None:
         self._open(event.summary)
 
     def _open(self, summary: Summary | None, *, follow: bool = False) -> None:
@@ -259,9 +284,8 @@ class BrowserScreen(Screen[None]):
 
     def action_clear(self) -> None:
         """Clear the filter; leave when it is empty."""
-        box = self.query_one(Filter)
-        if box.value:
-            box.value = ""
+        if self._filter.value:
+            self._filter.value = ""
         else:
             self.app.exit()
 

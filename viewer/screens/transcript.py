@@ -7,7 +7,7 @@ import gc
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -34,41 +34,16 @@ from viewer.transcript.find import Finder
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Position
 from viewer.transcript.select import message_source
+from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
-SLICE = 0.004
-"""Seconds that reading or searching may keep a key waiting."""
 _FIRST = 0.05
 """Seconds to read before the first picture."""
 _FLUSH = 0.1
 _QUIET = 0.08
 """How long after a key slow work goes on."""
 _FAMILY_EVERY = 3.0
-
-
-class Following(Protocol):
-    """What the screen needs of a viewer.follow.Follower."""
-
-    loaded: bool
-    missing: bool
-
-    @property
-    def session(self) -> Session:
-        """A new object after RESTARTED."""
-        ...
-
-    def step(self, seconds: float = SLICE) -> list[Change]:
-        """Read a slice of what there is."""
-        ...
-
-    def poll(self) -> list[Change]:
-        """Look whether the source changed."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the files."""
-        ...
 
 
 class TranscriptScreen(Screen[None]):
@@ -79,6 +54,7 @@ class TranscriptScreen(Screen[None]):
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
+    TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     TranscriptScreen > #find-line { height: 1; display: none; padding: 0 1; }
     TranscriptScreen > #find-line.-open { display: block; }
     TranscriptScreen #find-mark { width: 2; color: $accent; }
@@ -96,6 +72,7 @@ class TranscriptScreen(Screen[None]):
         self._family = FamilyUsage()
         self._finder: Finder | None = None
         self._find_from = (Position(0, 0), Position(0, 0))
+        self._live_count = (-1, 0)
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
         self._seen = True
@@ -274,7 +251,9 @@ class TranscriptScreen(Screen[None]):
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
             pieces.append("reading …")
-        count = len(session.live_exchanges)
+        if self._live_count[0] != len(session.exchanges):  # walked once, not with every key
+            self._live_count = (len(session.exchanges), len(session.live_exchanges))
+        count = self._live_count[1]
         if session.exchanges and view.cursor.block < len(session.messages):
             number = exchange_number(session, session.messages.exchange[view.cursor.block])
             pieces.append(f"exchange {number} of {max(count, number)}" if number else "before the first prompt")
@@ -589,24 +568,3 @@ class TranscriptScreen(Screen[None]):
             self.dismiss()
         else:
             self.app.exit()
-
-
-class Finished:
-    """A session that was read already, and grows no more: a subagent within its parent's file."""
-
-    loaded = True
-    missing = False
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-
-    def step(self, seconds: float = SLICE) -> list[Change]:
-        """Nothing is left to read."""
-        return []
-
-    def poll(self) -> list[Change]:
-        """Nothing will come."""
-        return []
-
-    def close(self) -> None:
-        """Its files are its parent's."""

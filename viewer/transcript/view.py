@@ -7,13 +7,10 @@ and what one reads must not move for that. `scroll_y` follows from the place and
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Offset, Region, Size
 from textual.message import Message as Event
@@ -26,29 +23,19 @@ from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row, width_of
+from renderers.terminal.rows import Row
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
 from viewer.transcript.colours import COMPONENTS, CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.layout import Layout, Position
+from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_matches, with_selection
+from viewer.transcript.search_text import matching_rows
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
 
 _WHEEL = 3
 _START = Position(0, 0)
-
-
-@dataclass(slots=True)
-class _Overlay:
-    """Styles laid over rows; taken from the theme once, not once a line."""
-
-    base: Style
-    cursor: Style
-    mark: Style
-    match: Style
-    unread: Style
-    selection: Style
 
 
 class TranscriptView(ScrollView, can_focus=True):
@@ -82,7 +69,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self._lines: list[tuple[Drawn, int]] = []  # the block of each of them, and which of its rows
         self._row_width = 80
         self._unread_since = ""
-        self._overlay: _Overlay | None = None
+        self._overlay: Overlay | None = None
         self._painting = False
 
     # -- size and colours ------------------------------------------------------------------------------------------
@@ -124,9 +111,9 @@ class TranscriptView(ScrollView, can_focus=True):
             self._look = replace(self._look, palette=Palette())
             self._drawn.clear(self._look)
 
-    def _styles_now(self) -> _Overlay:
+    def _styles_now(self) -> Overlay:
         if self._overlay is None:
-            self._overlay = _Overlay(
+            self._overlay = Overlay(
                 self.rich_style,
                 extra_style(self, "cursor"),
                 extra_style(self, "mark"),
@@ -258,13 +245,25 @@ class TranscriptView(ScrollView, can_focus=True):
     # -- painting --------------------------------------------------------------------------------------------------
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Paint. What is only asked for the pointer's sake comes with offsets, and costs more."""
+        """Paint.
+
+        Not by way of Textual's own cache of lines, which makes new strips of ours each time: a strip that stays the
+        same object keeps what filters and the terminal's codes made of it, and that is half the cost of a page.
+        """
+        self._row_width = self.region.width
+        filters = self.get_line_filters()
+        background = self.background_colors[1]
         self._painting = True
-        self._row_width = self.scrollable_content_region.width
-        try:
-            return super().render_lines(crop)
-        finally:
-            self._painting = False
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self.render_line(y)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips.append(strip)
+        self._painting = False
+        if crop.column_span != (0, self._row_width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -276,65 +275,25 @@ class TranscriptView(ScrollView, can_focus=True):
             return Strip.blank(width, look.base)
         place = self._rows[y]
         drawn, line = self._lines[y]
-        strip = drawn.strips.get(line) if line >= 0 else None
+        strip = drawn.strips.get(line)
         if strip is None:
             strip = self._strip(place, line, drawn, width, look)
-            if line >= 0:
-                drawn.strips[line] = strip
         if self.sought and line >= 0:
-            strip = self._marked(strip, look.match)
-        strip = self._with_cursor(strip, place, line, look)
-        if self.text_selection is not None:
-            strip = self._selected(strip, place, look)
+            strip = with_matches(strip, self.sought, look)
+        if place.block == self.cursor.block and (line >= 0 or place == self.cursor):
+            strip = with_cursor(strip, look, on_line=place == self.cursor)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(row_number(place))) is not None:
+            strip = with_selection(strip, span, look)
         return strip if self._painting else strip.apply_offsets(0, row_number(place))
 
-    def _strip(self, place: Position, line: int, drawn: Drawn, width: int, look: _Overlay) -> Strip:
+    def _strip(self, place: Position, line: int, drawn: Drawn, width: int, look: Overlay) -> Strip:
         if line >= 0:
-            segments = [Segment(text, style or look.base) for text, style, _ in drawn.block.rows[line].segments]
-        elif place.block == self.unread and line == -1:
-            label = f" new since {self._unread_since} "
-            measure = self._look.measure
-            left = (measure - len(label)) // 2
-            right = measure - left - len(label)
-            segments = [
-                Segment("─" * left, look.base + look.mark),
-                Segment(label, look.base + look.unread),
-                Segment("─" * right, look.base + look.mark),
-            ]
-        else:
-            segments = []
-        return Strip([Segment(" ", look.base), *segments]).crop_extend(0, width, look.base)
-
-    def _with_cursor(self, strip: Strip, place: Position, line: int, look: _Overlay) -> Strip:
-        """A thin bar along the block under the cursor, a thick one at its line."""
-        if place == self.cursor:
-            rest = list(Segment.apply_style(strip.crop(1)._segments, None, look.cursor))
-            return Strip([Segment("▌", look.base + look.cursor + look.mark), *rest], strip.cell_length)
-        if place.block == self.cursor.block and line >= 0:
-            return Strip([Segment("▏", look.base + look.mark), *strip.crop(1)._segments], strip.cell_length)
-        return strip
-
-    def _marked(self, strip: Strip, style: Style) -> Strip:
-        text = strip.text
-        query = self.sought
-        hay = text if query != query.lower() else text.lower()
-        if len(hay) != len(text):  # lower() of some letters is longer; then only the exact case is marked
-            hay = text
-        at = hay.find(query)
-        spans = []
-        while at >= 0:
-            spans.append((at, at + len(query)))
-            at = hay.find(query, at + len(query))
-        return _overlaid(strip, spans, style)
-
-    def _selected(self, strip: Strip, place: Position, look: _Overlay) -> Strip:
-        selection = self.text_selection
-        span = selection.get_span(row_number(place)) if selection is not None else None
-        if span is None:
+            strip = drawn.strips[line] = row_strip(drawn.block.rows[line], width, look)
             return strip
-        start, end = span
-        text = strip.text.rstrip()
-        return _overlaid(strip, [(start, len(text) if end < 0 else min(end, len(strip.text)))], look.selection)
+        if place.block == self.unread and line == -1:
+            return unread_strip(self._unread_since, self._look.measure, width, look)
+        return row_strip(None, width, look)
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
@@ -481,38 +440,13 @@ class TranscriptView(ScrollView, can_focus=True):
     def _hit_lines(self, block: int) -> list[int]:
         """The lines of a message, opened if need be, that hold what is sought."""
         fold = self.folds.fold(block)
-        lines = self._matching(block) if fold > Fold.HIDDEN else []
+        lines = matching_rows(self._block(block).block.rows, self.sought) if fold > Fold.HIDDEN else []
         if lines and fold is not Fold.LINE and not self._block(block).block.more:
             return lines
         self.reveal(block)
         if self._block(block).block.more:  # further down in a huge output
             self._drawn.extend(block, self.session.messages.lines[block] + 1)
-        return self._matching(block)
-
-    def _matching(self, block: int) -> list[int]:
-        rows = self._block(block).block.rows
-        sought = self.sought
-        ignore = sought == sought.lower()
-        # A match may be wrapped, so rows are joined as the text was, and each match is brought back to its row.
-        starts: list[int] = []
-        pieces: list[str] = []
-        size = 0
-        for row in rows:
-            joint = row.join if pieces else ""
-            piece = row.text[row.gutter :]
-            starts.append(size + len(joint))
-            pieces.append(joint + piece)
-            size += len(joint) + len(piece)
-        text = "".join(pieces)
-        hay = text.lower() if ignore and len(text.lower()) == len(text) else text
-        found: list[int] = []
-        at = hay.find(sought)
-        while at >= 0:
-            line = bisect_right(starts, at) - 1
-            if not found or found[-1] != line:
-                found.append(line)
-            at = hay.find(sought, at + 1)
-        return found
+        return matching_rows(self._block(block).block.rows, self.sought)
 
     def _show_hit(self, block: int, line: int) -> None:
         place = Position(block, line + self.layout_of.head(block))
@@ -542,6 +476,8 @@ class TranscriptView(ScrollView, can_focus=True):
         """Take in that folds changed; the line under the cursor stays where it is. `head_before`: the rows that stood
         above the cursor's block then.
         """
+        if not self.layout_of.count:
+            return
         row = self._screen_row(self.cursor) or 0
         cursor = self.cursor
         offset = cursor.line - head_before
@@ -756,20 +692,3 @@ class TranscriptView(ScrollView, can_focus=True):
         while block is not None and block <= last:
             yield block
             block = self.layout_of.next_visible(block + 1)
-
-
-def _overlaid(strip: Strip, spans: list[tuple[int, int]], style: Style) -> Strip:
-    """A strip with a style laid over some of its characters."""
-    spans = [(start, end) for start, end in spans if end > start]
-    if not spans:
-        return strip
-    text = strip.text
-    cuts = sorted({width_of(text[:at]) for span in spans for at in span} | {strip.cell_length})
-    inside = {width_of(text[:start]) for start, _ in spans}
-    pieces: list[Segment] = []
-    at = 0
-    for piece, cut in zip(strip.divide(cuts), cuts, strict=False):
-        segments = piece._segments
-        pieces.extend(Segment.apply_style(segments, None, style) if at in inside else segments)
-        at = cut
-    return Strip(pieces, strip.cell_length)

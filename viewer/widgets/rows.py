@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from viewer.library import in_directory
 
 if TYPE_CHECKING:
     from viewer.summary import Summary
@@ -41,11 +43,11 @@ class Shelf:
         self.add(summaries)
 
     def add(self, summaries: Iterable[Summary]) -> None:
-        """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
+        """Take sessions in; one that is known is replaced. Those that lists leave out are left out."""
         for summary in summaries:
             key = os.fspath(summary.path)
             self._texts.pop(key, None)
-            if summary.blank:
+            if summary.hidden:
                 self._sessions.pop(key, None)
             else:
                 self._sessions[key] = summary
@@ -77,6 +79,8 @@ class Shelf:
 
 def _families(sessions: list[Summary]) -> list[tuple[Summary, int]]:
     """Sessions in their order, each fork moved under the session it was forked from, where that one is listed."""
+    if not any(session.lineage.forked_from for session in sessions):
+        return [(session, 0) for session in sessions]
     by_id = {session.id: session for session in sessions}
     children: dict[str, list[Summary]] = {}
     roots = []
@@ -87,8 +91,7 @@ def _families(sessions: list[Summary]) -> list[tuple[Summary, int]]:
         else:
             children.setdefault(root.id, []).append(session)
     # A family stands where its newest member would.
-    newest = {root.id: max([root.when, *(child.when for child in children.get(root.id, ()))]) for root in roots}
-    roots.sort(key=lambda session: newest[session.id], reverse=True)
+    roots.sort(key=lambda root: max([root.when, *(s.when for s in children.get(root.id, ()))]), reverse=True)
     family: list[tuple[Summary, int]] = []
     for root in roots:
         family.append((root, 0))
@@ -112,47 +115,34 @@ HERE = "this directory"
 
 
 def _grouped(family: list[tuple[Summary, int]], directory: Path, now: float, here_first: bool) -> Iterator[Row]:
-    here: list[Row] = []
-    others: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {HERE: []}
+    days = Days(now)
+    within: dict[str | None, bool] = {}
     heading = HERE
     for session, depth in family:
         if depth == 0:  # a fork stays in its parent's group
-            own = here_first and is_within(session.workspace_root, directory)
-            heading = HERE if own else age_group(session.when, now)
-        (here if heading == HERE else others.setdefault(heading, [])).append(Row(session, heading, depth))
-    for name, rows in [(HERE, here), *others.items()]:
+            root = session.workspace_root
+            if root not in within:
+                within[root] = here_first and in_directory(root, directory)
+            heading = HERE if within[root] else days.group(session.when)
+        groups.setdefault(heading, []).append(Row(session, heading, depth))
+    for name, rows in groups.items():
         if rows:
             yield Row(None, name)
             yield from rows
 
 
-def is_within(workspace: str | None, directory: Path) -> bool:
-    """Whether a workspace is the directory or lies below it."""
-    if not workspace:
-        return False
-    top = os.fspath(directory)
-    return workspace == top or workspace.startswith(top.rstrip(os.sep) + os.sep)
+class Days:
+    """The headings under which sessions stand by their age: calendar days, as people count them."""
 
+    def __init__(self, now: float) -> None:
+        midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        names = ((0, "today"), (1, "yesterday"), (6, "last 7 days"), (29, "last 30 days"))
+        self._starts = [((midnight - timedelta(days=days)).timestamp(), name) for days, name in names]
 
-def age_group(when: float, now: float) -> str:
-    """The heading under which a session stands by its age: calendar days, as people count them."""
-    days = (datetime.fromtimestamp(now).date() - _date(when)).days
-    if days <= 0:
-        return "today"
-    if days == 1:
-        return "yesterday"
-    if days < 7:
-        return "last 7 days"
-    if days < 30:
-        return "last 30 days"
-    return "earlier"
-
-
-def _date(when: float) -> date:
-    try:
-        return datetime.fromtimestamp(when).date()
-    except (ValueError, OverflowError, OSError):  # a source may name the year 60000
-        return date.min
+    def group(self, when: float) -> str:
+        """The heading for a session of that time."""
+        return next((name for start, name in self._starts if when >= start), "earlier")
 
 
 def age(seconds: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schemas.clean import clean
 from schemas.message import Flag, Kind
 from schemas.providers.claude.results import joined
 from schemas.records import Record
@@ -48,20 +47,20 @@ class AgentLines:
         identity = hash(group_id)
         session = self._session
         messages = session.messages
-        first = len(messages)
+        first = len(messages.kind)
         repeats = self._repeats
         touched = self._said(record, content, identity)
         if model != self._model[0]:
             self._model = (model, session.model_index(model) if type(model) is str else 0)
         number = self._model[1]
-        end = len(messages)
+        end = len(messages.kind)
         if number:
             for row in range(first, end):
                 messages.model[row] = number
         usage = message.get("usage")
         group = -1
         if type(usage) is dict and not self._parser.inherited:
-            group = self._parser.groups.take(clean(group_id), usage, record, number, moves=end > first or touched)
+            group = self._parser.groups.take(group_id, usage, record, number, moves=end > first or touched)
         if group >= 0:
             if end > first:
                 last = session.groups.last[group]
@@ -127,8 +126,9 @@ class AgentLines:
                 self._parser.changed.add(row)
                 return True
         self._blocks.add(identity)
-        self._parser.people.promote()
-        row = self._parser.row(Kind.TEXT, record, block=number, chars=len(text), lines=text.count("\n") + 1)
+        if self._parser.command_row >= 0:
+            self._parser.people.promote()
+        row = self._parser.row(Kind.TEXT, record, number, len(text), text.count("\n") + 1)
         self._growing = (group, row, messages.span[row], text)
         return False
 
@@ -141,7 +141,8 @@ class AgentLines:
             self._repeats += 1
             return
         self._blocks.add(identity)
-        self._parser.people.promote()
+        if self._parser.command_row >= 0:
+            self._parser.people.promote()
         row = self._parser.row(
             Kind.THINKING, record, block=number, chars=len(text), lines=text.count("\n") + bool(text)
         )
@@ -157,7 +158,8 @@ class AgentLines:
                 return
         else:
             identity = 0
-        self._parser.people.promote()
+        if self._parser.command_row >= 0:
+            self._parser.people.promote()
         row = self._parser.row(Kind.TOOL, record, block=number)
         self._session.messages.flags[row] |= _PENDING
         if identity:
@@ -174,7 +176,8 @@ class AgentLines:
         elif kind == "fallback":
             self._parser.row(Kind.NOTE, record, block=number, chars=40, lines=1)
         elif kind in ("image", "document"):
-            self._parser.people.promote()
+            if self._parser.command_row >= 0:
+                self._parser.people.promote()
             self._parser.row(Kind.TEXT, record, block=number, chars=40, lines=1)
         else:
             self._parser.unknown(record, f"assistant block {kind}", block=number)
@@ -183,7 +186,8 @@ class AgentLines:
         """What Claude Code wrote in the model's place: an API error, or a note."""
         text = content if isinstance(content, str) else joined(content)
         if value.get("isApiErrorMessage") is True:
-            self._parser.people.promote()
+            if self._parser.command_row >= 0:
+                self._parser.people.promote()
             row = self._parser.text_row(Kind.ERROR, record, text)
             self._session.messages.flags[row] |= _ERROR
             self._session.exchanges[-1].errors += 1

@@ -58,7 +58,7 @@ def build_message(session: Session, index: int) -> Message:
     group = table.group[index]
     message = Message(
         index=index,
-        id=_id(first, spans[0], block),
+        id=_id(first, spans[0], block) + (":unknown" if table.kind[index] == Kind.UNKNOWN else ""),
         kind=table.kind_of(index),
         exchange=table.exchange[index],
         timestamp=table.when(index),
@@ -120,6 +120,9 @@ class _Builder:
             beside()
         else:
             _BY_KIND[kind](self)
+        message = self.message
+        if not message.parts and message.tool is None and not message.label:
+            message.label = "(nothing to read)"  # its words are control characters, or the file changed meanwhile
 
     # -- typed -----------------------------------------------------------------------------------------------------
 
@@ -260,8 +263,11 @@ class _Builder:
             ]
             for block in blocks:
                 if block.get("tool_use_id") == use:
-                    denied = {"denied": True} if "toolDenialKind" in line else {}
-                    return {**block, **denied}, line.get("toolUseResult") if len(blocks) == 1 else None, line
+                    return (
+                        {**block, "denial": line.get("toolDenialKind")},
+                        line.get("toolUseResult") if len(blocks) == 1 else None,
+                        line,
+                    )
         return None, None, None
 
     # -- beside the talk -------------------------------------------------------------------------------------------

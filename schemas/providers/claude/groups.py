@@ -6,12 +6,13 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.clean import clean
 from schemas.message import SpanRole
 from schemas.records import Record
 from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 
-
+_USAGE = int(SpanRole.USAGE)
 _NOTHING = (None, None, None, None)
 
 
@@ -45,7 +46,8 @@ class Groups:
         self._session = session
         self._by_id: dict[int, int] = {}
         self._tails = array("I")
-        self._last: tuple[int, object] = (-1, None)
+        self._last_group = -1
+        self._last_usage: object = None
         self.context: TokenUsage | None = None
         """The usage of the call that was read last."""
 
@@ -55,34 +57,30 @@ class Groups:
         A group's total is the largest of each figure over its lines and ends at its last line. `moves` is False for a
         line that only repeats blocks: a replay must not carry the group into a later exchange.
         """
-        session = self._session
-        identity = hash(group_id)
+        session, identity = self._session, hash(group_id)
         group = self._by_id.get(identity, -1)
         if group < 0:
             figures = read_usage(usage)
             if figures is None:
                 return -1
-            group = self._by_id[identity] = session.add_group(group_id, figures, record, model=model)
+            group = self._by_id[identity] = session.add_group(clean(group_id), figures, record, model=model)
             self._tails.append(session.groups.span[group])
             self.context = figures
         else:
-            last = self._last
-            if (last[0] != group or last[1] != usage) and (figures := read_usage(usage)) is not None:
+            if (self._last_group != group or self._last_usage != usage) and (figures := read_usage(usage)) is not None:
                 session.groups.usage[group] = session.groups.usage[group].largest(figures)
                 self.context = figures
             # The chain's end is kept, as walking there from its head takes the square of a long group's lines.
-            tail = session.spans.add(0, record[0], record[1], record[2], SpanRole.USAGE)
+            tail = session.spans.add(0, record[0], record[1], record[2], _USAGE)
             session.spans.extend(self._tails[group], tail)
             self._tails[group] = tail
-            if moves:
+            if moves and session.groups.exchange[group] != session.exchanges[-1].index:
                 self._move(group)
-        self._last = (group, usage)
+        self._last_group, self._last_usage = group, usage
         return group
 
     def _move(self, group: int) -> None:
         groups, exchanges = self._session.groups, self._session.exchanges
-        here = exchanges[-1].index
-        if groups.exchange[group] != here:
-            exchanges[groups.exchange[group]].groups.remove(group)
-            exchanges[here].groups.append(group)
-            groups.exchange[group] = here
+        exchanges[groups.exchange[group]].groups.remove(group)
+        exchanges[-1].groups.append(group)
+        groups.exchange[group] = exchanges[-1].index

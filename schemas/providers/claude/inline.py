@@ -57,7 +57,7 @@ class Sidechains:
         message = value.get("message")
         prompt = typed_text(message.get("content"))[0] if isinstance(message, Mapping) else ""
         row = parser.links.find(agent, None, prompt)
-        subagent = Subagent(one_line(name, 80), session=session, path=own.path, tool_use=row)
+        subagent = Subagent(one_line(name, 80), session=session, tool_use=row)
         if row is not None:
             task = parser.links.tasks[row]
             subagent.name, subagent.description = task.kind, task.description

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind, SpanRole
-from schemas.providers.claude.classify import tag, texts_of, typed_text
+from schemas.providers.claude.classify import has_media, tag, texts_of, typed_text
 from schemas.records import Record
 from schemas.session import Session
 
@@ -259,7 +259,9 @@ class Notices:
         text = typed_text(prompt)[0]
         origin = inner.get("origin")
         kind = origin.get("kind") if isinstance(origin, Mapping) else None
-        if inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
+        if not text and not has_media(prompt):
+            parser.hide("attachment queued_command")
+        elif inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
             parser.links.notification("\n".join(texts_of(prompt)))
             parser.text_row(Kind.NOTE, record, text)
         elif kind in ("peer", "coordinator") or text.startswith(("<teammate-message", "<agent-message")):

@@ -14,6 +14,7 @@ Rules of our own, where the format leaves room:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -31,7 +32,7 @@ from schemas.providers.claude.results import Results
 from schemas.providers.claude.subagents import SideFiles
 from schemas.providers.claude.titles import Titles
 from schemas.records import Record
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Exchange, Op, Session
 
 Value: TypeAlias = dict[str, Any]
 _LAST_FACTS = {
@@ -78,6 +79,9 @@ class ClaudeParser:
         self.command_row = -1
         """The command typed last, while the agent may still answer it; else -1."""
         self._first_id: str | None = None
+        self._learned = False
+        self._oldest, self._newest = math.inf, -math.inf
+        self._nodes, self._owner_of, self._read_time = self.branches.nodes, self.branches.owner, self._clock.read
         self._handlers: dict[str, Callable[[Record, Value], None]] = {
             "user": self.people.user,
             "assistant": self.agent_lines.assistant,
@@ -93,7 +97,7 @@ class ClaudeParser:
         """Take more records, in the file's order; returns what changed."""
         first = len(self.session.messages)
         self.changed.clear()
-        handlers, metadata = self._handlers, self.notices.metadata
+        handlers, metadata, enter = self._handlers, self.notices.metadata, self._enter
         batch = records if isinstance(records, list) else list(records)
         for record in batch:
             value = record[3]
@@ -102,7 +106,7 @@ class ClaudeParser:
             if handler is None:
                 self._key = 0
                 metadata(record, value, kind)
-            elif self._enter(record, value, kind):
+            elif enter(record, value, kind):
                 handler(record, value)
         self._sidechains.flush()
         self._settle(batch)
@@ -111,45 +115,43 @@ class ClaudeParser:
         return changes
 
     def _enter(self, record: Record, value: Value, kind: object) -> bool:
-        """Place a chain record in the tree; False if it is done with: a duplicate, or part of a sidechain."""
-        if not self._placed:
-            self._place(value)
-        if value.get("isSidechain") is True and not self.agent:
-            self._sidechains.take(record, value)
-            return False
-        branches = self.branches
-        nodes = branches.nodes
+        """Place a chain record in the tree; False if it is done with: a duplicate, or part of a sidechain.
+
+        The hottest code there is, which is why it calls little.
+        """
+        if value.get("isSidechain") is True or not self._placed:
+            if not self._placed:
+                self._place(value)
+            if not self.agent and value.get("isSidechain") is True:
+                self._sidechains.take(record, value)
+                return False
+        self._key = 0
+        owner, nodes = self._owner_of, self._nodes
         parent = value.get("parentUuid")
         above = nodes.get(hash(parent), NOBODY) if type(parent) is str else NOBODY
         uuid = value.get("uuid")
+        identity = 0
         if type(uuid) is str:
             identity = hash(uuid)
             if identity in nodes:
                 self.session.duplicates += 1
                 return False
-            self._key = 0
-        else:
-            identity = 0
-        if kind == "user" or kind == "assistant" or above == NOBODY:
-            branches.owner.append(branches.owner[above])
-            node = len(branches.owner) - 1
+        if above == NOBODY or kind == "user" or kind == "assistant":
+            node = len(owner)
+            owner.append(owner[above])
         else:
             node = above
         if identity:
             nodes[identity] = node
-        else:
-            self._key = 0
-        self.node, self.parent = node, above
-        self.owner = branches.owner[node]
-        self.time = time = self._clock.read(value.get("timestamp"))
-        self.inherited = bool(value.get("forkedFrom"))
-        session = self.session
+        self.node, self.parent, self.owner = node, above, owner[node]
+        self.inherited = inherited = bool(value.get("forkedFrom"))
+        self.time = time = self._read_time(value.get("timestamp"))
         if time is not None:
-            if session.updated is None or time > session.updated:
-                session.updated = time
-            if session.created is None or time < session.created:
-                session.created = time
-        if self.inherited or session.branch is None or session.workspace_root is None or session.version is None:
+            if time > self._newest:
+                self._newest = time
+            if time < self._oldest:
+                self._oldest = time
+        if inherited or not self._learned:
             self._learn(value)
         return True
 
@@ -174,6 +176,9 @@ class ClaudeParser:
             session.version = one_line(version, 100)
         if session.branch is None and isinstance(branch := value.get("gitBranch"), str) and branch:
             session.branch = one_line(branch, 200)
+        self._learned = (
+            session.workspace_root is not None and session.branch is not None and session.version is not None
+        )
         if self._first_id is None and isinstance(first := value.get("sessionId"), str):
             self._first_id = first
             # A copy that an old `--resume` wrote begins with lines of the session it goes on with.
@@ -188,6 +193,9 @@ class ClaudeParser:
     def _settle(self, batch: list[Record]) -> None:
         """After a piece: what is known of the session as a whole."""
         session = self.session
+        if self._newest >= self._oldest:
+            session.created = min(self._oldest, session.created if session.created is not None else self._oldest)
+            session.updated = max(self._newest, session.updated if session.updated is not None else self._newest)
         context = self.groups.context
         session.context_used = context.context if context is not None else None
         session.title = self.titles.best(session, self.branches.nodes)
@@ -217,35 +225,51 @@ class ClaudeParser:
 
     def set_time(self, stamp: object) -> None:
         """The time of the record being read, for records outside the chain."""
-        self.time = self._clock.read(stamp)
+        self.time = time = self._clock.read(stamp)
+        if time is not None:
+            self._oldest, self._newest = min(self._oldest, time), max(self._newest, time)
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
-    def row(self, kind: Kind, record: Record, *, block: int = 0, chars: int = 0, lines: int = 0) -> int:
-        """Append a message that the current record makes; returns its index."""
+    def row(self, kind: Kind, record: Record, block: int = 0, chars: int = 0, lines: int = 0) -> int:
+        """Append a message that the current record makes; returns its index.
+
+        What `Session.add_message` does, without what a record's place in the tree has settled already.
+        """
         key = self._key
         if not key:
             uuid = record[3].get("uuid")
             key = self._key = key_of(uuid if type(uuid) is str else f"{record[3].get('type')}@{record[0]}") or 1
-        session = self.session
-        index = session.add_message(
-            kind, block_key(key, block), record, block=block, time=self.time, chars=chars, lines=lines
-        )
-        if self.inherited:
-            session.messages.flags[index] |= _INHERITED
+        session, time = self.session, self.time
+        messages = session.messages
+        if not session.exchanges:
+            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
         exchange = session.exchanges[-1]
+        span = session.spans.add(0, record[0], record[1], record[2], 0)
+        index = messages.append(
+            kind, block_key(key, block) if block else key, exchange.index, span, block, time, chars, lines
+        )
+        if kind is Kind.TOOL:
+            exchange.tools += 1
+        if time is not None:
+            if exchange.started is None or time < exchange.started:
+                exchange.started = time
+            if exchange.ended is None or time > exchange.ended:
+                exchange.ended = time
+        if self.inherited:
+            messages.flags[index] |= _INHERITED
         if exchange.opener is None:
             exchange.inherited = self.inherited
         if self.owner != NOBODY:
             prompt = self.branches.prompts[self.owner]
             prompt.rows.append(index)
             if prompt.abandoned:
-                session.messages.flags[index] |= _REWOUND
+                messages.flags[index] |= _REWOUND
         return index
 
-    def text_row(self, kind: Kind, record: Record, text: str, *, block: int = 0) -> int:
+    def text_row(self, kind: Kind, record: Record, text: str, block: int = 0) -> int:
         """Append a message that shows `text`."""
-        return self.row(kind, record, block=block, chars=len(text), lines=text.count("\n") + bool(text))
+        return self.row(kind, record, block, len(text), text.count("\n") + bool(text))
 
     def hide(self, what: str) -> None:
         """Count a record that holds nothing to read."""
@@ -254,7 +278,8 @@ class ClaudeParser:
     def unknown(self, record: Record, what: str, *, block: int = 0) -> None:
         """A record or block of a type nobody described: shown as it is, and counted."""
         self.session.unknown[one_line(what, 80)] += 1
-        self.row(Kind.UNKNOWN, record, block=block, chars=record[1], lines=1)
+        row = self.row(Kind.UNKNOWN, record, block=block, chars=record[1], lines=1)
+        self.session.messages.key[row] ^= 1  # another message may stand for the record's first block
 
     def result_span(self, row: int, record: Record, role: SpanRole) -> None:
         """Note another record of a message."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
 
 Value = dict[str, Any]
+_KNOWN_BLOCKS = ("text", "image", "document", "tool_result", "tool_reference")
 _OPENER, _REWOUND = int(Flag.OPENER), int(Flag.REWOUND)
 
 
@@ -57,6 +58,8 @@ class UserLines:
             self.command(record, text)
         else:
             self._injected(record, value, line, text, content)
+        if type(content) is list:
+            self._odd_blocks(record, content)
 
     def _is_replay(self, value: Value) -> bool:
         """Compaction writes kept messages again under new uuids, with the old parent and time (formats note 9).
@@ -150,10 +153,9 @@ class UserLines:
         """User lines that nobody typed."""
         if line is UserLine.CAVEAT:
             self._parser.hide("user caveat")
-        elif line is UserLine.EMPTY and not (isinstance(content, list) and any(isinstance(b, dict) for b in content)):
-            self._parser.hide("user empty")
         elif line is UserLine.EMPTY:
-            self._odd_blocks(record, content)
+            if not (type(content) is list and any(_is_odd(block) for block in content)):
+                self._parser.hide("user empty")
         elif line is UserLine.SUMMARY:
             self._parser.notices.summary(record, value, text)
         elif line is UserLine.INTERRUPT:
@@ -169,13 +171,11 @@ class UserLines:
         else:
             self._parser.text_row(Kind.CONTEXT, record, text)
 
-    def _odd_blocks(self, record: Record, content: object) -> None:
-        blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-        odd = [b for b in blocks if b.get("type") != "text"]
-        if odd:
-            self._parser.unknown(record, f"user block {odd[0].get('type')}")
-        else:
-            self._parser.hide("user empty")
+    def _odd_blocks(self, record: Record, content: list[Any]) -> None:
+        """Blocks of a type that nobody described are shown beside what is known."""
+        for number, block in enumerate(content):
+            if _is_odd(block):
+                self._parser.unknown(record, f"user block {block.get('type')}", block=number)
 
     def _beside_results(self, record: Record, value: Value, blocks: list[Any]) -> None:
         """Text beside tool results: what a person typed when refusing a tool, an interrupt, a reminder."""
@@ -188,3 +188,7 @@ class UserLines:
             self._session.exchanges[-1].interrupted = True
         elif text:
             self._parser.text_row(Kind.CONTEXT, record, text, block=first)
+
+
+def _is_odd(block: object) -> bool:
+    return type(block) is dict and block.get("type") not in _KNOWN_BLOCKS

@@ -36,6 +36,8 @@ class Results:
         text = content if type(content) is str else joined(content)
         if text.endswith("</system-reminder>"):
             text = fold_reminders(text)[0]
+        if text.startswith("Exit code ") and block.get("is_error") is True:
+            text = text.partition("\n")[2]
         chars, lines = len(text), text.count("\n") + bool(text)
         if row < 0 or not messages.flags[row] & _PENDING:
             if row >= 0 and messages.chars[row] == chars:

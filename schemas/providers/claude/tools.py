@@ -12,7 +12,7 @@ from schemas.clean import Run, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
-from schemas.providers.claude.classify import fold_reminders, is_refusal
+from schemas.providers.claude.classify import INTERRUPT_START, fold_reminders, is_refusal
 from schemas.providers.claude.media import media_part, media_parts
 from schemas.usage import as_count
 
@@ -126,9 +126,10 @@ def _take_result(tool: Tool, result: Object, extra: object, folder: Path, facts:
 def _status(text: str, failed: bool, extra: object, result: Object) -> ToolStatus:
     said = extra if isinstance(extra, str) else ""
     if failed:
-        if text.startswith("[Request interrupted") or said.startswith("[Request interrupted"):
+        denial = result.get("denial")
+        if denial == "interrupted" or text.startswith(INTERRUPT_START) or said.startswith(INTERRUPT_START):
             return ToolStatus.INTERRUPTED
-        if is_refusal(text) or is_refusal(said) or result.get("denied") is True:
+        if is_refusal(text) or is_refusal(said) or isinstance(denial, str):
             return ToolStatus.DENIED
         return ToolStatus.ERROR
     if isinstance(extra, Mapping):

@@ -40,7 +40,7 @@ def build(session: Session, index: int) -> Message:
     head = spans[0]
     message = Message(
         index,
-        f"{f's{head.store}-' if head.store else ''}r{head.offset}{f'.{table.block[index]}' if table.block[index] else ''}",
+        _identifier(head.store, head.offset, table.block[index]),
         kind,
         table.exchange[index],
         table.when(index),
@@ -59,6 +59,11 @@ def build(session: Session, index: int) -> Message:
     else:
         _unknown(message, records, session.raw(spans[0]))
     return message
+
+
+def _identifier(store: int, offset: int, block: int) -> str:
+    """Ids repeat in rollouts (copies, retries) and many records have none; where it lies is a message's own."""
+    return f"{f's{store}-' if store else ''}r{offset}{f'.{block}' if block else ''}"
 
 
 def body_of(record: Data) -> Data:

@@ -86,7 +86,7 @@ def build_tool(session: Session, message: Message, bodies: list[Data], roles: li
     if name == "image_generation":
         tool.images.extend(_made_images(bodies))
     tool.status = _status(message, tool, bool(results) or _has_end(others, call))
-    message.path_hints = path_hints(asked, tool.diffs)
+    message.path_hints = path_hints(asked, tool.diffs, session.workspace_root, session.workspace_root)
     tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index), None)
     if tool.status is not ToolStatus.PENDING:
         tool.output = {"content": tool.text, "is_error": tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from schemas.clean import one_line
 from schemas.message import Kind, SpanRole
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import decode
@@ -155,7 +154,7 @@ def call(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     index = scan.add(Kind.TOOL, record, chars=chars, lines=lines)
     scan.session.messages.flags[index] |= PENDING
     scan.remember_call(call_id, index)
-    if name in SPAWNS:
+    if isinstance(name, str) and name in SPAWNS:
         scan.session.messages.flags[index] |= SUBAGENT
         scan.spawns.add(index)
     elif name == "write_stdin" and scan.processes:
@@ -232,7 +231,7 @@ def mail(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     own = bool(scan.agent_path) and payload.get("recipient") == scan.agent_path
     text = content_text(payload.get("content"))
     if own and not scan.prompted:
-        scan.open(record, one_line(text, 300) if not text else text, 0)
+        scan.open(record, text, 0)
     else:
         scan.add(Kind.NOTE, record, text=text)
 

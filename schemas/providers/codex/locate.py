@@ -252,12 +252,13 @@ def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
         for entry in names:
             if entry.is_dir():
                 folders.append(folder / entry.name)
+            elif entry.name.endswith(".zst") and entry.name.removesuffix(".zst") in plain:
+                continue  # Codex itself reads the plain one
             elif entry.name.endswith(_SUFFIXES) and entry.is_file():
-                if not (entry.name.endswith(".zst") and entry.name.removesuffix(".zst") in plain):
-                    yield folder / entry.name
+                yield folder / entry.name
 
 
-# -- other rollouts near one ---------------------------------------------------------------------------------------------
+# -- other rollouts near one ------------------------------------------------------------------------------------------
 
 
 def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:

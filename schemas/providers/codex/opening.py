@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,16 @@ def open_rollout(path: Path, start: int = 0) -> Reading:
         return DocumentReading(path, lambda: CodexParser(path, identifier, {}), typescript_items)
     meta = first_meta(_first_line(store))
     bases = [] if start else _bases(path, meta)
+    parser = CodexParser(path, file_id(path), meta, partial(_turns_of_parent, path.absolute()))
+    return RolloutReading(store, parser, start, bases)
+
+
+def _turns_of_parent(path: Path, meta: dict[str, Any]) -> frozenset[str]:
+    """The turns of the session that this one was copied from, if something may have been copied."""
     parent = text_of(meta.get("forked_from_id")) or parent_of(meta)
-    turns = frozenset[str]()
-    if parent and not meta.get("history_base") and "subagent_history_start_ordinal" not in meta:
-        turns = turns_of(find_rollout(parent, path.absolute()))
-    return RolloutReading(store, CodexParser(path, file_id(path), meta, turns), start, bases)
+    if not parent or meta.get("history_base") or "subagent_history_start_ordinal" in meta:
+        return frozenset()
+    return turns_of(find_rollout(parent, path))
 
 
 def _open_store(path: Path) -> FileStore:

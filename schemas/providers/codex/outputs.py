@@ -52,6 +52,8 @@ _FAILED = (
 def decode(output: object) -> Outcome:
     """The result of a `function_call_output` and its like: a string, wrapped or not, a list, an object or nothing."""
     if isinstance(output, str):
+        if match := _HEADER.match(output):
+            return _decode_match(output, match)
         return _decode_text(output)
     if isinstance(output, list):
         found = _decode_text(content_text(output, "\n"))
@@ -111,25 +113,28 @@ def _decode_wrapped(text: str) -> Outcome:
 def _decode_headed(text: str) -> Outcome:
     """A header of facts, then `Output:` and the output itself. The header may quote a command of several lines."""
     if match := _HEADER.match(text):
-        classic, seconds, exited, process = match.groups()
-        code = int(exited or classic) if exited or classic else None
-        return _headed(text[match.end() :], code, float(seconds), process)
+        return _decode_match(text, match)
     wall = text.find("Wall time: ")
     end = text.find("\nOutput:", wall) if wall >= 0 else -1
     if end < 0:
         return Outcome(text)
     head, body = text[:end], text[end + 8 :].removeprefix("\n")
     facts = head[head.find("\nWall time: ") + 1 :] if head.startswith("Command: ") else head
-    code = _CODE.search(facts) or _CODE.search(head)
+    found = _CODE.search(facts) or _CODE.search(head)
     time, running = _SECONDS.search(facts), _PROCESS.search(facts)
-    return _headed(
-        body, int(code[1]) if code else None, float(time[1]) if time else None, running[1] if running else None
-    )
+    code = int(found[1]) if found else None
+    return _headed(body, code, float(time[1]) if time else None, running[1] if running else None)
+
+
+def _decode_match(text: str, match: re.Match[str]) -> Outcome:
+    classic, seconds, exited, process = match.groups()
+    code = int(exited or classic) if exited or classic else None
+    return _headed(text[match.end() :], code, float(seconds), process)
 
 
 def _headed(body: str, code: int | None, seconds: float | None, process: str | None) -> Outcome:
     aborted = body.startswith("aborted") and len(body) < 60 and bool(_ABORTED.fullmatch(body))
-    return Outcome(body, code, seconds, bool(code), aborted, process=process)
+    return Outcome(body, code, seconds, bool(code), aborted, False, process)
 
 
 def mcp_outcome(result: object) -> Outcome:

@@ -63,8 +63,7 @@ def split_text(text: str) -> list[Segment]:
         end = len(rest)
         if match := _TAG.match(rest):
             tag = match[1].lower()
-            low = rest.lower()
-            close = (low.rfind if tag in _GREEDY else low.find)(f"</{tag}>")
+            close = _closing(rest, match[1], tag in _GREEDY)
             end = close + len(tag) + 3 if close >= 0 else end
             inner = rest[match.end() : close if close >= 0 else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))
@@ -81,6 +80,15 @@ def split_text(text: str) -> list[Segment]:
             segments.append(Segment(Kind.PROMPT, rest))
         rest = rest[end:].strip()
     return segments
+
+
+def _closing(text: str, tag: str, last: bool) -> int:
+    """Where a tag is closed, -1 if it is not; its capitals may differ."""
+    close = text.rfind(f"</{tag}>") if last else text.find(f"</{tag}>")
+    if close >= 0:
+        return close
+    low = text.lower()
+    return low.rfind(f"</{tag.lower()}>") if last else low.find(f"</{tag.lower()}>")
 
 
 def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:

@@ -14,7 +14,7 @@ from schemas.providers.codex.events import EVENTS, hide, model_of_turn
 from schemas.providers.codex.items import ITEMS, compacted
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.old import environment_cwd, is_old_header
-from schemas.providers.codex.scan import Scan, make_session
+from schemas.providers.codex.scan import Scan, TurnsOfParent, make_session
 from schemas.providers.codex.values import list_of, text_of
 from schemas.records import Record
 from schemas.session import Change, Session
@@ -33,11 +33,11 @@ class CodexParser:
     """Fills a session from a rollout's records; see `schemas.provider.Parser`."""
 
     def __init__(
-        self, path: Path, identifier: str, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()
+        self, path: Path, identifier: str, meta: dict[str, Any], turns_of_parent: TurnsOfParent | None = None
     ) -> None:
         self.session: Session = make_session(path, identifier)
         self.session.build = build
-        self._scan = Scan(self.session, meta, parent_turns)
+        self._scan = Scan(self.session, meta, turns_of_parent or _no_turns)
         self._headed = bool(meta)
         self._base_read = False
         self._beside = Beside(self.session, meta)
@@ -71,6 +71,8 @@ class CodexParser:
                     handler = hide
             else:
                 self._line(record, kind if type(kind) is str else "", payload)
+                history = scan.history  # a header may have come
+                settled = history.settled
                 continue
             if handler is not None:
                 handler(scan, record, payload)
@@ -130,6 +132,7 @@ class CodexParser:
             self._headed = True
             if not self.session.exchanges:
                 scan.take_meta(payload)
+                scan.history.look(record[3], payload, "session_meta")
                 self._beside.take_meta(payload)
         if scan.store or scan.history.forced:
             self.session.hidden["session_meta"] += 1
@@ -203,6 +206,10 @@ class CodexParser:
     def _title(self) -> None:
         scan, session = self._scan, self.session
         session.title = self._beside.name or scan.name or scan.first_prompt or self._beside.fallback()
+
+
+def _no_turns(meta: dict[str, Any]) -> frozenset[str]:
+    return frozenset()
 
 
 _LINES: dict[str, Callable[[CodexParser, Record, dict[str, Any]], None]] = {

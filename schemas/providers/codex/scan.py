@@ -6,6 +6,7 @@ Nothing in here keeps a body: texts are hashed, messages point at their records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ from schemas.session import Change, Exchange, Op, Session, Subagent
 # Plain numbers: an enum's operators and hashes would take a good part of the whole parse.
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
 WITHHELD, SUBAGENT, INHERITED = int(Flag.WITHHELD), int(Flag.SUBAGENT), int(Flag.INHERITED)
-_TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
+_PROMPT, _TEXT, _TOOL, _CONTEXT = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.TOOL), int(Kind.CONTEXT)
+_APPENDED, _UPDATED = Op.APPENDED, Op.UPDATED
+TurnsOfParent = Callable[[dict[str, Any]], frozenset[str]]
+"""The turn ids of the session that a header names as its parent, if they are at hand."""
 _KEPT_CALLS = 4096
 """Tool uses that can still be named by a late record; older ones are let go so that memory stays flat."""
 
@@ -29,12 +33,13 @@ _KEPT_CALLS = 4096
 class Scan:
     """The state of one reading."""
 
-    def __init__(self, session: Session, meta: dict[str, Any], parent_turns: frozenset[str]) -> None:
+    def __init__(self, session: Session, meta: dict[str, Any], turns_of_parent: TurnsOfParent) -> None:
         self.session = session
         self.meta = meta
         self.changes: list[Change] = []
         self.store = 0
-        self.history = History(meta, parent_turns)
+        self._turns_of_parent = turns_of_parent
+        self.history = History({}, frozenset())
         self.inherited = self.history.inherited
         """Whether what is read now is a copy of another session's records."""
         self.batch = 0
@@ -70,6 +75,8 @@ class Scan:
         if not meta:
             return
         self.meta = meta
+        self.history = History(meta, self._turns_of_parent(meta))
+        self.inherited = self.history.inherited
         if identifier := text_of(meta.get("id")):
             session.id = one_line(identifier, 100)
         session.workspace_root = one_line(text_of(meta.get("cwd")), 1000) or session.workspace_root
@@ -101,9 +108,9 @@ class Scan:
         key = (self.store << 60) ^ (record[0] << 8) ^ block
         if self.inherited:
             return self._add_inherited(kind, key, record, block, chars, lines)
-        if self._own_begins and kind != Kind.PROMPT:
+        if self._own_begins and kind != _PROMPT:
             self._open_unprompted()
-        if kind >= Kind.CONTEXT:
+        if kind >= _CONTEXT:
             return self._add_aside(kind, key, record, block, time, chars, lines)
         session = self.session
         index = session.add_message(
@@ -112,7 +119,7 @@ class Scan:
         if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
-        self.changes.append(Change(Op.APPENDED, index))
+        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _add_aside(
@@ -126,7 +133,7 @@ class Scan:
         )
         if ended is not None and not (self.in_turn and self.prompted):
             session.exchanges[-1].ended = ended
-        self.changes.append(Change(Op.APPENDED, index))
+        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _add_inherited(self, kind: Kind, key: int, record: Record, block: int, chars: int, lines: int) -> int:
@@ -143,7 +150,7 @@ class Scan:
         if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
-        self.changes.append(Change(Op.APPENDED, index))
+        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _open_unprompted(self) -> None:
@@ -195,12 +202,12 @@ class Scan:
         spans = self.session.spans
         spans.extend(self.session.messages.span[message], spans.add(self.store, record[0], record[1], record[2], role))
         if message < self.batch:
-            self.changes.append(Change(Op.UPDATED, message))
+            self.changes.append(Change(_UPDATED, message))
 
     def changed(self, message: int) -> None:
         """Say that a message is not what it was."""
         if message < self.batch:
-            self.changes.append(Change(Op.UPDATED, message))
+            self.changes.append(Change(_UPDATED, message))
 
     def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: Source) -> int | None:
         """A message for a text that may be written twice; None if it was a copy, which joins the message it copies."""

@@ -10,6 +10,7 @@ import orjson
 from schemas.clean import clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import ToolType
+from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
 from schemas.providers.codex.values import dict_of, list_of, text_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
@@ -52,7 +53,7 @@ SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
 _PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\*\*\* End Patch|\Z)", re.DOTALL)
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
-_HINT_KEYS = ("path", "file", "filename", "file_path")
+_HINT_KEYS = ("file",)
 
 
 def tool_name(payload: dict[str, Any]) -> str:
@@ -71,7 +72,7 @@ def tool_type(name: str) -> ToolType:
 
 
 def call_input(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a tool was asked, as an object. What is no object stands under `arguments`, a custom tool's under `input`."""
+    """What a tool was asked, as an object; what is none stands under `arguments`, a custom tool's under `input`."""
     kind = payload.get("type")
     if kind == "custom_tool_call":
         text = payload.get("input")
@@ -115,9 +116,9 @@ def command_of(asked: dict[str, Any]) -> str:
 
 def command_line(words: list[str]) -> str:
     """`["bash", "-lc", "ls"]` as `ls`, any other list as its words, quoted where they need it."""
-    if len(words) == 3 and words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe") in _SHELLS:
-        if words[1].startswith(("-", "/")):
-            return words[2]
+    program = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+    if len(words) == 3 and program in _SHELLS and words[1].startswith(("-", "/")):
+        return words[2]
     return " ".join(word if word and not re.search(r"[\s'\"$&|;<>()*?`\\]", word) else _quoted(word) for word in words)
 
 
@@ -159,12 +160,16 @@ def change_diffs(changes: object) -> list[FileDiff]:
     return diffs
 
 
-def path_hints(asked: dict[str, Any], diffs: list[FileDiff]) -> list[str]:
-    """Files a tool use names, in order, each once (formats/interchange.md 2.4)."""
-    hints = [value for key in _HINT_KEYS if isinstance(value := asked.get(key), str) and value]
+def path_hints(asked: dict[str, Any], diffs: list[FileDiff], cwd: str | None, root: str | None) -> list[str]:
+    """Files that a tool use names or its command writes, in order, each once (formats/interchange.md 2.4)."""
+    hints = input_path_hints(asked)
+    hints.extend(value for key in _HINT_KEYS if isinstance(value := asked.get(key), str) and value)
     for diff in diffs:
         hints.extend(path for path in (diff.path, diff.renamed_to) if path)
-    return list(dict.fromkeys(hints))
+    if not diffs and (command := command_of(asked)):
+        hints.extend(shell_path_hints(command))
+    place = next((v for key in ("workdir", "working_directory", "cwd") if isinstance(v := asked.get(key), str)), cwd)
+    return resolve_hints(list(dict.fromkeys(hints)), place, root)
 
 
 def search_key(action: object, query: object = None) -> str:

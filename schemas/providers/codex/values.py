@@ -10,6 +10,7 @@ from typing import Any
 from schemas.clean import clean
 from schemas.message import Part
 
+_TEXTS = ("output_text", "input_text", "text", "Text")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 _UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -130,6 +131,10 @@ def content_text(content: object, between: str = "") -> str:
     """The readable text of content, images apart."""
     if isinstance(content, str):
         return content
+    if type(content) is list and len(content) == 1 and type(item := content[0]) is dict:
+        text = item.get("text")
+        if type(text) is str and item.get("type") in _TEXTS:
+            return text
     return between.join(value for kind, value in content_items(content) if kind in ("text", "other"))
 
 

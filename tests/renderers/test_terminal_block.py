@@ -1,0 +1,198 @@
+"""Messages as rows: what a folded one says, what an open one shows, how wide it may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.style import Style
+
+from renderers.terminal.block import render_block
+from renderers.terminal.code import Highlights
+from renderers.terminal.folds import SHORT_LINES, Fold
+from renderers.terminal.layout import Block, Look
+from renderers.terminal.palette import Palette
+from renderers.terminal.text import diff_rows, output_rows
+from schemas.clean import clean_styled
+from schemas.diffs import FileDiff, Hunk
+from schemas.message import Flag, Kind, Part, Tool, ToolStatus
+from schemas.usage import TokenUsage
+from tests.support import Hand
+
+LOOK = Look(90, Palette(), Highlights())
+
+
+def draw(hand: Hand, index: int, fold: Fold, look: Look = LOOK) -> Block:
+    return render_block(hand.session, index, fold, look)
+
+
+def texts(block: Block) -> list[str]:
+    return [row.text.rstrip() for row in block.rows]
+
+
+def bash(**fields: Any) -> Tool:
+    return Tool("Bash", "shell", "t", {"command": "pytest -q"}, **fields)
+
+
+def test_a_folded_tool_says_what_it_hides() -> None:
+    hand = Hand()
+    index = hand.tool(bash(text="x\n" * 211 + "y", exit_code=1, seconds=41, status=ToolStatus.ERROR))
+    (line,) = texts(draw(hand, index, Fold.LINE))
+    assert line.startswith("   ▸ $ pytest -q ")
+    assert line.endswith("✗ exit 1 · 41 s · 212 lines")
+    assert cell_len(line) == 90
+
+
+def test_outcomes_end_at_one_edge() -> None:
+    hand = Hand()
+    hand.tool(bash(text="a"))
+    hand.tool(Tool("Edit", "write", "e", {"file_path": "a.py"}, diffs=[FileDiff("a.py", hunks=[Hunk(["+a", "-b"])])]))
+    hand.thinking("hm")
+    assert {len(texts(draw(hand, i, Fold.LINE))[0]) for i in (0, 1)} == {90}
+
+
+def test_long_output_is_cut_and_says_by_how_much() -> None:
+    hand = Hand()
+    index = hand.tool(bash(text="\n".join(f"row {i}" for i in range(212))))
+    block = draw(hand, index, Fold.SHORT)
+    assert block.more
+    assert texts(block)[-1].strip() == "… 196 more lines (enter)"
+    assert block.rows[-1].act == "more"
+    assert len(block.rows) == 1 + SHORT_LINES + 1
+    full = draw(hand, index, Fold.FULL)
+    assert not full.more
+    assert texts(full)[-1].strip() == "│ row 211"
+
+
+def test_output_that_is_huge_is_cut_even_when_open() -> None:
+    hand = Hand()
+    index = hand.tool(bash(text="\n".join(map(str, range(10_000)))))
+    block = draw(hand, index, Fold.FULL)
+    assert block.more
+    assert "8,000 more lines" in texts(block)[-1]
+    assert "9999" in texts(draw(hand, index, Fold.FULL, Look(90, Palette(), Highlights(), full=16_000)))[-1]
+
+
+def test_a_command_in_full_where_its_line_does_not_hold_it() -> None:
+    hand = Hand()
+    index = hand.tool(Tool("Bash", "shell", "t", {"command": "for i in 1 2\ndo\n  echo LAST\ndone"}, text="1"))
+    assert any("echo LAST" in line for line in texts(draw(hand, index, Fold.SHORT)))
+    short = hand.tool(bash(text="1"))
+    assert len(draw(hand, short, Fold.SHORT).rows) == 2
+
+
+def test_a_diff_has_numbers_and_signs() -> None:
+    diff = FileDiff("a.py", hunks=[Hunk([" keep", "-old", "+new", "+more"], 38, 38), Hunk([" x"], 90, 91)])
+    assert [row.text for row in diff_rows(diff, 40, Palette())] == [
+        " 38   keep",
+        " 39 - old",
+        " 39 + new",
+        " 40 + more",
+        "    ⋯",
+        " 91   x",
+    ]
+
+
+def test_a_diff_without_numbers_has_signs() -> None:
+    diff = FileDiff("a.py", hunks=[Hunk(["-\told", "+new"])])
+    rows = list(diff_rows(diff, 40, Palette()))
+    assert [row.text for row in rows] == ["-     old", "+ new"]
+    assert rows[0].source == "-\told"
+
+
+def test_colours_of_a_program_become_styles() -> None:
+    text, runs = clean_styled("plain \x1b[31mred\x1b[0m\n\x1b[1;38;5;200mbold\nover two\x1b[0m end")
+    rows = list(output_rows(text, runs, 40, Style()))
+    assert [row.text for row in rows] == ["plain red", "bold", "over two end"]
+    red = rows[0].segments[1]
+    assert red.text == "red"
+    assert red.style is not None
+    assert red.style.color is not None
+    assert red.style.color.number == 1
+    assert rows[1].segments[0].style == rows[2].segments[0].style
+    assert rows[1].segments[0].style.bold
+
+
+def test_a_very_long_line_says_what_it_leaves_out() -> None:
+    rows = list(output_rows("x" * 1_000_000, [], 100, Style()))
+    assert rows[-1].text == "… 800,000 more characters in this line"
+
+
+def test_the_header_keeps_the_facts_at_the_edge_and_the_prompt_whole() -> None:
+    hand = Hand()
+    index = hand.prompt(
+        "why does the test fail when it runs under load and what should be done about it, please?\n\nEND"
+    )
+    hand.text("because", usage=TokenUsage(1000, 2000, 30_000, 8_000))
+    block = draw(hand, index, Fold.SHORT)
+    assert texts(block)[0].endswith("41k")
+    assert texts(block)[-1].strip() == "END"
+    words = " ".join(" ".join(line.split()) for line in texts(block))
+    assert "please?" in words
+    (line,) = texts(draw(hand, index, Fold.LINE))
+    assert "1 message" in line
+    assert "…" in line
+
+
+def test_a_long_paste_is_cut_until_asked_for() -> None:
+    hand = Hand()
+    index = hand.prompt("\n".join(f"line {i}" for i in range(300)))
+    block = draw(hand, index, Fold.SHORT)
+    assert block.more
+    assert len(block.rows) < 40
+    assert texts(draw(hand, index, Fold.FULL))[-1].strip() == "line 299"
+
+
+def test_the_group_total_stands_under_its_last_message() -> None:
+    hand = Hand()
+    index = hand.text("done", usage=TokenUsage(10, 20, 30, 40))
+    assert (
+        texts(draw(hand, index, Fold.FULL))[-1].strip() == "100 tokens: in 10 · cache read 30 · cache write 40 · out 20"
+    )
+    assert len(draw(hand, index, Fold.SHORT).rows) == 1
+
+
+def test_withheld_thinking_says_so() -> None:
+    hand = Hand()
+    index = hand.thinking("", flags=Flag.WITHHELD)
+    assert texts(draw(hand, index, Fold.FULL))[0].strip() == "· thinking withheld"
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("fold", [Fold.LINE, Fold.SHORT, Fold.FULL])
+@pytest.mark.parametrize("width", [20, 38, 78, 198])
+def test_every_kind_fits_every_width(kind: Kind, fold: Fold, width: int) -> None:
+    hand = Hand()
+    text = "漢字 and words " * 30 + "\n" + "x" * 500 + "\n\ttab\n" + "line\n" * 40
+    todos = [{"content": text, "status": "completed"}, {"content": "x"}]
+    write = {"file_path": "/a/b.py", "content": text}
+    task = {"prompt": text, "subagent_type": "Explore"}
+    diff = FileDiff(text[:20], "move", [Hunk(["+" + "漢字 x" * 99], 1, 1)], "to")
+    tools = [
+        Tool(
+            "Weird tool with a long name " * 9, "unknown", "w", {"a": {"b": [1, text]}, "c": text, "d": None}, text=text
+        ),
+        Tool("TodoWrite", "generic", "t", {"todos": todos}),
+        Tool("Write", "write", "x", write, images=[Part("image", "i")]),
+        Tool("Task", "task", "y", task, text=text, subagent="a1", spilled=True),
+        Tool("Edit", "write", "z", {}, diffs=[diff]),
+    ]
+    if kind is Kind.TOOL:
+        indices = [hand.tool(tool) for tool in tools]
+    elif kind is Kind.PROMPT:
+        indices = [hand.prompt(text), hand.add(kind, parts=[Part("text", text)]), hand.prompt("")]
+    else:
+        indices = [
+            hand.add(kind, parts=[Part("text", text)], label="label " * 60),
+            hand.add(kind),
+            hand.add(kind, label="x"),
+        ]
+    for index in indices:
+        block = draw(hand, index, fold, Look(width, Palette(), Highlights()))
+        assert block.rows
+        for row in block.rows:
+            assert cell_len(row.text) <= width, row.text
+            assert 0 <= row.gutter <= len(row.text)
+            assert "\n" not in row.text
+            assert "\t" not in row.text

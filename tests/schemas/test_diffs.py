@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import diffs
+from schemas.diffs import (
+    FileDiff,
+    Hunk,
+    added_file,
+    diff_from_json,
+    diff_to_json,
+    from_strings,
+    from_structured_patch,
+    from_unified,
+    from_v4a,
+    totals,
+)
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "", "- x", "+ y", "--- z", "@@ -1 +1 @@", "\\ no"]), max_size=12)
+
+
+def side(diff: FileDiff, marks: str) -> list[str]:
+    """One side of a change as far as its hunks tell."""
+    return [line[1:] for hunk in diff.hunks for line in hunk.lines if line[0] in marks]
+
+
+@given(lines, lines)
+def test_a_difference_holds_both_texts_where_it_changed(old, new):
+    diff = from_strings("f", "\n".join(old) + "\n" * bool(old), "\n".join(new) + "\n" * bool(new))
+    if old == new:
+        assert diff.added == diff.removed == 0
+        return
+    # What is on neither side's hunks is the same in both texts.
+    assert diff.removed - diff.added == len(old) - len(new)
+    if len(old) + len(new) <= 6:  # three lines of context reach over all of it
+        assert side(diff, " -") == old
+        assert side(diff, " +") == new
+
+
+@given(lines, lines)
+def test_every_line_of_a_hunk_has_its_mark(old, new):
+    diff = from_strings("f", "\n".join(old), "\n".join(new))
+    assert all(line[:1] in (" ", "+", "-") and "\n" not in line for hunk in diff.hunks for line in hunk.lines)
+
+
+def test_a_huge_change_is_not_compared(monkeypatch):
+    monkeypatch.setattr(diffs, "_SIDE_BY_SIDE_LIMIT", 3)
+    assert from_strings("f", "a\nb\n", "a\nc\n").hunks[0].lines == ["-a", "-b", "+a", "+c"]
+
+
+def test_a_new_file_is_all_added():
+    diff = added_file("a.py", "one\ntwo\n")
+    assert (diff.operation, diff.added, diff.removed) == ("add", 2, 0)
+    assert diff.unified() == "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2 @@\n+one\n+two\n"
+
+
+def test_an_empty_new_file():
+    assert added_file("a.py", "").unified() == "--- /dev/null\n+++ b/a.py\n"
+
+
+def test_claude_codes_patch():
+    patch = [
+        {"oldStart": 38, "oldLines": 2, "newStart": 38, "newLines": 2, "lines": [" a", "-b", "+c", "\\ No newline"]}
+    ]
+    diff = from_structured_patch("/w/db.py", patch)
+    assert diff == FileDiff("/w/db.py", "update", [Hunk([" a", "-b", "+c"], 38, 38)])
+    assert diff.unified().split("\n")[:3] == ["--- a/w/db.py", "+++ b/w/db.py", "@@ -38,2 +38,2 @@"]
+
+
+@pytest.mark.parametrize("patch", [None, "x", [1], [{"lines": "x"}], [{}]])
+def test_what_is_no_patch_is_none(patch):
+    assert from_structured_patch("f", patch) is None
+
+
+def test_a_place_that_is_no_number_is_unknown():
+    diff = from_structured_patch("f", [{"oldStart": "7", "newStart": -1, "lines": ["+a", 5]}])
+    assert diff is not None
+    assert diff.hunks == [Hunk(["+a"], None, None)]
+
+
+@given(st.lists(st.tuples(lines, lines), min_size=1, max_size=1))
+def test_a_unified_diff_is_read_back(pairs):
+    ((old, new),) = pairs
+    diff = from_strings("f.py", "\n".join(old), "\n".join(new))
+    back = from_unified("f.py", diff.unified())
+    trimmed = [re.sub(r"(\n )+$", "", "\n".join(hunk.lines)) for hunk in diff.hunks]
+    assert ["\n".join(hunk.lines) for hunk in back.hunks] == trimmed
+
+
+def test_apply_patch():
+    patch = """<<'EOF'
+*** Begin Patch
+*** Add File: new.py
++one
+*** Update File: old.py
+*** Move to: moved.py
+@@ def f():
+ keep
+-gone
++come
+
+@@
++more
+*** Delete File: dead.py
+*** End Patch
+*** Add File: not.py
+"""
+    added, moved, deleted = from_v4a(patch)
+    assert (added.path, added.operation, added.hunks) == ("new.py", "add", [Hunk(["+one"], 0, 1)])
+    assert (moved.path, moved.renamed_to, moved.operation) == ("old.py", "moved.py", "move")
+    assert [hunk.lines for hunk in moved.hunks] == [[" keep", "-gone", "+come", " "], ["+more"]]
+    assert (deleted.path, deleted.operation, deleted.hunks) == ("dead.py", "delete", [])
+    assert totals([added, moved, deleted]) == (3, 1)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_survived(text):
+    from_v4a("*** Begin Patch\n*** Update File: x\n" + text)
+    from_unified("f", "@@ -1 +1 @@\n" + text)
+    from_strings(text, text, text + "x")
+
+
+def test_escapes_do_not_get_through():
+    for diff in (
+        from_strings("\x1b[2Jf", "a", "\x1b]0;x\x07b"),
+        *from_v4a("*** Add File: \x1b[2Jf\n+\x1b[2Jb"),
+        from_unified("\x1b[2Jf", "@@ -1 +1 @@\n+\x1b[2Jb"),
+    ):
+        assert "\x1b" not in diff.unified()
+
+
+@given(
+    st.text("ab/", min_size=1, max_size=5),
+    st.sampled_from(["add", "update", "delete", "move"]),
+    st.lists(
+        st.builds(
+            Hunk,
+            st.lists(st.tuples(st.sampled_from(" +-"), st.text("ab", max_size=3)).map("".join), max_size=4),
+            st.none() | st.integers(0, 99),
+            st.none() | st.integers(0, 99),
+        ),
+        max_size=3,
+    ),
+    st.none() | st.text("cd", min_size=1, max_size=3),
+)
+def test_json_keeps_a_diff(path, operation, hunks, renamed):
+    diff = FileDiff(path, operation, hunks, renamed)
+    assert diff_from_json(diff_to_json(diff)) == diff
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"path": 5}])
+def test_what_is_no_diff_is_none(data):
+    assert diff_from_json(data) is None

@@ -1,0 +1,106 @@
+"""A transcript screen over a session made by hand, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from schemas.diffs import FileDiff, Hunk
+from schemas.message import Kind, Tool, ToolStatus
+from schemas.session import Change, Op, Session
+from schemas.usage import TokenUsage
+from tests.support import Hand
+from viewer.screens.transcript import TranscriptScreen
+from viewer.themes import DARK
+from viewer.transcript.view import TranscriptView
+
+
+class Written:
+    """Stands in for a Follower: what `write` adds comes with the next poll."""
+
+    missing = False
+
+    def __init__(self, hand: Hand, loaded: bool = True) -> None:
+        self.hand = hand
+        self.session: Session = hand.session
+        self.loaded = loaded
+        self.closed = False
+        self._waiting: list[Change] = []
+
+    def step(self, seconds: float = 0.004) -> list[Change]:
+        self.loaded = True
+        return [Change(Op.APPENDED, i) for i in range(len(self.session.messages))]
+
+    def poll(self) -> list[Change]:
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def write(self, add: Callable[[Hand], int]) -> int:
+        index = add(self.hand)
+        self._waiting.append(Change(Op.APPENDED, index))
+        return index
+
+    def restart(self, hand: Hand) -> None:
+        self.hand, self.session = hand, hand.session
+        self._waiting.append(Change(Op.RESTARTED))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Bare(App[None]):
+    """An app with nothing but a transcript."""
+
+    def __init__(self, screen: TranscriptScreen) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.register_theme(DARK)
+        self.theme = DARK.name
+        self._first = screen
+        self.copied: list[str] = []
+
+    def get_default_screen(self) -> Any:
+        return self._first
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied.append(text)
+
+
+@asynccontextmanager
+async def transcript(
+    hand: Hand, *, follow: bool = False, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[Pilot[None], TranscriptView, Written]]:
+    """The screen, mounted and read."""
+    written = Written(hand)
+    screen = TranscriptScreen(written, follow)
+    async with Bare(screen).run_test(size=size) as pilot:
+        await pilot.pause()
+        yield pilot, screen.query_one(TranscriptView), written
+
+
+def lines(view: TranscriptView) -> list[str]:
+    """What stands on the screen."""
+    return [view.render_line(y).text.rstrip() for y in range(view.height_of_page)]
+
+
+def story(exchanges: int = 3) -> Hand:
+    """A session with some of everything."""
+    hand = Hand()
+    for n in range(exchanges):
+        hand.prompt(f"prompt number {n}")
+        hand.thinking(f"thought {n} " * 8)
+        hand.text(f"answer {n} says **why**.\n\n" + "A sentence of an answer. " * 12, usage=TokenUsage(10, 20, 30, 40))
+        hand.tool(
+            Tool("Bash", "shell", f"b{n}", {"command": f"pytest -q {n}"}, text="\n".join(f"row {i}" for i in range(40)),
+                 exit_code=1, seconds=41, status=ToolStatus.ERROR)
+        )  # fmt: skip
+        hand.tool(
+            Tool("Edit", "write", f"e{n}", {"file_path": "/home/dev/lamp-shop/a.py"},
+                 diffs=[FileDiff("a.py", "update", [Hunk([" keep", "-old", "+new"], 7, 7)])])
+        )  # fmt: skip
+        hand.note(Kind.CONTEXT, "reminder", "be brief\n" * 5)
+    return hand

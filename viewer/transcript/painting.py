@@ -1,0 +1,80 @@
+"""Rows as strips, and what is laid over them: the cursor, matches of a search, the selection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from renderers.terminal.rows import Row, width_of
+from viewer.transcript.search_text import spans_of
+
+
+@dataclass(slots=True)
+class Overlay:
+    """Styles laid over rows; taken from the theme once, not once a line."""
+
+    base: Style
+    cursor: Style
+    mark: Style
+    match: Style
+    unread: Style
+    selection: Style
+
+
+def row_strip(row: Row | None, width: int, look: Overlay) -> Strip:
+    """A row, a cell for the cursor's mark before it; None is a blank row."""
+    segments = [Segment(text, style or look.base) for text, style, _ in row.segments] if row else []
+    return Strip([Segment(" ", look.base), *segments]).crop_extend(0, width, look.base)
+
+
+def unread_strip(since: str, measure: int, width: int, look: Overlay) -> Strip:
+    """The line above the first new message."""
+    label = f" new since {since} "
+    left = max(0, (measure - len(label)) // 2)
+    right = max(0, measure - left - len(label))
+    segments = [
+        Segment("─" * left, look.base + look.mark),
+        Segment(label, look.base + look.unread),
+        Segment("─" * right, look.base + look.mark),
+    ]
+    return Strip([Segment(" ", look.base), *segments]).crop_extend(0, width, look.base)
+
+
+def with_cursor(strip: Strip, look: Overlay, *, on_line: bool) -> Strip:
+    """A thin bar along the block under the cursor, a thick one at its line."""
+    rest = list(strip.crop(1))
+    if on_line:
+        mark = Segment("▌", look.base + look.cursor + look.mark)
+        return Strip([mark, *Segment.apply_style(rest, None, look.cursor)], strip.cell_length)
+    return Strip([Segment("▏", look.base + look.mark), *rest], strip.cell_length)
+
+
+def with_matches(strip: Strip, sought: str, look: Overlay) -> Strip:
+    """What is looked for, marked."""
+    return overlaid(strip, spans_of(strip.text, sought), look.match)
+
+
+def with_selection(strip: Strip, span: tuple[int, int], look: Overlay) -> Strip:
+    """The selected characters; an end of -1 is the end of the text."""
+    start, end = span
+    text = strip.text
+    return overlaid(strip, [(start, len(text.rstrip()) if end < 0 else min(end, len(text)))], look.selection)
+
+
+def overlaid(strip: Strip, spans: list[tuple[int, int]], style: Style) -> Strip:
+    """A strip with a style laid over some of its characters."""
+    spans = [(start, end) for start, end in spans if end > start]
+    if not spans:
+        return strip
+    text = strip.text
+    inside = {width_of(text[:start]) for start, _ in spans}
+    cuts = sorted({width_of(text[:at]) for span in spans for at in span} | {strip.cell_length})
+    pieces: list[Segment] = []
+    at = 0
+    for piece, cut in zip(strip.divide(cuts), cuts, strict=False):
+        pieces.extend(Segment.apply_style(piece, None, style) if at in inside else piece)
+        at = cut
+    return Strip(pieces, strip.cell_length)

@@ -1,0 +1,55 @@
+"""Where a transcript screen gets its session from."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from schemas.session import Change, Session
+
+SLICE = 0.004
+"""Seconds that reading or searching may keep a key waiting."""
+
+
+class Following(Protocol):
+    """What the screen needs of a viewer.follow.Follower."""
+
+    loaded: bool
+    missing: bool
+
+    @property
+    def session(self) -> Session:
+        """A new object after RESTARTED."""
+        ...
+
+    def step(self, seconds: float = SLICE) -> list[Change]:
+        """Read a slice of what there is."""
+        ...
+
+    def poll(self) -> list[Change]:
+        """Look whether the source changed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files."""
+        ...
+
+
+class Finished:
+    """A session that was read already and grows no more: a subagent within its parent's file."""
+
+    loaded = True
+    missing = False
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def step(self, seconds: float = SLICE) -> list[Change]:
+        """Nothing is left to read."""
+        return []
+
+    def poll(self) -> list[Change]:
+        """Nothing will come."""
+        return []
+
+    def close(self) -> None:
+        """Its files are its parent's."""
