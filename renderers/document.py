@@ -281,7 +281,7 @@ class Document:
             if text:
                 yield from _fold("Summary", text, "compaction", Prose(text))
         elif kind is Kind.ERROR:
-            yield Mark(f"Error: {label}" if label else "Error", bad=True)
+            yield Mark(label if "rror" in label else f"Error: {label}" if label else "Error", bad=True)
             if text and text != label:
                 yield Code(text)
         elif kind is Kind.INTERRUPT:

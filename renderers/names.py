@@ -33,8 +33,8 @@ def export_name(session: Session, suffix: str) -> str:
 
 
 def _is_plain(session_id: str) -> bool:
-    """Whether an id is a random UUID, whose first characters differ from session to session."""
-    return re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", session_id) is not None
+    """Whether an id is a UUID whose first characters differ from session to session: random or a hash, not a time."""
+    return re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-[345][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", session_id) is not None
 
 
 def _day(seconds: float | None) -> str:

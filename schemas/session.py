@@ -22,7 +22,7 @@ from schemas.clean import one_line
 from schemas.message import Flag, Kind, Message, Span, SpanRole
 from schemas.records import Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
-from schemas.usage import TokenUsage, total_usage
+from schemas.usage import TokenUsage
 
 
 class Op(StrEnum):
@@ -180,7 +180,7 @@ class Session:
 
     def exchange_usage(self, exchange: int) -> TokenUsage | None:
         """The sum of the groups that end in the exchange."""
-        return total_usage(self.groups.usage[g] for g in self.exchanges[exchange].groups)
+        return self.groups.usage.total(self.exchanges[exchange].groups)
 
     def model_of(self, index: int) -> str | None:
         """The model that wrote a message."""

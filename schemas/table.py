@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from schemas.message import Flag, Kind, Span, SpanRole
 from schemas.usage import TokenUsage, UsageColumns
@@ -20,20 +21,23 @@ NONE = 0xFFFF_FFFF
 class SpanTable:
     """Where records lie, as chains: each entry names the next record of the same message or group."""
 
-    __slots__ = ("_length", "_line", "_next", "_offset", "_role", "_store")
+    __slots__ = ("_appends", "_length", "_line", "_next", "_offset", "_role", "_store")
 
     def __init__(self) -> None:
         self._store, self._role = bytearray(), bytearray()
         self._offset, self._length, self._line, self._next = array("Q"), array("I"), array("I"), array("I")
+        columns: tuple[Any, ...] = (self._store, self._role, self._offset, self._length, self._line, self._next)
+        self._appends = tuple(column.append for column in columns)  # looked up once: this runs for every record
 
     def add(self, store: int, offset: int, length: int, line: int, role: int) -> int:
         """A new chain of one; returns its head."""
-        self._store.append(store)
-        self._role.append(role)
-        self._offset.append(offset)
-        self._length.append(length)
-        self._line.append(line)
-        self._next.append(NONE)
+        add_store, add_role, add_offset, add_length, add_line, add_next = self._appends
+        add_store(store)
+        add_role(role)
+        add_offset(offset)
+        add_length(length)
+        add_line(line)
+        add_next(NONE)
         return len(self._next) - 1
 
     def extend(self, head: int, span: int) -> None:
@@ -50,7 +54,6 @@ class SpanTable:
                 self._store[head], self._offset[head], self._length[head], self._line[head], SpanRole(self._role[head])
             )
             head = self._next[head]
-
 
     def owners(self, heads: Iterable[int], store: int = 0) -> Iterator[tuple[int, int]]:
         """For each record of a store in the chains that begin at `heads`: its offset, and which of the heads it is."""
@@ -70,7 +73,9 @@ class MessageTable:
     64-bit number that stands for the message's id, equal for the same message after the session is read again.
     """
 
-    __slots__ = ("block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time")
+    __slots__ = (
+        "_appends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.kind = bytearray()
@@ -79,6 +84,9 @@ class MessageTable:
         self.chars, self.lines = array("I"), array("I")
         self.time = array("d")
         self.key = array("Q")
+        columns: tuple[Any, ...] = (self.kind, self.flags, self.block, self.model, self.exchange, self.group, self.span)
+        columns += (self.chars, self.lines, self.time, self.key)
+        self._appends = tuple(column.append for column in columns)  # looked up once: this runs for every message
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -87,17 +95,21 @@ class MessageTable:
         self, kind: int, key: int, exchange: int, span: int, block: int, time: float | None, chars: int, lines: int
     ) -> int:
         """A new row; returns its index."""
-        self.kind.append(kind)
-        self.flags.append(0)
-        self.block.append(block if block < 0xFFFF else 0xFFFF)
-        self.model.append(0)
-        self.exchange.append(exchange)
-        self.group.append(NONE)
-        self.span.append(span)
-        self.chars.append(chars if chars < NONE else NONE)
-        self.lines.append(lines if lines < NONE else NONE)
-        self.time.append(math.nan if time is None else time)
-        self.key.append(key & 0xFFFF_FFFF_FFFF_FFFF)
+        (
+            add_kind, add_flags, add_block, add_model, add_exchange, add_group, add_span,
+            add_chars, add_lines, add_time, add_key,
+        ) = self._appends  # fmt: skip
+        add_kind(kind)
+        add_flags(0)
+        add_block(block if block < 0xFFFF else 0xFFFF)
+        add_model(0)
+        add_exchange(exchange)
+        add_group(NONE)
+        add_span(span)
+        add_chars(chars if chars < NONE else NONE)
+        add_lines(lines if lines < NONE else NONE)
+        add_time(math.nan if time is None else time)
+        add_key(key & 0xFFFF_FFFF_FFFF_FFFF)
         return len(self.kind) - 1
 
     def when(self, index: int) -> float | None:

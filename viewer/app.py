@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from schemas.session import Session
     from viewer.library import Library
+    from viewer.summary import Summary
 
 
 def _commands() -> type[Provider]:
@@ -86,6 +87,7 @@ class TurnlogApp(App[None]):
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
+        gc.enable()
 
     # -- saying things ---------------------------------------------------------------------------------------------
 
@@ -223,12 +225,15 @@ class TurnlogApp(App[None]):
         self.show_message("Resume", Content.assemble(*parts))
 
 
-def run_browser(library: Library, start_directory: Path) -> None:
-    """Browse sessions until the person leaves. Raises ConfigError for a config file that cannot be meant."""
+def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None) -> None:
+    """Browse sessions until the person leaves; `known` is what `library.first` gave, if it was asked already.
+
+    Raises ConfigError for a config file that cannot be meant.
+    """
     from viewer.screens.browser import BrowserScreen
 
     app = TurnlogApp(read_config(config_path()))
-    app.start_with(BrowserScreen(library, start_directory))
+    app.start_with(BrowserScreen(library, start_directory, known=known))
     _run(app)
 
 

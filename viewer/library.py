@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
@@ -33,11 +33,11 @@ _LAYOUT = 1
 """Raise it when the table or what is packed in it changes."""
 _TABLES = (
     "CREATE TABLE sessions (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reader TEXT, summary BLOB,"
-    " listed BLOB, hidden INTEGER, updated REAL, touched_ns INTEGER, side TEXT, error TEXT)",
+    " listed BLOB, blank INTEGER, updated REAL, touched_ns INTEGER, side TEXT, error TEXT)",
     # Apart, so that a list need not pass over them.
     "CREATE TABLE usage (path BLOB PRIMARY KEY, groups BLOB)",
 )
-_COLUMNS = "path, size, mtime_ns, reader, summary, listed, hidden, updated, touched_ns, side, error"
+_COLUMNS = "path, size, mtime_ns, reader, summary, listed, blank, updated, touched_ns, side, error"
 _PARALLEL_BYTES = 20 << 20
 """So much to read is worth the start of two more processes."""
 _BATCH_SECONDS = 0.25
@@ -53,7 +53,7 @@ class _Row:
     reader: str
     packed: bytes
     listed: bytes
-    hidden: int
+    blank: int
     when: float
     touched_ns: int
     side: str
@@ -83,6 +83,20 @@ def index_path() -> Path:
 
 def _when(row: _Row) -> float:
     return row.when
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection for a while: in the midst of ten thousand new objects it finds nothing and takes as long
+    as they do.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def in_directory(workspace: str | None, directory: Path | str) -> bool:
@@ -120,13 +134,12 @@ class Library:
         """The newest sessions, and the newest that name a directory: what a screen can show before `cached` has made
         thousands. At most `limit` of each.
         """
-        self._load()
-        rows = self._sorted()
         # A summary holds its workspace as JSON; whatever else names the directory does no harm.
         name = json.dumps(os.fspath(directory), ensure_ascii=False)[1:-1].encode("utf-8", "replace")
-        here = [row for row in rows if name in row.packed][:limit]
-        chosen = {row.path: row for row in rows[:limit] + here}
-        return [row.summary for row in sorted(chosen.values(), key=_when, reverse=True) if row.summary is not None]
+        with closing(_Index(self)) as index:
+            packed = {os.fsdecode(raw): values for raw, *values in index.newest(name, limit)}
+        summaries = [unpack(data, path, size, mtime_ns) for path, (size, mtime_ns, data) in packed.items()]
+        return sorted(summaries, key=lambda summary: summary.when, reverse=True)
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
@@ -137,7 +150,8 @@ class Library:
         are done. `progress` is called with the bytes read and the bytes there are to read.
         """
         self._load()
-        self.found = discover(self._env)
+        with _uncollected():
+            self.found = discover(self._env)
         files = {os.fspath(file.path): file for file in self.found.files}
         gone = [path for path in self._rows if path not in files]
         for path in gone:
@@ -181,7 +195,7 @@ class Library:
 
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
-        rows = [row for row in self._sorted() if everything or not row.hidden]
+        rows = [row for row in self._sorted() if everything or not row.blank]
         return (
             b"[" + b",".join(row.listed + (b"true}" if is_live(row.touched_ns) else b"false}") for row in rows) + b"]\n"
         )
@@ -211,14 +225,8 @@ class Library:
         return rows
 
     def _listed(self) -> list[Summary]:
-        # A collection in the midst of 10,000 new objects finds nothing and takes as long as they do.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with _uncollected():
             return [row.summary for row in self._sorted() if row.summary is not None]
-        finally:
-            if collecting:
-                gc.enable()
 
     def _is_stale(self, path: str, file: SessionFile) -> bool:
         row = self._rows.get(path)
@@ -234,7 +242,7 @@ class Library:
         if self._loaded:
             return
         self._loaded = True
-        with closing(_Index(self)) as index:
+        with closing(_Index(self)) as index, _uncollected():
             for raw, *values in index.rows():
                 path = os.fsdecode(raw)
                 self._rows[path] = _Row(path, *values)
@@ -248,7 +256,7 @@ class Library:
                 self._reader,
                 item.summary,
                 item.listed,
-                item.hidden,
+                item.blank,
                 item.when,
                 item.touched_ns,
                 item.side,
@@ -379,15 +387,22 @@ class _Index:
         """Every row, the token groups apart."""
         return self._fetch(f"SELECT {_COLUMNS} FROM sessions")
 
+    def newest(self, name: bytes, limit: int) -> list[tuple[Any, ...]]:
+        """Path, size, time and summary of the newest sessions, and of the newest whose summary holds `name`."""
+        columns = "SELECT path, size, mtime_ns, summary FROM sessions"
+        order = "ORDER BY updated DESC LIMIT ?"
+        newest = self._fetch(f"{columns} WHERE length(summary) {order}", (limit,))
+        return newest + self._fetch(f"{columns} WHERE instr(summary, ?) {order}", (name, limit))
+
     def groups(self) -> dict[str, bytes]:
         """The packed token groups by path."""
         return {os.fsdecode(path): groups for path, groups in self._fetch("SELECT path, groups FROM usage")}
 
-    def _fetch(self, query: str) -> list[tuple[Any, ...]]:
+    def _fetch(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         if self._connection is None:
             return []
         try:
-            return self._connection.execute(query).fetchall()
+            return self._connection.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             self._give_up(error)
             return []
@@ -408,7 +423,7 @@ class _Index:
                 row.reader,
                 row.packed,
                 row.listed,
-                row.hidden,
+                row.blank,
                 row.when,
                 row.touched_ns,
                 row.side,

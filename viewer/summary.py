@@ -70,13 +70,8 @@ class Summary:
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing to read in it: no prompt, and not a word of the agent."""
+        """Whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
         return not self.exchanges and not self.agent_messages
-
-    @property
-    def hidden(self) -> bool:
-        """Whether lists leave it out unless asked for all: it is blank, or a subagent's."""
-        return self.blank or self.lineage.parent is not None
 
     @property
     def when(self) -> float:
@@ -115,8 +110,7 @@ class Indexed:
     summary: bytes = b""
     listed: bytes = b""
     """Its row of `list --json` up to the value of `live`."""
-    hidden: bool = False
-    """Whether lists leave it out: nothing was said in it, or it is a subagent's."""
+    blank: bool = False
     touched_ns: int = 0
     when: float = 0.0
     side: str = "[]"
@@ -231,7 +225,7 @@ def index_file(path: str) -> Indexed:
         row = list_object(summary)
         del row["live"]
         indexed.listed = orjson.dumps(row)[:-1] + b',"live":'
-        indexed.hidden, indexed.when, indexed.touched_ns = summary.hidden, summary.when, summary.touched_ns
+        indexed.blank, indexed.when, indexed.touched_ns = summary.blank, summary.when, summary.touched_ns
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))
         indexed.groups = groups.tobytes()
@@ -341,6 +335,8 @@ def group_key(provider: str, group_id: str) -> int:
 def _add_groups(session: Session, rows: array[int]) -> None:
     for group, group_id in enumerate(session.groups.ids):
         usage, last = session.groups.usage[group], session.groups.last[group]
+        if usage.total is None:
+            continue  # nothing to count; a copy of the response may lie elsewhere with its figures
         when = session.messages.when(last) if last != NONE else None
         rows.append(group_key(session.provider, group_id))
         rows.append(-1 if when is None else math.floor(when))

@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import exchange_facts, format_exact, format_seconds, plural, short_model, usage_line
+from renderers.headline import headline
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
@@ -29,6 +30,8 @@ def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
     message = session.message(index)
     if message.flags & Flag.OPENER:
         return _opener(session, message, fold, look)
+    if fold is Fold.LINE and message.flags & (Flag.REWOUND | Flag.INHERITED):
+        return _old_line(session, message, look)
     if message.tool is not None:
         block = tool_block(message, message.tool, fold, look, session.workspace_root)
     else:
@@ -36,6 +39,15 @@ def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
     if fold is Fold.FULL:
         block.rows.extend(_group_rows(session, index, look))
     return block
+
+
+def _old_line(session: Session, message: Message, look: Look) -> Block:
+    """A message that was rewound or is a copy, in one dim line that says so."""
+    mark = "rewound" if message.flags & Flag.REWOUND else "inherited"
+    title = headline(message.tool, session.workspace_root).title if message.tool else message.text or message.label
+    dim = look.palette.dim
+    left = [(f"{mark}  ", dim), (one_line(title, 400), dim)]
+    return Block([title_row(look, look.body, Segment(CLOSED, dim), left, [])])
 
 
 def _group_rows(session: Session, index: int, look: Look) -> Iterable[Row]:

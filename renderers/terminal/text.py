@@ -45,8 +45,8 @@ def _coloured(line: str, marks: list[tuple[int, str]], palette: Palette) -> list
 
 
 def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> Iterator[Row]:
-    source = line if "\t" in line else None
-    if source is not None:
+    source = line
+    if "\t" in line:
         spans = _expand_spans(spans, 4)
         line = "".join(text for text, _ in spans)
     for start, end, join in cut_cells(line, width):
@@ -168,6 +168,7 @@ def _hunk_rows(hunk: Hunk, digits: int, width: int, palette: Palette) -> Iterato
         for start, end, join in cuts:
             first = start == 0
             row = [Segment(label if first else " " * len(label), palette.dim)] if label else []
-            row.append(Segment(f"{sign if first else ' '} {shown[start:end]}", style))
-            source = line if "\t" in line and len(cuts) == 1 else None
-            yield Row(row, len(label) + (0 if first else 2), join, source)
+            text = f"{sign if first else ' '} {shown[start:end]}"
+            fill = " " * (width - len(label) - width_of(text)) if sign in "+-" else ""
+            row.append(Segment(text + fill, style))
+            yield Row(row, len(label) + (0 if first else 2), join, line if len(cuts) == 1 else None)

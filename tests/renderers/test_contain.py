@@ -28,7 +28,9 @@ def test_texts_after_each_other_keep_apart(first: str, second: str) -> None:
     document = f"{contain(first)}\n\n<!-- -->\n\n{contain(second)}{FOOT}"
     assert live(document) == ["<!-- -->\n"]
     assert headings(document)[-1] == (2, "ours")
-    assert codes(document)[: len(codes(contain(first)))] == codes(contain(first))
+    # A fence that is left open in a list takes in the empty line before what ends the list.
+    alone = [code.rstrip("\n") for code in codes(contain(first))]
+    assert [code.rstrip("\n") for code in codes(document)][: len(alone)] == alone
 
 
 @settings(max_examples=150, deadline=None)

@@ -84,7 +84,7 @@ def test_a_command_in_full_where_its_line_does_not_hold_it() -> None:
 
 def test_a_diff_has_numbers_and_signs() -> None:
     diff = FileDiff("a.py", hunks=[Hunk([" keep", "-old", "+new", "+more"], 38, 38), Hunk([" x"], 90, 91)])
-    assert [row.text for row in diff_rows(diff, 40, Palette())] == [
+    assert [row.text.rstrip() for row in diff_rows(diff, 40, Palette())] == [
         " 38   keep",
         " 39 - old",
         " 39 + new",
@@ -97,7 +97,7 @@ def test_a_diff_has_numbers_and_signs() -> None:
 def test_a_diff_without_numbers_has_signs() -> None:
     diff = FileDiff("a.py", hunks=[Hunk(["-\told", "+new"])])
     rows = list(diff_rows(diff, 40, Palette()))
-    assert [row.text for row in rows] == ["-     old", "+ new"]
+    assert [row.text.rstrip() for row in rows] == ["-     old", "+ new"]
     assert rows[0].source == "-\told"
 
 

@@ -8,14 +8,34 @@ import pytest
 
 from schemas.message import Flag, Kind
 from schemas.opening import head_of, recognise
+from schemas.providers.codex import PROVIDER
 from schemas.usage import TokenUsage
 from tests.fixtures.codex.rollouts import prompts, read, shown, tools
+from tests.schemas.conformance import assert_all_laws, assert_claims_none, assert_same_in_pieces
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 CORPUS = SHARED / "corpus" / "codex"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus is not here")
 FILES = sorted(p for p in CORPUS.rglob("*") if ".json" in p.name) if CORPUS.is_dir() else []
 MEANT_UNKNOWN = {"agent-sessions-schema-drift.jsonl": {"(no type)", "function_result"}}
+
+
+LINES = [p for p in FILES if p.suffix == ".jsonl"]
+CASES = sorted((SHARED / "cases").glob("*-codex-*/rollout-*.jsonl"))
+
+
+@pytest.mark.parametrize("path", LINES + CASES, ids=lambda p: p.name[:60])
+def test_every_file_keeps_the_laws(path, tmp_path):
+    assert_all_laws(PROVIDER, path)
+    data = path.read_bytes()
+    cuts = [len(data) * n // 7 for n in range(1, 7)]
+    assert_same_in_pieces(PROVIDER, data, tmp_path, cuts, path.name)
+
+
+def test_no_other_agents_file_is_claimed():
+    others = [p for p in (SHARED / "corpus").rglob("*.json*") if "codex" not in p.parts]
+    assert others
+    assert_claims_none(PROVIDER, others)
 
 
 def of(name):
@@ -59,7 +79,7 @@ def test_the_synthetic_file_counts_each_response_once(name):
     usage = session.usage()
     assert usage == TokenUsage(400, 150, 1800, 0, 40) and usage.total == 2350
     assert shown(session, Kind.STEER) == [(Kind.STEER, "also count them")]
-    assert [g for g in session.groups.ids] == ["resp_1", "resp_2"]
+    assert list(session.groups.ids) == ["resp_1", "resp_2"]
     assert len(session.unreadable) == 1 and session.unreadable[0].line == 21
     assert session.id == "01a10000-0000-7000-8000-00000000000a"
 

@@ -85,7 +85,7 @@ def test_any_cut_of_the_corpus(tmp_path, pattern, data):
     assert picture(in_pieces(path, content, cuts)) == whole
 
 
-ODD = [None, True, 7, -(2**70), 1.5, "x", [], [1, None], {}, {"type": ["x"], "text": {}}, [{"type": 5}, {"text": 3}]]
+ODD = [None, 7, "x", [1, None], {"type": ["x"], "text": {}}]
 
 
 def places(value):

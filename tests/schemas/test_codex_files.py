@@ -101,7 +101,7 @@ def test_no_folder_at_all(tmp_path):
     assert found(tmp_path / "nowhere") == ({}, [])
 
 
-# -- recognising -----------------------------------------------------------------------------------------------------------
+# -- recognising --------------------
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_resume_command(tmp_path):
     assert PROVIDER.resume_command(Rollout("--last").user("x").read(tmp_path)) is None
 
 
-# -- old and damaged -------------------------------------------------------------------------------------------------------
+# -- old and damaged --------------------
 
 
 def test_a_file_that_changes_its_era(tmp_path):
@@ -204,7 +204,7 @@ def test_the_end_of_a_big_file(tmp_path):
     assert shown(reading.session)[-2][1] == "prompt 199"
 
 
-# -- titles ----------------------------------------------------------------------------------------------------------------
+# -- titles --------------------
 
 
 def index(home, *names):

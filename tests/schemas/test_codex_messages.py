@@ -12,7 +12,7 @@ from tests.fixtures.codex.rollouts import Rollout, prompts, shown, tools
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch\n"
 
 
-# -- what is written twice -----------------------------------------------------------------------------------------------
+# -- what is written twice --------------------
 
 
 @pytest.mark.parametrize("event_first", [True, False])
@@ -78,7 +78,7 @@ def test_raw_reasoning_comes_before_its_summary(tmp_path):
     assert shown(r.read(tmp_path), Kind.THINKING) == [(Kind.THINKING, "long")]
 
 
-# -- prompts and what is put around them -----------------------------------------------------------------------------------
+# -- prompts and what is put around them --------------------
 
 
 def test_parts_of_one_message(tmp_path):
@@ -176,7 +176,8 @@ def test_rollback(tmp_path):
 
 
 def test_user_shell_commands(tmp_path):
-    text = "<user_shell_command>\n<command>\nls\n</command>\n<result>\nExit code: 0\na.txt\n</result>\n</user_shell_command>"
+    text = "<command>\nls\n</command>\n<result>\nExit code: 0\na.txt\n</result>"
+    text = f"<user_shell_command>\n{text}\n</user_shell_command>"
     r = Rollout().user("hi").says("a").user(text)
     r.event(
         "exec_command_end", call_id="x", source="user_shell", command=["bash", "-lc", "pwd"], stdout="/w\n", exit_code=0
@@ -257,7 +258,7 @@ def test_what_nobody_described(tmp_path):
     assert session.hidden["exec_command_begin"] == 1
 
 
-# -- tools ---------------------------------------------------------------------------------------------------------------
+# -- tools --------------------
 
 
 def test_results_out_of_order_and_without_use(tmp_path):

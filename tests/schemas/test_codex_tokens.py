@@ -106,3 +106,12 @@ def test_models_switch(tmp_path):
     assert [session.models[session.groups.model[g]] for g in (0, 1)] == ["gpt-a", "gpt-b"]
     labels = [session.message(i).label for i in range(len(session.messages))]
     assert "Model: gpt-b" in labels and "Model: gpt-a" not in labels
+
+
+def test_figures_that_turn_out_to_be_a_copy_are_unknown(tmp_path):
+    """Five counts in the first second were not earned in it; the groups they made are emptied."""
+    r = Rollout(forked_from_id="019a0000-0000-7000-8000-0000000000aa", start=1_760_000_000)
+    for n in range(1, 6):
+        r.event("agent_message", message=f"old {n}", at=1_760_000_001).count((100 * n, 0, n), at=1_760_000_001)
+    session = r.read(tmp_path)
+    assert session.usage() is None and session.exchange_usage(0) is None

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
@@ -139,6 +140,14 @@ def drawn(app: TurnlogApp) -> list[str]:
     return [sessions.render_line(y).text for y in range(sessions.size.height)]
 
 
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    for _ in range(150):
+        if condition():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not happen")
+
+
 async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[Path, bool]] = []
     monkeypatch.setattr(TurnlogApp, "open_session", lambda self, path, follow=False: opened.append((path, follow)))
@@ -175,8 +184,7 @@ async def test_the_cursor_stays_on_its_session_when_others_arrive() -> None:
         await pilot.press("down")
         library._batches = [late]
         await pilot.press("f5")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await until(pilot, lambda: "later" in drawn(app)[1])
         assert [line.strip("▌ ").split("  ")[0] for line in drawn(app)[1:5]] == [
             "Title later",
             "Title late",
@@ -196,8 +204,7 @@ async def test_a_scrolled_list_does_not_move_when_sessions_arrive() -> None:
         before = drawn(app)
         library._batches = [[summary("late", ago=60), summary("later", ago=30)]]
         await pilot.press("f5")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await until(pilot, lambda: "202 sessions" in str(app.screen.query_one(TitleBar).right))
         assert drawn(app) == before
         await pilot.press("end")
         assert "Title s199" in drawn(app)[-1]
@@ -236,8 +243,7 @@ async def test_no_sessions_says_where_it_looked_and_what_to_do() -> None:
     library.found.places = [Place("claude", Location(Path("/home/dev/.claude/projects"), "default"), False, 0, 0)]
     app = browser(library)
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await until(pilot, lambda: "Looking" not in str(app.screen.query_one("#empty", Static).content))
         text = str(app.screen.query_one("#empty", Static).content)
     assert "/home/dev/.claude/projects" in text
     assert "turnlog demo" in text
@@ -296,10 +302,7 @@ async def test_trouble_while_looking_is_said_and_the_list_stays(monkeypatch: pyt
     app = browser(HandLibrary([summary("a")]))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await app.workers.wait_for_complete()
-        for _ in range(50):
-            await pilot.pause(0.02)
-            if app.screen.query("Toast"):
-                break
+        await until(pilot, lambda: app.screen.query("Toast"))
         assert "Input/output error [b" in str(app.screen.query("Toast").first().render())
         assert "Title a" in drawn(app)[1]
 
@@ -310,9 +313,7 @@ async def test_the_first_picture_is_made_of_a_part_and_the_rest_follows() -> Non
     assert isinstance(app._first, BrowserScreen)
     assert len(app._first._shelf) == 200
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert "300 sessions" in str(app.screen.query_one(TitleBar).right)
+        await until(pilot, lambda: "300 sessions" in str(app.screen.query_one(TitleBar).right))
         await pilot.press("end")
         assert "Title s299" in drawn(app)[-1]
 

@@ -219,3 +219,28 @@ def test_a_folder_that_went_away_is_no_trouble(machine, look):
     path.unlink()
     os.rmdir(path.parent)
     assert look(succession) is None
+
+
+S06 = SHARED.parent / "cases/s06-partial-last-line-then-rest"
+
+
+@pytest.mark.skipif(not S06.exists(), reason="the shared cases are not here")
+def test_a_reply_cut_in_the_middle_of_a_character(tmp_path):
+    path = tmp_path / "input.jsonl"
+    path.write_bytes((S06 / "input.jsonl").read_bytes())
+    follower = Follower(path)
+    catch_up(follower)
+    assert len(follower.session.live_exchanges) == 2
+    assert follower.session.usage() == TokenUsage(100, 10, 0, 0)
+    seen = []
+    for number in (1, 2, 3):
+        with path.open("ab") as file:
+            file.write((S06 / f"append-{number}.bin").read_bytes())
+        seen.append([change.op for change in catch_up(follower)])
+    assert seen == [[], [Op.APPENDED], []]
+    reply = follower.session.message(len(follower.session.messages) - 1).text
+    assert reply.startswith("There are four chairs")
+    assert (reply.count("🪑"), reply.count("�")) == (4, 0)
+    usage = follower.session.usage()
+    assert usage is not None
+    assert (usage.input, usage.output, usage.total) == (220, 24, 244)

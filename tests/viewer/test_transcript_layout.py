@@ -72,7 +72,7 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
     grow(hand, count, seed)
     session, width = hand.session, 80
     table = session.messages
-    folds = Folds(table)
+    folds = Folds(session)
     layout = Layout(session, folds, width)
     for what, value in steps:
         index = value % len(table)
@@ -132,7 +132,7 @@ def test_moving_skips_and_repeats_no_row(count: int, level: int, moves: list[int
     hand = Hand()
     grow(hand, count, 0)
     session = hand.session
-    folds = Folds(session.messages)
+    folds = Folds(session)
     folds.set_level(level)
     layout = Layout(session, folds)
 
@@ -163,7 +163,7 @@ def test_a_change_of_all_folds_looks_at_no_message() -> None:
             asked.append(index)
             return super().fold(index)
 
-    folds = Counting(hand.session.messages)
+    folds = Counting(hand.session)
     layout = Layout(hand.session, folds)
     before = layout.total
     folds.set_level(3)
@@ -178,14 +178,14 @@ def test_estimates_are_near_enough_for_a_scroll_bar() -> None:
     """The sum over a chunk and the sum of its messages' own estimates differ by rounding only."""
     hand = Hand()
     grow(hand, 20 * CHUNK, 3)
-    layout = Layout(hand.session, Folds(hand.session.messages))
+    layout = Layout(hand.session, Folds(hand.session))
     coarse = layout.total
     fine = sum(layout.height(i) for i in range(20 * CHUNK))
     assert abs(coarse - fine) < 0.2 * fine
 
 
 def test_a_session_without_messages_has_no_rows() -> None:
-    layout = Layout(Hand().session, Folds(Hand().session.messages))
+    layout = Layout(Hand().session, Folds(Hand().session))
     assert layout.total == 0
     assert layout.next_visible(0) is None
     assert layout.previous_visible(5) is None

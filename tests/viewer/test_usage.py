@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from schemas.usage import TokenUsage
+from tests.support import Hand
 from tests.viewer.machine import Machine
+from viewer.commands.usage import session_object
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -123,3 +126,18 @@ def test_no_sessions(machine: Machine) -> None:
     assert machine.run("usage", "--json").json == {"sessions": [], "total": None, "costUsd": None, "unpriced": []}
     result = machine.run("usage")
     assert result.code == 2 and "no sessions" in result.err
+
+
+def test_what_a_parser_took_back_counts_nowhere() -> None:
+    hand = Hand()
+    hand.prompt("inherited")
+    hand.text("copied", usage=TokenUsage(1, 2))
+    hand.prompt("own")
+    hand.text("new", usage=TokenUsage(10, 20))
+    session = hand.session
+    session.exchanges[0].groups.clear()
+    session.groups.usage[0] = TokenUsage()
+    answer = session_object("x", session, session.usage())
+    assert [group["groupId"] for group in answer["groups"]] == [session.groups.ids[1]]
+    assert answer["exchanges"][0]["usage"] is None
+    assert answer["usage"]["totalTokens"] == 30

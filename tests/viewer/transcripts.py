@@ -23,6 +23,7 @@ class Written:
     """Stands in for a Follower: what `write` adds comes with the next poll."""
 
     missing = False
+    trouble = ""
 
     def __init__(self, hand: Hand, loaded: bool = True) -> None:
         self.hand = hand

@@ -25,7 +25,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 @click.option("--here", is_flag=True, help="Only sessions of this directory and those below it.")
 @click.option("--agent", metavar="NAME", help="Only one agent's sessions: claude, codex, …")
 @click.option("--since", metavar="WHEN", help="Only sessions since a date (2026-03-01) or an age (30m, 12h, 7d, 2w).")
-@click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said, and subagents.")
+@click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool, as_json: bool
@@ -66,7 +66,7 @@ def _filter(
         check_agent(agent)
 
     def fits(summary: Summary) -> bool:
-        if summary.hidden and not everything:
+        if summary.blank and not everything:
             return False
         if agent and summary.provider != agent:
             return False

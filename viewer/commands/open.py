@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from viewer.output import DONE
+
+if TYPE_CHECKING:
+    from viewer.summary import Summary
 
 
 @click.command("open")
@@ -43,13 +47,25 @@ def _check(path: Path) -> None:
 
 def _browse() -> None:
     """The sessions of this machine; the demo's where there are none."""
+    import gc
+    from threading import Thread
+
+    from viewer.library import Library
+
+    # What start-up makes is there to stay, the collector would find nothing; the app turns it on again.
+    gc.disable()
+    here, library = Path.cwd(), Library()
+    known: list[Summary] = []
+    # SQLite reads while Textual is imported.
+    reading = Thread(target=lambda: known.extend(library.first(here)))
+    reading.start()
+    from viewer.app import run_browser
     from viewer.discover import discover
 
-    if discover().files:
-        from viewer.app import run_browser
-        from viewer.library import Library
-
-        run_browser(Library(), Path.cwd())
+    reading.join()
+    # Looking through the folders takes longer than drawing: where the index knows a session it can wait.
+    if known or discover().files:
+        run_browser(library, here, known)
     else:
         _demo()
 

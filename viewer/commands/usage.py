@@ -139,8 +139,8 @@ class _Report:
             usages.append(member.usage())
             if number == 0 or self.with_subagents:
                 self.models.update(filter(None, member.models))
-                for index, group_id in enumerate(member.groups.ids):
-                    self.total.add(group_key(member.provider, group_id), member.groups.usage[index])
+                for index in counted_groups(member):
+                    self.total.add(group_key(member.provider, member.groups.ids[index]), member.groups.usage[index])
         everything = total_usage(usages)
         if not self._make_tables:
             self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
@@ -184,6 +184,14 @@ def _size(path: Path) -> int:
         return 0  # opening it says what is wrong
 
 
+def counted_groups(session: Session) -> list[int]:
+    """The token groups that count here, in order: a parser takes those that turn out to be inherited from their
+    exchanges, and what has no figures could hide a copy that has.
+    """
+    own = (group for exchange in session.exchanges for group in exchange.groups)
+    return sorted(group for group in own if session.groups.usage[group].total is not None)
+
+
 def session_object(shown_path: str, session: Session, with_subagents: TokenUsage | None) -> dict[str, Any]:
     """A session of `usage --json`; the shape is that of the design's section 3."""
 
@@ -203,7 +211,7 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
         ],
         "groups": [
             {
-                "groupId": group_id,
+                "groupId": groups.ids[index],
                 "exchangeId": session.exchanges[groups.exchange[index]].id,
                 "model": session.models[groups.model[index]] or None,
                 "usage": groups.usage[index].to_json(),
@@ -212,7 +220,7 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
                     for span in session.group_spans(index)
                 ],
             }
-            for index, group_id in enumerate(groups.ids)
+            for index in counted_groups(session)
         ],
         "unreadable": [{"line": bad.line, "reason": bad.reason} for bad in session.unreadable],
         "unknownRecords": dict(session.unknown),

@@ -63,10 +63,15 @@ class BrowserScreen(Screen[None]):
     """The sessions of a library, with a preview of the one under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
-    KEY_TABLE = "list"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
-    def __init__(self, library: Library, start_directory: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        library: Library,
+        start_directory: Path,
+        clock: Callable[[], float] = time.time,
+        known: list[Summary] | None = None,
+    ) -> None:
         super().__init__()
         self._clock = clock
         self._library = library
@@ -81,7 +86,7 @@ class BrowserScreen(Screen[None]):
         self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
         self._preview = Preview()
         self._content = Horizontal(id="content")
-        known = library.first(start_directory, FIRST)
+        known = library.first(start_directory, FIRST) if known is None else known
         self._complete = len(known) < FIRST
         self._shelf.replace(known)
         self._bar = TitleBar(self._title(), self._counts())
@@ -99,7 +104,8 @@ class BrowserScreen(Screen[None]):
         """Show what the index knows, then look whether it is still so."""
         self._show()
         self._filter.focus()
-        self.call_after_refresh(self._look)
+        # The first picture must be on its way to the terminal before a thread competes with it.
+        self.set_timer(0.1, self._look)
         self.set_interval(WATCH_SECONDS, self._watch)
 
     @property
@@ -291,7 +297,7 @@ class BrowserScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the keys."""
-        self._app.show_help(self.KEY_TABLE)
+        self._app.show_help("list")
 
     def action_palette(self) -> None:
         """Show all commands."""

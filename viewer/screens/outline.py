@@ -16,6 +16,10 @@ from renderers.terminal.block import exchange_number
 from schemas.session import Session
 from viewer.screens.message import Dialog
 
+_WIDTH = 110
+_AROUND = 8
+"""Cells of the dialog's border and padding."""
+
 
 class OutlineScreen(Dialog[int]):
     """Answers with the exchange that was chosen."""
@@ -28,8 +32,13 @@ class OutlineScreen(Dialog[int]):
         Binding("G", "edge(1)", show=False),
     ]
     DEFAULT_CSS = """
-    OutlineScreen > #dialog { width: 90%; max-width: 120; height: auto; max-height: 90%; }
-    OutlineScreen OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: transparent; }
+    OutlineScreen OptionList {
+        height: auto; max-height: 100%; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    OutlineScreen OptionList:focus > .option-list--option-highlighted {
+        background: $boost; color: $foreground; text-style: bold;
+    }
     """
 
     def __init__(self, session: Session, current: int) -> None:
@@ -43,6 +52,9 @@ class OutlineScreen(Dialog[int]):
 
     def on_mount(self) -> None:
         """Begin where the reader is."""
+        dialog = self.query_one("#dialog")
+        dialog.styles.width = min(_WIDTH + _AROUND, self.app.size.width)
+        dialog.styles.max_width = "100%"
         self.query_one(OptionList).highlighted = self._current
 
     def _line(self, n: int) -> Content:
@@ -51,7 +63,7 @@ class OutlineScreen(Dialog[int]):
         if exchange.opener is None:
             return Content("    before the first prompt")
         number = f"{exchange_number(session, n):>3}  "
-        width = max(20, min(self.app.size.width * 9 // 10, 120) - 8)
+        width = min(_WIDTH, self.app.size.width - _AROUND) - 2
         facts = " · ".join(exchange_facts(session, n)[:2])
         mark = "rewound  " if exchange.rewound else "inherited  " if exchange.inherited else ""
         prompt = Content(mark + (exchange.prompt or "(empty prompt)"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from viewer.bindings import effective, key_name
+from viewer.bindings import TABLES, effective, key_name
 from viewer.keys import Key
 
 
@@ -15,10 +16,13 @@ class Commands(Provider):
     """The actions in the table of the screen's keys, then what the app offers everywhere."""
 
     def _actions(self) -> Iterator[tuple[str, str, Key]]:
-        table = getattr(self.screen, "KEY_TABLE", None)
-        if table is None:
+        # A binding's id is `table.action`.
+        ids = (binding.id for binding in self.screen.BINDINGS if isinstance(binding, Binding) and binding.id)
+        table = next(ids, "").partition(".")[0]
+        if table not in TABLES:
             return
-        for key in effective(table, getattr(self.app, "keymap", {})):
+        # What stands in the footer is what people want most.
+        for key in sorted(effective(table, getattr(self.app, "keymap", {})), key=lambda key: not key.footer):
             if key.action != "palette":
                 yield key.help[:1].upper() + key.help[1:], " ".join(map(key_name, key.keys)), key
 

@@ -52,13 +52,17 @@ class LookupScreen(Dialog[None]):
         Binding("y", "copy", show=False),
     ]
     DEFAULT_CSS = """
-    LookupScreen > #dialog { width: 95%; max-width: 140; height: auto; max-height: 90%; }
     LookupScreen RowsPane { height: auto; min-height: 3; max-height: 100%; }
     """
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
         super().__init__(title, "esc closes   y copies")
         self._make = make
+
+    def on_mount(self) -> None:
+        """Records are wide."""
+        dialog = self.query_one("#dialog")
+        dialog.styles.width, dialog.styles.max_width = "95%", 140
 
     def compose_body(self) -> ComposeResult:
         """The rows."""
@@ -95,7 +99,7 @@ def _record_rows(session: Session, spans: list[Span], width: int) -> Iterator[Ro
     for number, span in enumerate(spans):
         if number:
             yield Row([])
-        yield Row([Segment(_where(session, span), _BOLD)])
+        yield from prose_rows(_where(session, span), width, _BOLD)
         if left <= 0:
             yield Row([Segment("… not shown: too much at once", _DIM)])
             continue
@@ -114,9 +118,9 @@ def _pretty(raw: bytes) -> str:
 
 
 def _where(session: Session, span: Span) -> str:
-    store = clean(session.stores[span.store].path.name)
+    store = f"{clean(session.stores[span.store].path.name)} " if span.store else ""
     role = {"BODY": "", "RESULT": " · the result", "DETAIL": " · a detail", "USAGE": " · usage"}[span.role.name]
-    return f"{store} line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
+    return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
 
 
 def why_screen(session: Session, index: int) -> LookupScreen | None:
@@ -141,7 +145,7 @@ def _why_rows(session: Session, group: int, width: int) -> Iterator[Row]:
     spans = session.group_spans(group)
     for span in spans[:200]:
         yield Row([])
-        yield Row([Segment(_where(session, span), _BOLD)])
+        yield from prose_rows(_where(session, span), width, _BOLD)
         for path, value in figures(session.record(span)):
             yield Row([Segment(f"  {clean(path)}  ", _DIM), Segment(f"{value:,}")])
     if len(spans) > 200:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +40,7 @@ from viewer.widgets.chrome import KeyFooter, TitleBar
 _FIRST = 0.05
 """Seconds to read before the first picture."""
 _FLUSH = 0.1
+_IDLE = 0.02
 _QUIET = 0.08
 """How long after a key slow work goes on."""
 _FAMILY_EVERY = 3.0
@@ -73,6 +73,8 @@ class TranscriptScreen(Screen[None]):
         self._finder: Finder | None = None
         self._find_from = (Position(0, 0), Position(0, 0))
         self._live_count = (-1, 0)
+        self._stirred = asyncio.Event()
+        self._shown_following = follow
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
         self._seen = True
@@ -106,9 +108,6 @@ class TranscriptScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)
         self.run_worker(self._read(), group="read", exclusive=True)
         self.run_worker(self._idle(), group="idle", exclusive=True)
 
@@ -157,13 +156,16 @@ class TranscriptScreen(Screen[None]):
         while time.monotonic() - self._view.touched < _QUIET:
             await asyncio.sleep(0.02)
 
-    async def _in_slices(self, work: Iterator[None]) -> None:
-        """Drive slow work in slices."""
+    async def _in_slices(self, work: Iterator[None], *, until_stirred: bool = False) -> None:
+        """Drive slow work in slices. What is done ahead of need ends as soon as something moves, and gives way more."""
         begun = time.perf_counter()
         for _ in work:
-            if time.perf_counter() - begun > SLICE:
+            if until_stirred or time.perf_counter() - begun > SLICE:
                 await asyncio.sleep(0)
-                await self._pause()
+                if until_stirred and self._stirred.is_set():
+                    return
+                if not until_stirred:
+                    await self._pause()
                 begun = time.perf_counter()
 
     def _take(self, changes: list[Change]) -> None:
@@ -184,19 +186,25 @@ class TranscriptScreen(Screen[None]):
         self._show_facts()
 
     async def _idle(self) -> None:
-        """Colour the code on the screen when nothing else is to be done."""
+        """When no key has come for a moment: draw ahead, and colour the code on the screen."""
         while True:
-            await asyncio.sleep(0.1)
+            await self._stirred.wait()
+            self._stirred.clear()
+            await asyncio.sleep(_IDLE)
+            await self._in_slices(self._view.prefetch(), until_stirred=True)
             await self._pause()
-            for block, want in self._view.wanted:
+            while not self._stirred.is_set() and (wanted := self._view.wanted):
+                block, want = wanted[0]
                 await self._in_slices(self._view.highlights.work(want))
                 self._view.redraw([block])
-                break
 
     # -- what is said around it ------------------------------------------------------------------------------------
 
     @on(TranscriptView.Moved)
     def _moved(self) -> None:
+        self._stirred.set()
+        if self._view.following != self._shown_following:  # the wheel can end it and begin it again
+            self._show_facts()
         self._show_position()
 
     def on_key(self, event: Key) -> None:
@@ -219,8 +227,11 @@ class TranscriptScreen(Screen[None]):
         parts: list[str | tuple[str, str]] = [(" · ".join(facts), "$text-muted")]
         if self._follower.missing:
             parts.append(("  file is gone", "$error"))
+        elif self._follower.trouble:
+            parts.append((f"  {one_line(self._follower.trouble, 60)}", "$error"))
         elif self._view.following:
             parts.append(("  following", "$accent"))
+        self._shown_following = self._view.following
         bar = self.query_one("#title", TitleBar)
         bar.left, bar.right = Content.styled(one_line(title, 200), "bold"), Content.assemble(*parts)
         self.query_one("#status", TitleBar).left = Content.styled(self._totals(), "$text-muted")
@@ -237,8 +248,9 @@ class TranscriptScreen(Screen[None]):
         if session.context_used and session.context_window:
             pieces.append(f"context {100 * session.context_used // session.context_window} %")
         if session.unreadable:
-            count = len(session.unreadable)
-            pieces.append(f"{count:,} unreadable line{'' if count == 1 else 's'}")
+            numbers = list(dict.fromkeys(lost.line for lost in session.unreadable))
+            some = ", ".join(f"{n:,}" for n in numbers[:4]) + (", …" if len(numbers) > 4 else "")
+            pieces.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
         if unknown := sum(session.unknown.values()):
             pieces.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
         return " · ".join(pieces)
@@ -358,7 +370,7 @@ class TranscriptScreen(Screen[None]):
         line.add_class("-open")
         box = self.query_one("#find", Input)
         box.value = ""
-        box.focus()
+        self.set_focus(box)  # at once: focus() would wait, and the next letters are on their way
 
     @on(Input.Changed, "#find")
     def _query_changed(self, event: Input.Changed) -> None:
@@ -369,7 +381,7 @@ class TranscriptScreen(Screen[None]):
     @on(Input.Submitted, "#find")
     def _query_given(self) -> None:
         """Go on reading at the hit."""
-        self._view.focus()
+        self.set_focus(self._view)
         if not self._view.sought:
             self._close_find()
 
@@ -440,7 +452,7 @@ class TranscriptScreen(Screen[None]):
     def _again(self, step: int) -> None:
         if not self._view.sought:
             self._say("Nothing is looked for; / begins a search.")
-        elif self._finder is None:  # the session was read anew
+        elif self._finder is None or self._finder.is_outdated:  # read anew, or grown since
             self._find_from = (self._view.top, self._view.cursor)
             self._look_for(self._view.sought)
         elif not self._go_hit(step):
@@ -451,7 +463,7 @@ class TranscriptScreen(Screen[None]):
         self.query_one("#find-line").remove_class("-open")
         self._view.sought = ""
         self._finder = None
-        self._view.focus()
+        self.set_focus(self._view)
         self._view.show()
 
     # -- copying and looking things up -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ COMPONENTS = {
 }
 
 CSS = """
-TranscriptView {
+TranscriptWindow {
     height: 1fr;
     overflow-x: hidden;
     overflow-y: scroll;

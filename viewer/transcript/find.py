@@ -79,7 +79,13 @@ class Finder:
         self.done = False
         self._start = start
         self._seen: set[int] = set()
+        self._count = len(session.messages)
         self._needles = needles(query)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether more came after everything had been searched."""
+        return self.done and self._count != len(self.session.messages)
 
     def matches(self, text: str) -> bool:
         """Whether a text holds the query."""

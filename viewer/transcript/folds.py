@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from renderers.terminal.folds import Fold
 from schemas.message import Flag, Kind
-from schemas.table import MessageTable
+from schemas.session import Session
 
 
 class Sort(IntEnum):
@@ -29,6 +29,8 @@ class Sort(IntEnum):
     ERROR = 10
     OUTPUT = 11
     NOTE = 12
+    STRAY = 13
+    """Was rewound, though its exchange was not."""
 
 
 SORTS = len(Sort)
@@ -67,11 +69,11 @@ def sort_of(kind: int, flags: int) -> int:
 
 H, L, S, F = Fold.HIDDEN, Fold.LINE, Fold.SHORT, Fold.FULL
 LEVELS: tuple[tuple[str, tuple[Fold, ...]], ...] = (
-    #               opener old-op old steer text think withh tool ctx mark error output note
-    ("prompts", (L, L, H, L, H, H, H, H, H, H, H, H, H)),
-    ("answers", (S, L, H, S, S, H, H, H, H, L, L, H, H)),
-    ("one-liners", (S, L, H, S, S, L, L, L, L, L, S, S, L)),
-    ("everything", (F, F, F, F, F, F, L, F, F, F, F, F, F)),
+    # opener, old opener, old; steer, text, thinking, withheld, tool, context, mark, error, output, note, stray
+    ("prompts", (L, L, H, L, H, H, H, H, H, H, H, H, H, H)),
+    ("answers", (S, L, H, S, S, H, H, H, H, L, L, H, H, H)),
+    ("one-liners", (S, L, H, S, S, L, L, L, L, L, S, S, L, L)),
+    ("everything", (F, F, F, F, F, F, L, F, F, F, F, F, F, F)),
 )
 """Names of the fold levels, and how far each sort is open in them."""
 DEFAULT_LEVEL = 2
@@ -94,8 +96,9 @@ def _sorts(level: int, thinking: bool | None, output: bool | None, opened: bool 
 class Folds:
     """Answers how far a message is open. Changing it is the caller's business to tell the layout."""
 
-    def __init__(self, table: MessageTable) -> None:
-        self.table = table
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.table = session.messages
         self.level = DEFAULT_LEVEL
         self.thinking: bool | None = None
         """All thinking open (True) or folded (False), whatever the level says."""
@@ -126,7 +129,14 @@ class Folds:
             flags &= ~_OLD
         if (own := self.blocks.get(index)) is not None and opened is not False:
             return own
-        return self.sorts(opened)[sort_of(table.kind[index], flags)]
+        return self.sorts(opened)[self.sort(table.kind[index], flags, table.exchange[index])]
+
+    def sort(self, kind: int, flags: int, exchange: int) -> int:
+        """The sort of a message of an exchange."""
+        sort = sort_of(kind, flags)
+        if sort == Sort.OLD and not self.table.flags[self._session.exchanges[exchange].start] & _OLD:
+            return Sort.STRAY
+        return sort
 
     def set_level(self, level: int) -> None:
         """The same for all; what was opened one by one is forgotten."""

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
 from renderers.terminal.folds import SHORT_LINES, Fold
+from schemas.message import Flag
 from schemas.session import Session
-from viewer.transcript.folds import Folds, Sort, sort_of
+from viewer.transcript.folds import Folds, Sort
 
 CHUNK_BITS = 8
 CHUNK = 1 << CHUNK_BITS
@@ -66,11 +67,15 @@ class Layout:
 
     # -- what happened ---------------------------------------------------------------------------------------------
 
-    def sync(self, changed: Iterable[int] = ()) -> None:
+    def sync(self, changed: Collection[int] = ()) -> None:
         """Take in messages that came, and those among the old ones that changed."""
         table_count = len(self._table)
         # The blank row above a message depends on the one before it.
         touched = {i >> CHUNK_BITS for index in changed for i in (index, index + 1) if i < table_count}
+        for index in changed:
+            if index < table_count and self._table.flags[index] & Flag.OPENER:  # whether it was rewound tells for all
+                reach = self._session.message_range(self._table.exchange[index])
+                touched.update(range(reach.start >> CHUNK_BITS, (reach.stop - 1 >> CHUNK_BITS) + 1))
         if table_count != self._count:
             first = min(self._count, table_count) >> CHUNK_BITS
             last = (table_count + CHUNK - 1) >> CHUNK_BITS
@@ -308,7 +313,9 @@ class Layout:
 
     def _is_special(self, chunk: int) -> bool:
         """Whether its folds must be asked message by message, because they do not follow from their sorts alone."""
-        return chunk in self._special or (bool(self._opened.get(chunk)) and Sort.OLD in self._stat(chunk))
+        if chunk in self._special:
+            return True
+        return bool(self._opened.get(chunk)) and not self._stat(chunk).keys().isdisjoint((Sort.OLD, Sort.STRAY))
 
     def _stat(self, chunk: int) -> dict[int, _Stat]:
         stats = self._stats[chunk]
@@ -317,11 +324,11 @@ class Layout:
             table, start = self._table, chunk << CHUNK_BITS
             stop = min(start + CHUNK, self._count)
             columns = zip(
-                table.kind[start:stop], table.flags[start:stop], table.lines[start:stop], table.chars[start:stop],
-                strict=True,
+                table.kind[start:stop], table.flags[start:stop], table.exchange[start:stop], table.lines[start:stop],
+                table.chars[start:stop], strict=True,
             )  # fmt: skip
-            for i, (kind, flags, lines, chars) in enumerate(columns):
-                sort = sort_of(kind, flags)
+            for i, (kind, flags, exchange, lines, chars) in enumerate(columns):
+                sort = self._folds.sort(kind, flags, exchange)
                 stat = stats.get(sort)
                 if stat is None:
                     stat = stats[sort] = _Stat()
@@ -355,7 +362,7 @@ class Layout:
                 lines, chars = table.lines[index], table.chars[index]
                 if fold == Fold.SHORT:
                     lines, chars = min(lines, _CAP_LINES), min(chars, _CAP_CHARS)
-                sort = sort_of(table.kind[index], table.flags[index])
+                sort = self._folds.sort(table.kind[index], table.flags[index], table.exchange[index])
                 rows = _rows(sort, fold, 1, lines, chars, width) - (fold > Fold.LINE)
                 margin = self._margin(fold, folds[i - 1] if i else before) if index else 0
                 heights[i] = rows + margin + (index == self._rule)

@@ -26,8 +26,18 @@ class Overlay:
 
 def row_strip(row: Row | None, width: int, look: Overlay) -> Strip:
     """A row, a cell for the cursor's mark before it; None is a blank row."""
-    segments = [Segment(text, style or look.base) for text, style, _ in row.segments] if row else []
-    return Strip([Segment(" ", look.base), *segments]).crop_extend(0, width, look.base)
+    base = look.base
+    if row is None or not row.segments:
+        return Strip.blank(width, base)
+    segments = [Segment(" ", base)]
+    segments += [Segment(text, style or base) for text, style, _ in row.segments]
+    cells = 1 + width_of(row.text)
+    if cells > width:
+        return Strip(segments, cells).crop(0, width)
+    if cells < width:
+        segments.append(Segment(" " * (width - cells), base))
+    # Made in one go: a strip is a costly object, and each of Textual's ways to change one makes another.
+    return Strip(segments, width)
 
 
 def unread_strip(since: str, measure: int, width: int, look: Overlay) -> Strip:

@@ -15,6 +15,8 @@ class Following(Protocol):
 
     loaded: bool
     missing: bool
+    trouble: str
+    """Why the last read failed; empty when it did not."""
 
     @property
     def session(self) -> Session:
@@ -39,6 +41,7 @@ class Finished:
 
     loaded = True
     missing = False
+    trouble = ""
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -1,474 +1,30 @@
-"""The transcript on the screen: a scroll view that draws only the lines one sees.
-
-Its place is (message, line), never a row number: rows above the screen are estimates that change when they are drawn,
-and what one reads must not move for that. `scroll_y` follows from the place and serves the scroll bar only.
-"""
+"""What a person does with a transcript: fold, search, select, follow."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
-from textual.geometry import Offset, Region, Size
-from textual.message import Message as Event
-from textual.scroll_view import ScrollView
+from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.geometry import Offset, Size
 from textual.selection import Selection
-from textual.strip import Strip
 
 from renderers.facts import local_time
-from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
-from renderers.terminal.layout import Look
-from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
-from viewer.transcript.colours import COMPONENTS, CSS, extra_style, palette_of
-from viewer.transcript.drawn import Drawn, DrawnBlocks
+from viewer.transcript.drawn import DrawnBlocks
 from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_matches, with_selection
 from viewer.transcript.search_text import matching_rows
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
+from viewer.transcript.window import TranscriptWindow
 
 _WHEEL = 3
-_START = Position(0, 0)
 
 
-class TranscriptView(ScrollView, can_focus=True):
+class TranscriptView(TranscriptWindow):
     """A session's messages. It is told of changes by `session_changed` and `set_session`; it reads nothing itself."""
-
-    COMPONENT_CLASSES = COMPONENTS
-    DEFAULT_CSS = CSS
-
-    class Moved(Event):
-        """The cursor moved, or what is around it changed."""
-
-    def __init__(self, session: Session, *, at_end: bool = False, **options: Any) -> None:
-        super().__init__(**options)
-        self.session = session
-        self.following = at_end
-        """Whether the view keeps to the end as the session grows."""
-        self.cursor = _START
-        """The line that keys act on."""
-        self.sought = ""
-        """What is looked for; its matches are marked."""
-        self.unread: int | None = None
-        """The first message that came since the person last saw the end."""
-        self.touched = 0.0
-        """When a key was last pressed (monotonic clock): slow work waits while keys are coming."""
-        self.folds = Folds(session.messages)
-        self.layout_of = Layout(session, self.folds)
-        self._look = Look(80, Palette(), Highlights())
-        self._drawn = DrawnBlocks(session, self._look)
-        self._top = _START
-        self._rows: list[Position] = []
-        self._lines: list[tuple[Drawn, int]] = []  # the block of each of them, and which of its rows
-        self._row_width = 80
-        self._unread_since = ""
-        self._overlay: Overlay | None = None
-        self._painting = False
-
-    # -- size and colours ------------------------------------------------------------------------------------------
-
-    @property
-    def height_of_page(self) -> int:
-        """Lines on the screen."""
-        return max(1, self.scrollable_content_region.height)
-
-    def on_resize(self, event: Resize) -> None:
-        """Wrap anew; the first line stays the first."""
-        width = max(20, self.scrollable_content_region.width - 2)
-        if width != self._look.width:
-            self._look = replace(self._look, width=width)
-            at_end = self.following
-            places = [(p, self.layout_of.height(p.block)) for p in (self._top, self.cursor)] if self._rows else []
-            self._drawn.clear(self._look)
-            self.layout_of.set_width(width)
-            if places:
-                self._top, self.cursor = (self._rescaled(*place) for place in places)
-            if self.text_selection is not None:
-                self.screen.clear_selection()
-            if at_end:
-                self.go_end()
-                return
-        self.show()
-
-    def _rescaled(self, place: Position, height: int) -> Position:
-        """A place within a block that has another height now."""
-        self._measure(place.block)
-        line = place.line * self.layout_of.height(place.block) // max(1, height)
-        return Position(place.block, line)
-
-    def notify_style_update(self) -> None:
-        """Another theme: everything is drawn anew."""
-        super().notify_style_update()
-        self._overlay = None
-        if self._drawn is not None and self.is_attached:
-            self._look = replace(self._look, palette=Palette())
-            self._drawn.clear(self._look)
-
-    def _styles_now(self) -> Overlay:
-        if self._overlay is None:
-            self._overlay = Overlay(
-                self.rich_style,
-                extra_style(self, "cursor"),
-                extra_style(self, "mark"),
-                extra_style(self, "match"),
-                extra_style(self, "unread"),
-                self.screen.get_component_rich_style("screen--selection", partial=True),
-            )
-            self._look = replace(self._look, palette=palette_of(self))
-            self._drawn.clear(self._look)
-        return self._overlay
-
-    # -- blocks ----------------------------------------------------------------------------------------------------
-
-    def _block(self, index: int) -> Drawn:
-        drawn = self._drawn.get(index, self.folds.fold(index))
-        if not self.layout_of.is_exact(index):
-            self.layout_of.set_height(index, len(drawn.block.rows))
-        return drawn
-
-    def _measure(self, index: int) -> None:
-        if not self.layout_of.is_exact(index) and self.folds.fold(index) > Fold.HIDDEN:
-            self._block(index)
-
-    def _move(self, place: Position, rows: int) -> Position:
-        return self.layout_of.move(place, rows, self._measure)
-
-    def row_at(self, place: Position) -> Row | None:
-        """The row of a block at a place; None for the rows above it."""
-        line = place.line - self.layout_of.head(place.block)
-        rows = self._block(place.block).block.rows
-        return rows[line] if 0 <= line < len(rows) else None
-
-    @property
-    def wanted(self) -> list[tuple[int, Want]]:
-        """Code on the screen that waits for its colours, and the message it stands in."""
-        blocks = dict.fromkeys(place.block for place in self._rows)
-        return [
-            (block, want)
-            for block in blocks
-            for want in self._block(block).block.wanted
-            if self._look.highlights.needs(want)
-        ]
-
-    @property
-    def highlights(self) -> Highlights:
-        """Coloured code."""
-        return self._look.highlights
-
-    def redraw(self, blocks: Iterable[int]) -> None:
-        """These messages look different now, and are as tall as before."""
-        for block in blocks:
-            self._drawn.forget(block)
-        self.show()
-
-    # -- showing ---------------------------------------------------------------------------------------------------
-
-    def show(self) -> None:
-        """Work out what stands on the screen, bring the scroll bar in line, and paint."""
-        if self.is_attached and self.size:
-            self._styles_now()
-            self._fill()
-            self._paint()
-
-    def _paint(self) -> None:
-        """The scroll bar follows what was worked out, and the screen is drawn."""
-        total = self.layout_of.total
-        row = self.layout_of.row_of(self._top) if self._rows else 0
-        # Both are reactive and would lay out the whole screen anew; only the scroll bar has to know.
-        self.set_reactive(TranscriptView.virtual_size, Size(self.size.width, total))
-        self.set_reactive(TranscriptView.scroll_y, float(row))
-        self.set_reactive(TranscriptView.scroll_target_y, float(row))
-        if self.show_vertical_scrollbar:
-            bar = self.vertical_scrollbar
-            bar.window_virtual_size, bar.window_size, bar.position = total, self.height_of_page, row
-        self.refresh()
-        self.post_message(self.Moved())
-
-    def _fill(self) -> None:
-        """The places of all lines on the screen; what is drawn here is measured before it is painted."""
-        height = self.height_of_page
-        layout = self.layout_of
-        first = layout.next_visible(0)
-        if first is None:
-            self._rows, self._lines = [], []
-            return
-        if self._top.block >= layout.count or not layout.height(self._top.block):
-            self._top = self._near(self._top)
-        self._rows = self._rows_from(self._top, height)
-        if len(self._rows) < height and (self._top.block, self._top.line) > (first, 0):
-            self._top = self._move(self._rows[-1], 1 - height)
-            self._rows = self._rows_from(self._top, height)
-        shown = self._screen_row(self.cursor)
-        if shown is None:
-            self.cursor = self._rows[0] if self.cursor < self._rows[0] else self._rows[-1]
-
-    def _rows_from(self, top: Position, height: int) -> list[Position]:
-        rows: list[Position] = []
-        lines: list[tuple[Drawn, int]] = []
-        block: int | None = top.block
-        self._measure(top.block)
-        line = min(top.line, max(0, self.layout_of.height(top.block) - 1))
-        self._top = Position(top.block, line)
-        while block is not None and len(rows) < height:
-            drawn = self._block(block)
-            head = self.layout_of.head(block)
-            stop = min(head + len(drawn.block.rows), line + height - len(rows))
-            rows.extend(Position(block, i) for i in range(line, stop))
-            lines.extend((drawn, i - head) for i in range(line, stop))
-            block, line = self.layout_of.next_visible(block + 1), 0
-        self._lines = lines
-        return rows
-
-    def _near(self, place: Position) -> Position:
-        """A visible place as near as can be."""
-        block = min(place.block, self.layout_of.count - 1)
-        if block >= 0 and block == place.block and self.layout_of.height(block):
-            return place
-        near = self.layout_of.previous_visible(block)
-        if near is None:
-            near = self.layout_of.next_visible(0)
-        return _START if near is None else Position(near, self.layout_of.head(near))
-
-    def _screen_row(self, place: Position) -> int | None:
-        try:
-            return self._rows.index(place)
-        except ValueError:
-            return None
-
-    # -- painting --------------------------------------------------------------------------------------------------
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Paint.
-
-        Not by way of Textual's own cache of lines, which makes new strips of ours each time: a strip that stays the
-        same object keeps what filters and the terminal's codes made of it, and that is half the cost of a page.
-        """
-        self._row_width = self.region.width
-        filters = self.get_line_filters()
-        background = self.background_colors[1]
-        self._painting = True
-        strips: list[Strip] = []
-        for y in crop.line_range:
-            strip = self.render_line(y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips.append(strip)
-        self._painting = False
-        if crop.column_span != (0, self._row_width):
-            strips = [strip.crop(crop.x, crop.right) for strip in strips]
-        return strips
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
-        look = self._styles_now()
-        width = self._row_width
-        if not self._rows and self.layout_of.count:  # the very first picture comes before the first resize
-            self._fill()
-        if y >= len(self._rows):
-            return Strip.blank(width, look.base)
-        place = self._rows[y]
-        drawn, line = self._lines[y]
-        strip = drawn.strips.get(line)
-        if strip is None:
-            strip = self._strip(place, line, drawn, width, look)
-        if self.sought and line >= 0:
-            strip = with_matches(strip, self.sought, look)
-        if place.block == self.cursor.block and (line >= 0 or place == self.cursor):
-            strip = with_cursor(strip, look, on_line=place == self.cursor)
-        selection = self.text_selection
-        if selection is not None and (span := selection.get_span(row_number(place))) is not None:
-            strip = with_selection(strip, span, look)
-        return strip if self._painting else strip.apply_offsets(0, row_number(place))
-
-    def _strip(self, place: Position, line: int, drawn: Drawn, width: int, look: Overlay) -> Strip:
-        if line >= 0:
-            strip = drawn.strips[line] = row_strip(drawn.block.rows[line], width, look)
-            return strip
-        if place.block == self.unread and line == -1:
-            return unread_strip(self._unread_since, self._look.measure, width, look)
-        return row_strip(None, width, look)
-
-    # -- moving ----------------------------------------------------------------------------------------------------
-
-    def touch(self) -> None:
-        """The person is here: slow work waits."""
-        self.touched = time.monotonic()
-
-    @property
-    def at_end(self) -> bool:
-        """Whether the last line is on the screen."""
-        if not self._rows:
-            return True
-        place = self._rows[-1]
-        return (
-            place.line + 1 >= self.layout_of.height(place.block)
-            and self.layout_of.next_visible(place.block + 1) is None
-        )
-
-    def move_cursor(self, rows: int) -> None:
-        """The cursor goes so many lines down (or up); the text scrolls when it comes near the edge."""
-        before = self._screen_row(self.cursor)
-        if before is None:
-            return
-        if rows < 0:
-            self.following = False
-        old = self.cursor
-        self.cursor = self._move(old, rows)
-        margin = min(self.height_of_page // 4, 8)
-        row = before + rows
-        if self.cursor == old or (margin <= row < self.height_of_page - margin and row < len(self._rows)):
-            self._repaint_cursor(old)
-            return
-        if rows > 0 and row >= self.height_of_page - margin and not self.at_end:
-            self._top = self._move(self._top, row - (self.height_of_page - margin) + 1)
-        elif rows < 0 and row < margin:
-            self._top = self._move(self._top, row - margin)
-        self.show()
-
-    def _repaint_cursor(self, old: Position) -> None:
-        """Only the lines on which the cursor's marks change."""
-        blocks = {old.block, self.cursor.block}
-        lines = [y for y, place in enumerate(self._rows) if place.block in blocks]
-        if lines:
-            width = self.size.width
-            self.refresh(Region(0, lines[0], width, lines[-1] - lines[0] + 1))
-        self.post_message(self.Moved())
-
-    def scroll_rows(self, rows: int, *, with_cursor: bool = True) -> None:
-        """The text goes up (or down) by so many lines; the cursor keeps its place on the screen, if it can."""
-        if not self._rows:
-            return
-        if rows < 0:
-            self.following = False
-        row = self._screen_row(self.cursor)
-        before = self._top
-        self._top = self._move(self._top, rows)
-        self._fill()
-        if with_cursor and row is not None:
-            if self._top == before:  # nowhere to scroll to: the cursor goes instead
-                row = len(self._rows) - 1 if rows > 0 else 0
-            self.cursor = self._rows[min(row, len(self._rows) - 1)]
-        self._paint()
-
-    def go_start(self) -> None:
-        """To the first line."""
-        self.following = False
-        first = self.layout_of.next_visible(0)
-        self._top = self.cursor = _START if first is None else Position(first, 0)
-        self.show()
-
-    def go_end(self) -> None:
-        """To the last line."""
-        last = self.layout_of.previous_visible(self.layout_of.count - 1)
-        if last is not None:
-            self._measure(last)
-            self.cursor = Position(last, max(0, self.layout_of.height(last) - 1))
-            self._top = self._move(self.cursor, 1 - self.height_of_page)
-        self.show()
-
-    def go_to(self, block: int, line: int = 0, *, row: int = 0) -> None:
-        """The cursor to a line of a block's own; it then stands `row` lines below the top of the screen."""
-        if not 0 <= block < self.layout_of.count:
-            return
-        self.following = False
-        place = self._near(Position(block, 0))
-        if place.block == block:
-            self._measure(block)
-            place = Position(block, min(line + self.layout_of.head(block), max(0, self.layout_of.height(block) - 1)))
-        self.cursor = place
-        self._top = self._move(place, -row)
-        self.show()
-
-    def go_exchange(self, step: int) -> None:
-        """To the next (or previous) exchange's first line."""
-        session = self.session
-        if not session.exchanges:
-            return
-        current = session.messages.exchange[self.cursor.block]
-        start = session.exchanges[current].start
-        at_head = (self.cursor.block, self.cursor.line) <= (start, self.layout_of.head(start))
-        target = current + (0 if step < 0 and not at_head else step)
-        if 0 <= target < len(session.exchanges):
-            self.go_to(session.exchanges[target].start)
-        elif step > 0:
-            self.go_end()
-
-    @property
-    def top(self) -> Position:
-        """The first line on the screen."""
-        return self._top
-
-    @property
-    def percent(self) -> int:
-        """How far down the screen's last line is."""
-        if not self._rows:
-            return 100
-        return min(99, 100 * (self.layout_of.row_of(self._rows[-1]) + 1) // max(1, self.layout_of.total))
-
-    def go_back(self, top: Position, cursor: Position) -> None:
-        """To where one was before."""
-        self._top, self.cursor = top, cursor
-        self.show()
-
-    def go_hit(self, hits: list[int], start: Position, step: int, *, inclusive: bool = False) -> bool:
-        """To the line after (or before) `start` that holds what is sought; `hits` are the messages that do, in order.
-
-        A hit in what is folded is opened. Returns whether there was one.
-        """
-        if start.block in hits:
-            lines = self._hit_lines(start.block)
-            own = start.line - self.layout_of.head(start.block)
-            beyond = [n for n in lines if (n > own if step > 0 else n < own) or (inclusive and n == own)]
-            if beyond:
-                self._show_hit(start.block, beyond[0] if step > 0 else beyond[-1])
-                return True
-        others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
-        if not others:
-            return False
-        block = others[0] if step > 0 else others[-1]
-        lines = self._hit_lines(block)
-        self._show_hit(block, (lines or [0])[0 if step > 0 else -1])
-        return True
-
-    def _hit_lines(self, block: int) -> list[int]:
-        """The lines of a message, opened if need be, that hold what is sought."""
-        fold = self.folds.fold(block)
-        lines = matching_rows(self._block(block).block.rows, self.sought) if fold > Fold.HIDDEN else []
-        if lines and fold is not Fold.LINE and not self._block(block).block.more:
-            return lines
-        self.reveal(block)
-        if self._block(block).block.more:  # further down in a huge output
-            self._drawn.extend(block, self.session.messages.lines[block] + 1)
-        return matching_rows(self._block(block).block.rows, self.sought)
-
-    def _show_hit(self, block: int, line: int) -> None:
-        place = Position(block, line + self.layout_of.head(block))
-        row = self._screen_row(place)
-        inner = self.height_of_page // 6
-        if row is None or not inner <= row < self.height_of_page - inner:
-            row = self.height_of_page // 3
-        self.go_to(block, line, row=row)
-
-    def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
-        """Where the scroll bar was dragged to."""
-        if y is None or not self._rows:
-            return
-        row = max(0, round(y))
-        if row < self.layout_of.row_of(self._top):
-            self.following = False
-        end = row >= self.layout_of.total - self.height_of_page
-        if end:
-            self.go_end()
-        else:
-            self._top = self.layout_of.find(row)
-            self.show()
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
@@ -560,6 +116,47 @@ class TranscriptView(ScrollView, can_focus=True):
         """Show so many lines of a huge output."""
         self._drawn.extend(block, lines)
 
+    # -- searching -------------------------------------------------------------------------------------------------
+
+    def go_hit(self, hits: list[int], start: Position, step: int, *, inclusive: bool = False) -> bool:
+        """To the line after (or before) `start` that holds what is sought; `hits` are the messages that do, in order.
+
+        A hit in what is folded is opened. Returns whether there was one.
+        """
+        if start.block in hits:
+            lines = self._hit_lines(start.block)
+            own = start.line - self.layout_of.head(start.block)
+            beyond = [n for n in lines if (n > own if step > 0 else n < own) or (inclusive and n == own)]
+            if beyond:
+                self._show_hit(start.block, beyond[0] if step > 0 else beyond[-1])
+                return True
+        others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
+        if not others:
+            return False
+        block = others[0] if step > 0 else others[-1]
+        lines = self._hit_lines(block)
+        self._show_hit(block, (lines or [0])[0 if step > 0 else -1])
+        return True
+
+    def _hit_lines(self, block: int) -> list[int]:
+        """The lines of a message, opened if need be, that hold what is sought."""
+        fold = self.folds.fold(block)
+        lines = matching_rows(self._block(block).block.rows, self.sought) if fold > Fold.HIDDEN else []
+        if lines and fold is not Fold.LINE and not self._block(block).block.more:
+            return lines
+        self.reveal(block)
+        if self._block(block).block.more:  # further down in a huge output
+            self._drawn.extend(block, self.session.messages.lines[block] + 1)
+        return matching_rows(self._block(block).block.rows, self.sought)
+
+    def _show_hit(self, block: int, line: int) -> None:
+        place = Position(block, line + self.layout_of.head(block))
+        row = self._screen_row(place)
+        inner = self.height_of_page // 6
+        if row is None or not inner <= row < self.height_of_page - inner:
+            row = self.height_of_page // 3
+        self.go_to(block, line, row=row)
+
     # -- the session changes ---------------------------------------------------------------------------------------
 
     def session_changed(self, changes: list[Change]) -> None:
@@ -587,7 +184,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """Only the scroll bar has to know of what came below."""
         total = self.layout_of.total
         if total != self.virtual_size.height:
-            self.set_reactive(TranscriptView.virtual_size, Size(self.size.width, total))
+            self.set_reactive(TranscriptWindow.virtual_size, Size(self.size.width, total))
             if self.show_vertical_scrollbar:
                 self.vertical_scrollbar.window_virtual_size = total
                 self.vertical_scrollbar.position = self.layout_of.row_of(self._top)
@@ -600,7 +197,7 @@ class TranscriptView(ScrollView, can_focus=True):
         starts = {e: self.session.exchanges[e].start for e in folds.exchanges if e < len(self.session.exchanges)}
         keys = {old.key[i]: i for i in (*places, *starts.values()) if i < len(old)}
         found = {keys[key]: i for i, key in enumerate(session.messages.key) if key in keys}
-        new = Folds(session.messages)
+        new = Folds(session)
         new.level, new.thinking, new.output = folds.level, folds.thinking, folds.output
         new.blocks = {found[i]: fold for i, fold in folds.blocks.items() if i in found}
         new.exchanges = {

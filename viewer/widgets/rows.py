@@ -43,11 +43,11 @@ class Shelf:
         self.add(summaries)
 
     def add(self, summaries: Iterable[Summary]) -> None:
-        """Take sessions in; one that is known is replaced. Those that lists leave out are left out."""
+        """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
         for summary in summaries:
             key = os.fspath(summary.path)
             self._texts.pop(key, None)
-            if summary.hidden:
+            if summary.blank:
                 self._sessions.pop(key, None)
             else:
                 self._sessions[key] = summary

@@ -48,6 +48,8 @@ class Groups:
         self._tails = array("I")
         self._last_group = -1
         self._last_usage: object = None
+        self._last_figures: TokenUsage | None = None
+        """The last group's total, to spare a look into the columns."""
         self.context: TokenUsage | None = None
         """The usage of the call that was read last."""
 
@@ -65,11 +67,10 @@ class Groups:
                 return -1
             group = self._by_id[identity] = session.add_group(clean(group_id), figures, record, model=model)
             self._tails.append(session.groups.span[group])
-            self.context = figures
+            self._last_figures = self.context = figures
         else:
-            if (self._last_group != group or self._last_usage != usage) and (figures := read_usage(usage)) is not None:
-                session.groups.usage[group] = session.groups.usage[group].largest(figures)
-                self.context = figures
+            if self._last_group != group or self._last_usage != usage:
+                self._grow(group, usage)
             # The chain's end is kept, as walking there from its head takes the square of a long group's lines.
             tail = session.spans.add(0, record[0], record[1], record[2], _USAGE)
             session.spans.extend(self._tails[group], tail)
@@ -78,6 +79,18 @@ class Groups:
                 self._move(group)
         self._last_group, self._last_usage = group, usage
         return group
+
+    def _grow(self, group: int, usage: Mapping[str, Any]) -> None:
+        """Take the figures of another line into the group's."""
+        figures = read_usage(usage)
+        if figures is None:
+            self._last_figures = None
+            return
+        known = self._last_figures if self._last_group == group else None
+        total = (known if known is not None else self._session.groups.usage[group]).largest(figures)
+        if total != known:
+            self._session.groups.usage[group] = total
+        self._last_figures, self.context = total, figures
 
     def _move(self, group: int) -> None:
         groups, exchanges = self._session.groups, self._session.exchanges

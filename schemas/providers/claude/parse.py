@@ -105,7 +105,8 @@ class ClaudeParser:
             handler = handlers.get(kind) if type(kind) is str else None
             if handler is None:
                 self._key = 0
-                metadata(record, value, kind)
+                if "uuid" not in value or enter(record, value, kind):  # a type nobody knows may be a link of the chain
+                    metadata(record, value, kind)
             elif enter(record, value, kind):
                 handler(record, value)
         self._sidechains.flush()

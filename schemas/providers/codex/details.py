@@ -44,7 +44,8 @@ def exec_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         declined = status == "declined"
         scan.settle(index, failed=bool(whole(code)) or declined or status == "failed", interrupted=declined)
         if not scan.session.messages.chars[index]:  # its result may never come
-            scan.resize(index, *size_of(exec_outcome(payload).text))
+            printed = text_of(payload.get("aggregated_output")) or exec_outcome(payload).text
+            scan.resize(index, *size_of(printed))
 
 
 def _user_command(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

@@ -24,7 +24,11 @@ def message(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     if role == "assistant":
         said(scan, record, content_text(payload.get("content")), Source.ITEM)
     else:
-        take_segments(scan, record, segments(payload), Source.ITEM)
+        pieces = segments(payload)
+        if role == "user":
+            take_segments(scan, record, pieces, Source.ITEM)
+        else:
+            _take_instructions(scan, record, pieces)
 
 
 def visible(text: str) -> str:
@@ -65,6 +69,15 @@ def take_segments(scan: Scan, record: Record, pieces: list[Segment], source: Sou
         else:
             index = scan.add(piece.kind, record, block=block, text=piece.text)
         scan.prompts.note(key, index, source)
+
+
+def _take_instructions(scan: Scan, record: Record, pieces: list[Segment]) -> None:
+    """A developer's or system's message: no event repeats it, and it is long, so it is not hashed."""
+    for block, piece in enumerate(pieces):
+        if piece.kind == Kind.INTERRUPT:
+            interrupted(scan, record, piece.text, Source.ITEM, block)
+        else:
+            scan.add(piece.kind, record, block=block, text=piece.text)
 
 
 def interrupted(scan: Scan, record: Record, text: str, source: Source, block: int = 0) -> None:

@@ -109,9 +109,9 @@ def _is_bare_item(record: dict[str, Any]) -> bool:
         content = record.get("content")
         parts = content if isinstance(content, list) else []
         return "role" in record and any(dict_of(p).get("type") in ("input_text", "output_text") for p in parts)
-    if kind in ("function_call", "function_call_output"):
-        return isinstance(record.get("call_id"), str)
-    return kind == "reasoning" and isinstance(record.get("summary"), list)
+    return (
+        kind == "function_call" and isinstance(record.get("call_id"), str) and isinstance(record.get("arguments"), str)
+    )
 
 
 # -- the first record of a file ----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def look(path: Path, stat: os.stat_result) -> Found | None:
 def _look(path: Path, stat: os.stat_result) -> Found | None:
     line = first_line(path)
     meta = first_meta(line)
-    if text_of(meta.get("id")) and (b'"session_meta"' in line[:400] or '"payload"' not in meta):
+    if text_of(meta.get("id")) and (b'"session_meta"' in line or "instructions" in meta):
         base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
         return Found(
             path,

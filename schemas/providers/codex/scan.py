@@ -113,9 +113,14 @@ class Scan:
         if kind >= _CONTEXT:
             return self._add_aside(kind, key, record, block, time, chars, lines)
         session = self.session
-        index = session.add_message(
-            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
-        )
+        if not session.exchanges:
+            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+        # What `Session.add_message` does, without its call: this is the hottest line of the parse.
+        exchange = session.exchanges[-1]
+        span = session.spans.add(self.store, record[0], record[1], record[2], 0)
+        index = session.messages.append(kind, key, exchange.index, span, block, time, chars, lines)
+        exchange.tools += kind == _TOOL
+        session.touch(exchange, time)
         if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()

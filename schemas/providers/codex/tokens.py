@@ -50,7 +50,8 @@ def usage_of(counts: Counts) -> TokenUsage:
 
 
 def _difference(new: Counts, old: Counts) -> Counts:
-    return tuple(None if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True))
+    pairs = zip(new, old, strict=True)
+    return tuple([None if n is None else (n - (o or 0) if n > (o or 0) else 0) for n, o in pairs])
 
 
 def _same(a: Counts, b: Counts) -> bool:
@@ -111,7 +112,7 @@ class Tokens:
         before, self._total = self._total, total
         if before is None:
             return counts_of(last) or total  # the total may go on from a resumed or forked thread
-        if _same(before, total):
+        if (before[5] or 0) == (total[5] or 0) and _same(before, total):
             return None
         if (total[5] or 0) < (before[5] or 0):
             return counts_of(last)
@@ -152,7 +153,6 @@ class Tokens:
 
     def _empty(self, group: int) -> None:
         session, groups = self._session, self._session.groups
-        session.exchanges[groups.exchange[group]].groups.remove(group)
         groups.usage[group] = TokenUsage()
         groups.last[group] = NONE
         for index in range(session.exchanges[groups.exchange[group]].start, len(session.messages)):
@@ -162,8 +162,6 @@ class Tokens:
     def drop_all(self) -> None:
         """Everything counted so far was inherited."""
         session = self._session
-        for exchange in session.exchanges:
-            exchange.groups.clear()
         for group in range(len(session.groups)):
             session.groups.usage[group] = TokenUsage()
             session.groups.last[group] = NONE
