@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -41,6 +42,7 @@ _FIRST = 0.05
 """Seconds to read before the first picture."""
 _FLUSH = 0.1
 _IDLE = 0.02
+_TOTALS_EVERY = 0.3
 _QUIET = 0.08
 """How long after a key slow work goes on."""
 _FAMILY_EVERY = 3.0
@@ -75,6 +77,7 @@ class TranscriptScreen(Screen[None]):
         self._live_count = (-1, 0)
         self._stirred = asyncio.Event()
         self._shown_following = follow
+        self._totals_at, self._totals_due = 0.0, True
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
         self._seen = True
@@ -105,6 +108,7 @@ class TranscriptScreen(Screen[None]):
     def on_mount(self) -> None:
         """Begin to read."""
         self._show_facts()
+        self._show_totals()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -132,7 +136,9 @@ class TranscriptScreen(Screen[None]):
             if self.session.subagents and now - family_at > _FAMILY_EVERY:
                 await self._in_slices(self._family.run(self.session))
                 family_at = time.monotonic()
-                self._show_facts()
+                self._totals_due = True
+            if self._totals_due:
+                self._show_totals()
 
     async def _read_on(self) -> None:
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
@@ -150,6 +156,7 @@ class TranscriptScreen(Screen[None]):
             await asyncio.sleep(0)
         self._take(waiting)
         self._show_facts()
+        self._show_totals()
 
     async def _pause(self) -> None:
         """Give way to a person who is pressing keys."""
@@ -184,6 +191,7 @@ class TranscriptScreen(Screen[None]):
         if changes:
             self._view.session_changed(changes)
         self._show_facts()
+        self._show_totals()
 
     async def _idle(self) -> None:
         """When no key has come for a moment: draw ahead, and colour the code on the screen."""
@@ -192,11 +200,16 @@ class TranscriptScreen(Screen[None]):
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
             await self._in_slices(self._view.prefetch(), until_stirred=True)
-            await self._pause()
+            await self._quiet()
             while not self._stirred.is_set() and (wanted := self._view.wanted):
                 block, want = wanted[0]
                 await self._in_slices(self._view.highlights.work(want))
                 self._view.redraw([block])
+
+    async def _quiet(self) -> None:
+        """Wait until nothing has moved for a moment, or something does."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stirred.wait(), _QUIET)
 
     # -- what is said around it ------------------------------------------------------------------------------------
 
@@ -214,7 +227,7 @@ class TranscriptScreen(Screen[None]):
             self._seen = True
 
     def _show_facts(self) -> None:
-        """The title line and the totals."""
+        """The title line."""
         if not self.is_mounted:
             return
         session = self.session
@@ -234,8 +247,15 @@ class TranscriptScreen(Screen[None]):
         self._shown_following = self._view.following
         bar = self.query_one("#title", TitleBar)
         bar.left, bar.right = Content.styled(one_line(title, 200), "bold"), Content.assemble(*parts)
-        self.query_one("#status", TitleBar).left = Content.styled(self._totals(), "$text-muted")
         self._show_position()
+
+    def _show_totals(self) -> None:
+        """The totals, which take milliseconds in a session of 100,000 model calls: three times a second at most."""
+        self._totals_due = True
+        now = time.monotonic()
+        if self.is_mounted and now - self._totals_at > _TOTALS_EVERY:
+            self._totals_at, self._totals_due = now, False
+            self.query_one("#status", TitleBar).left = Content.styled(self._totals(), "$text-muted")
 
     def _totals(self) -> str:
         session = self.session

@@ -185,9 +185,7 @@ class TranscriptView(TranscriptWindow):
         total = self.layout_of.total
         if total != self.virtual_size.height:
             self.set_reactive(TranscriptWindow.virtual_size, Size(self.size.width, total))
-            if self.show_vertical_scrollbar:
-                self.vertical_scrollbar.window_virtual_size = total
-                self.vertical_scrollbar.position = self.layout_of.row_of(self._top)
+            self._move_bar(total, self.layout_of.row_of(self._top))
 
     def set_session(self, session: Session) -> None:
         """The session was read anew: places and folds stay with the messages they belonged to."""

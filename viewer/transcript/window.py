@@ -165,13 +165,14 @@ class TranscriptWindow(ScrollView, can_focus=True):
         if not self._rows:
             return
         layout, exchanges = self.layout_of, self.session.exchanges
+        current = self.session.messages.exchange[self.cursor.block] if self.cursor.block < layout.count else 0
+        around = [exchanges[n].start for n in (current + 1, current, current - 1) if 0 <= n < len(exchanges)]
         yield from self._prefetch_page(self._rows[-1].block, 1)
+        for start in around[:1]:
+            yield from self._prefetch_page(start, 1)
         yield from self._prefetch_page(self._rows[0].block, -1)
-        if self.cursor.block < layout.count:
-            current = self.session.messages.exchange[self.cursor.block]
-            for exchange in (current + 1, current, current - 1):
-                if 0 <= exchange < len(exchanges) and exchanges[exchange].start < layout.count:
-                    yield from self._prefetch_page(exchanges[exchange].start, 1)
+        for start in around[1:]:
+            yield from self._prefetch_page(start, 1)
         yield from self._prefetch_page(layout.count - 1, -1)
         yield from self._prefetch_page(0, 1)
 
@@ -210,11 +211,23 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self.set_reactive(TranscriptWindow.virtual_size, Size(self.size.width, total))
         self.set_reactive(TranscriptWindow.scroll_y, float(row))
         self.set_reactive(TranscriptWindow.scroll_target_y, float(row))
-        if self.show_vertical_scrollbar:
-            bar = self.vertical_scrollbar
-            bar.window_virtual_size, bar.window_size, bar.position = total, self.height_of_page, row
+        self._move_bar(total, row)
         self.refresh()
         self.post_message(self.Moved())
+
+    def _move_bar(self, total: int, row: int) -> None:
+        """The scroll bar is drawn anew only where one would see it: in a long session most moves are less than an
+        eighth of a cell.
+        """
+        if not self.show_vertical_scrollbar:
+            return
+        bar, height = self.vertical_scrollbar, self.height_of_page
+        grain = total // (8 * height)
+        at_edge = row == 0 or row + height >= total
+        if abs(bar.window_virtual_size - total) > grain or bar.window_size != height or at_edge:
+            bar.window_virtual_size, bar.window_size = total, height
+        if abs(bar.position - row) > grain or at_edge:
+            bar.position = row
 
     def _fill(self) -> None:
         """The places of all lines on the screen; what is drawn here is measured before it is painted."""
