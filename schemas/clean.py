@@ -75,10 +75,12 @@ class Run(NamedTuple):
 
 def clean(text: str) -> str:
     """`text` as it may be shown: see the module's docstring for what changes."""
-    if text.isascii():
-        if not text.encode("ascii").translate(None, _SAFE_ASCII):
-            return text
-    elif not _SUSPECT.search(text):
+    try:
+        # Bytes are ten times as fast to go through as characters. What is left of UTF-8 without ASCII is still UTF-8.
+        rest = text.encode().translate(None, _SAFE_ASCII)
+    except UnicodeEncodeError:  # a lone surrogate
+        rest = b"\0"
+    if not rest or not _SUSPECT.search(rest.decode()):
         return text
     if max(text) >= "\ud800":
         text = _join_surrogates(text)

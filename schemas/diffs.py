@@ -38,12 +38,12 @@ class FileDiff:
     @property
     def added(self) -> int:
         """Lines that came."""
-        return sum(line.startswith("+") for hunk in self.hunks for line in hunk.lines)
+        return sum(_count(hunk.lines, "+") for hunk in self.hunks)
 
     @property
     def removed(self) -> int:
         """Lines that went."""
-        return sum(line.startswith("-") for hunk in self.hunks for line in hunk.lines)
+        return sum(_count(hunk.lines, "-") for hunk in self.hunks)
 
     def unified(self) -> str:
         """The change as a unified diff with its two header lines; ends in a newline."""
@@ -51,13 +51,17 @@ class FileDiff:
         new = "/dev/null" if self.operation == "delete" else f"b/{(self.renamed_to or self.path).lstrip('/')}"
         out = [f"--- {old}", f"+++ {new}"]
         for hunk in self.hunks:
-            olds = sum(not line.startswith("+") for line in hunk.lines)
-            news = sum(not line.startswith("-") for line in hunk.lines)
+            olds = len(hunk.lines) - _count(hunk.lines, "+")
+            news = len(hunk.lines) - _count(hunk.lines, "-")
             start_old = hunk.old_start if hunk.old_start is not None else 1
             start_new = hunk.new_start if hunk.new_start is not None else 1
             out.append(f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@")
             out.extend(hunk.lines)
         return "\n".join(out) + "\n"
+
+
+def _count(lines: list[str], sign: str) -> int:
+    return [line[:1] for line in lines].count(sign)
 
 
 def from_strings(path: str, old: str, new: str, operation: str = "update") -> FileDiff:
@@ -101,7 +105,10 @@ def from_structured_patch(path: str, patch: object) -> FileDiff | None:
         if not isinstance(item, Mapping) or not isinstance(item.get("lines"), list):
             return None
         # "\ No newline at end of file" is a remark, not a line.
-        lines = [clean(line) for line in item["lines"] if isinstance(line, str) and not line.startswith("\\")]
+        lines = [line for line in item["lines"] if isinstance(line, str) and not line.startswith("\\")]
+        text = "\n".join(lines)
+        if clean(text) is not text:
+            lines = [clean(line) for line in lines]
         hunks.append(Hunk(lines, _start(item.get("oldStart")), _start(item.get("newStart"))))
     return FileDiff(clean(path), "update", hunks)
 

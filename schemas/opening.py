@@ -12,7 +12,7 @@ from pathlib import Path
 from schemas.clean import clean
 from schemas.interchange.session_data import SESSION_DATA
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
-from schemas.providers import providers
+from schemas.providers import each_provider
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
@@ -70,9 +70,11 @@ def _decompressed_head(path: Path) -> bytes:
 
 def recognise(head: Head) -> Provider:
     """The provider whose session this is. Raises OpenError that says what was seen instead."""
-    for provider in (*providers().values(), SESSION_DATA):
+    for provider in each_provider():
         if provider.detect(head):
             return provider
+    if SESSION_DATA.detect(head):
+        return SESSION_DATA
     raise OpenError(head.path, f"not a session turnlog knows: {_describe(head)}")
 
 

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
+# A command without any of these writes nothing that we could tell, and need not be taken apart.
+_MAY_WRITE = re.compile(r">|-o|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|sed)\b")
 _WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice"})
 _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
@@ -91,6 +93,8 @@ def shell_path_hints(command: str) -> list[str]:
 
     As they are written, relative ones too; `cd` is not followed. Bodies of here-documents are text, not commands.
     """
+    if not _MAY_WRITE.search(command):
+        return []
     found: list[str] = []
     for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
         found += _written(simple.words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.cli import main
+from viewer.start import main
 
 if __name__ == "__main__":
     main()

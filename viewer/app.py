@@ -65,6 +65,8 @@ class TurnlogApp(App[None]):
     def start_with(self, screen: Screen[None]) -> None:
         """The screen to begin with; leaving it leaves the program."""
         self._first = screen
+        # Textual reads a screen's style sheet when it is pushed, and this one never is.
+        self.stylesheet.read_all(screen.css_path)
 
     def get_default_screen(self) -> Screen[None]:
         """The first screen is the stack's bottom, so that no empty one is drawn before it."""

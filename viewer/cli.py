@@ -5,14 +5,13 @@ Only what `--help` needs is imported here; a command's module is imported when i
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from schemas import __version__
+from viewer.start import ending, fail, pipe_closed
 
 COMMANDS = {
     "list": "List sessions.",
@@ -66,7 +65,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             # Here, since click would end with code 1, which says "no".
-            return _pipe_closed()
+            return pipe_closed()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Click would import every command for its first line.
@@ -92,55 +91,15 @@ def turnlog(ctx: click.Context) -> int | None:
 
 
 def run(args: list[str]) -> int:
-    """Do what the arguments say; returns the exit code. Every error that a person can cause ends in one line."""
+    """Do what the arguments say; returns the exit code."""
+    return ending(lambda: _run(args))
+
+
+def _run(args: list[str]) -> object:
     try:
-        code = turnlog.main(args, prog_name="turnlog", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return turnlog.main(args, prog_name="turnlog", standalone_mode=False)
     except click.exceptions.Abort:
-        return 130
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "turnlog"
-        return _fail(f"{error.format_message().rstrip('.')} (see {where.replace(' ' + DEFAULT, '')} --help)")
-    except BrokenPipeError:
-        return _pipe_closed()
-    except KeyboardInterrupt:
-        return 130
-    except _shown() as error:
-        return _fail(str(error))
-    except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
-
-
-def _pipe_closed() -> int:
-    """The reader has what it wanted; what is still buffered must not complain when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def _shown() -> tuple[type[Exception], ...]:
-    """The errors whose text is meant for people. Called when one was raised, so that `--help` imports neither."""
-    from schemas.opening import OpenError
-    from viewer.output import CallError
-
-    return OpenError, CallError
-
-
-def _fail(message: str) -> int:
-    from viewer.output import WRONG, warn
-
-    warn(message)
-    return WRONG
-
-
-def main() -> NoReturn:
-    """The program's entry point."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # started with the stream closed
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif stream.encoding.lower() not in ("utf-8", "utf8"):
-            stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+        return fail(f"{error.format_message().rstrip('.')} (see {where.replace(' ' + DEFAULT, '')} --help)")

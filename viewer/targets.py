@@ -14,10 +14,13 @@ import tempfile
 from atexit import register
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from schemas.provider import SessionFile
-from viewer.discover import Found, discover
 from viewer.output import CallError, path_text
+
+if TYPE_CHECKING:
+    from schemas.provider import SessionFile
+    from viewer.discover import Found
 
 LATEST = "latest"
 STDIN = "-"
@@ -48,6 +51,8 @@ class Targets:
     def found(self) -> Found:
         """What discovery found."""
         if self._found is None:
+            from viewer.discover import discover
+
             self._found = discover()
         return self._found
 

@@ -19,5 +19,5 @@ class Fold(IntEnum):
 
 SHORT_LINES = 16
 """Lines of output that SHORT shows."""
-FULL_LINES = 2000
-"""Lines of output that FULL shows at first: a hundred thousand of them take a second to draw, and enter shows more."""
+FULL_LINES = 1000
+"""Lines of output that FULL shows at first: a hundred thousand would take a second to draw; enter shows more."""

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
-from renderers.headline import Headline, headline, tool_command
+from renderers.headline import Headline, headline, relative_path, tool_command
 from renderers.terminal.code import language_of_path
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
@@ -31,7 +31,11 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
     head = headline(tool, workspace_root)
     block = Block([_head_row(tool, head, fold, look)])
     if fold >= Fold.SHORT:
-        for rows in (_input(tool, head, fold, look, block), _output(tool, fold, look, block), _notes(tool, look)):
+        for rows in (
+            _input(tool, head, fold, look, block, workspace_root),
+            _output(tool, fold, look, block),
+            _notes(tool, look),
+        ):
             block.rows.extend(rows)
     return block
 
@@ -64,10 +68,12 @@ def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Sty
 # -- input -----------------------------------------------------------------------------------------------------------
 
 
-def _input(tool: Tool, head: Headline, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+def _input(
+    tool: Tool, head: Headline, fold: Fold, look: Look, block: Block, workspace_root: str | None
+) -> Iterator[Row]:
     """What the tool was asked to do, as far as its line does not say it already."""
     if tool.diffs:
-        yield from _changes(tool, fold, look, block)
+        yield from _changes(tool, fold, look, block, workspace_root)
         return
     command = tool_command(tool)
     if command is not None:
@@ -120,12 +126,13 @@ def _argument(name: str, value: Any, tool: Tool, fold: Fold, look: Look, block: 
     yield from _capped(indented(rows, column), lines, fold, look, block)
 
 
-def _changes(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+def _changes(tool: Tool, fold: Fold, look: Look, block: Block, root: str | None) -> Iterator[Row]:
     for diff in tool.diffs:
         lines = sum(len(hunk.lines) for hunk in diff.hunks)
         if len(tool.diffs) > 1 or diff.renamed_to:
-            name = f"{diff.operation} {diff.path}" + (f" → {diff.renamed_to}" if diff.renamed_to else "")
-            yield from indented(prose_rows(name, look.width - look.text, look.palette.target), look.text)
+            name = f"{diff.operation} {relative_path(diff.path, root)}"
+            name += f" → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else ""
+            yield from indented(prose_rows(name, look.width - look.text, look.palette.tool), look.text)
         rows = diff_rows(diff, look.width - look.text, look.palette)
         # A change is what one opens an edit for, so more of it stands there at once than of an output.
         yield from _capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)
@@ -174,7 +181,7 @@ def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
         return
     width = look.width - look.text - 2
     lines = text.count("\n") + 1
-    if tool.type == "task" and not tool.runs:
+    if (tool.type == "task" or tool.subagent is not None) and not tool.runs:
         rows = iter(markdown_rows(text, min(width, look.prose), look.palette, look.highlights, block.wanted))
     else:
         limit = (look.full if fold >= Fold.FULL else SHORT_LINES) + 1

@@ -70,7 +70,7 @@ def test_output_that_is_huge_is_cut_even_when_open() -> None:
     index = hand.tool(bash(text="\n".join(map(str, range(10_000)))))
     block = draw(hand, index, Fold.FULL)
     assert block.more
-    assert "8,000 more lines" in texts(block)[-1]
+    assert "9,000 more lines" in texts(block)[-1]
     assert "9999" in texts(draw(hand, index, Fold.FULL, Look(90, Palette(), Highlights(), full=16_000)))[-1]
 
 

@@ -10,6 +10,7 @@ from textual.selection import Selection
 
 from renderers.terminal.folds import Fold
 from schemas.message import Flag, Kind, Tool
+from schemas.session import Subagent
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from viewer.transcript.layout import Position
@@ -317,3 +318,44 @@ async def test_a_hostile_label_is_shown_as_text() -> None:
         await pilot.press("tab")
         await pilot.pause()
         await pilot.press("escape", "x", "escape")
+
+
+async def test_a_subagents_own_transcript_opens_above() -> None:
+    hand = story(1)
+    index = hand.tool(Tool("Task", "task", "t", {"prompt": "look"}, text="found", subagent="a1"), flags=Flag.SUBAGENT)
+    inner = Hand(session_id="inner")
+    inner.prompt("look around")
+    inner.text("INNER answer")
+    hand.session.subagents.append(Subagent("a1", session=inner.session, tool_use=index))
+    async with transcript(hand) as (pilot, view, _):
+        await pilot.press("a")
+        assert len(pilot.app.screen_stack) == 1
+        view.go_to(index)
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        assert len(pilot.app.screen_stack) == 2
+        assert any("INNER answer" in line for line in lines(pilot.app.screen.query_one(TranscriptView)))
+        await pilot.press("q")
+        await pilot.pause()
+        assert len(pilot.app.screen_stack) == 1
+
+
+async def test_a_message_rewound_within_a_live_exchange_says_so() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.text("tried this", flags=Flag.REWOUND)
+    hand.text("then that")
+    async with transcript(hand) as (pilot, view, _):
+        assert any("▸ rewound  tried this" in line for line in lines(view))
+        view.go_to(1)
+        await pilot.press("enter")
+        assert any("● tried this" in line for line in lines(view))
+
+
+async def test_copying_an_exchange_gives_markdown() -> None:
+    async with transcript(story()) as (pilot, _, _):
+        await pilot.press("]", "Y")
+        copied = pilot.app.copied[-1]  # type: ignore[attr-defined]
+        assert "prompt number 1" in copied
+        assert "answer 1 says **why**" in copied
+        assert "prompt number 2" not in copied

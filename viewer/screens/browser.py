@@ -62,6 +62,7 @@ class Filter(Input, inherit_bindings=False):
 class BrowserScreen(Screen[None]):
     """The sessions of a library, with a preview of the one under the cursor."""
 
+    CSS_PATH = "browser.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 

@@ -19,6 +19,7 @@ Answer = TypeVar("Answer")
 class Dialog(ModalScreen[Answer]):
     """A box over the screen. Escape and a click beside it close it without an answer."""
 
+    CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
 
     def __init__(self, title: str, hint: str, **options: Any) -> None:

@@ -62,9 +62,9 @@ def needles(query: str) -> list[bytes]:
     found: set[bytes] = set()
     for form in forms:
         for ascii_only in (True, False):
-            text = json.dumps(form, ensure_ascii=ascii_only)[1:-1].lower()
+            text = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
             for way in (text, text.replace("/", "\\/")):
-                found.add(way.encode("utf-8", "surrogatepass"))
+                found.add(way.encode("utf-8", "surrogatepass").lower())
     return sorted(found)
 
 
@@ -141,7 +141,7 @@ class Finder:
         overlap = max(map(len, self._needles)) - 1
         at = start
         while stop is None or at < stop:
-            size = _CHUNK if stop is None else min(_CHUNK, stop - at + overlap)
+            size = (_CHUNK if stop is None else min(_CHUNK, stop - at)) + overlap
             data = store.read(at, size).lower()
             if not data:
                 return

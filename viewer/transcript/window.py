@@ -63,6 +63,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._rows: list[Position] = []
         self._lines: list[tuple[Drawn, int]] = []  # the block of each of them, and which of its rows
         self._row_width = 80
+        self._prefetched: tuple[object, ...] = ()
         self._unread_since = ""
         self._overlay: Overlay | None = None
         self._painting = False
@@ -162,7 +163,14 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
         One message at a time. Only what is drawn is kept, no height is set, so nothing can move.
         """
+        folds = self.folds
         if not self._rows:
+            return
+        around_what = (
+            self._rows[0].block, self._rows[-1].block, folds.level, folds.thinking, folds.output, len(folds.blocks),
+            len(folds.exchanges), self._look.width,
+        )  # fmt: skip
+        if around_what == self._prefetched:
             return
         layout, exchanges = self.layout_of, self.session.exchanges
         current = self.session.messages.exchange[self.cursor.block] if self.cursor.block < layout.count else 0
@@ -175,6 +183,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
             yield from self._prefetch_page(start, 1)
         yield from self._prefetch_page(layout.count - 1, -1)
         yield from self._prefetch_page(0, 1)
+        self._prefetched = around_what
 
     def _prefetch_page(self, start: int, step: int) -> Iterator[None]:
         layout, rows = self.layout_of, 0

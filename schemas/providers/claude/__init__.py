@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.claude import build, detect, locate
-from schemas.providers.claude.parse import ClaudeParser
-from schemas.reading import LinesReading, open_file
+from schemas.providers.claude import detect, locate
 from schemas.session import Session
 
 _PLAIN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -35,9 +33,14 @@ class ClaudeProvider:
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session. Raises OSError."""
+        # Here, since looking for sessions and recognising them is done without the parser, and often.
+        from schemas.providers.claude.build import build_message
+        from schemas.providers.claude.parse import ClaudeParser
+        from schemas.reading import LinesReading, open_file
+
         store = open_file(path)
         session = Session(self.id, self.name, path, path.stem)
-        session.build = build.build_message
+        session.build = build_message
         return LinesReading(store, ClaudeParser(session), start)
 
     def resume_command(self, session: Session) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 import orjson
@@ -15,7 +16,6 @@ from schemas.providers.claude.classify import (
     texts_of,
     typed_text,
 )
-from schemas.providers.claude.locate import side_dir
 from schemas.providers.claude.media import media_part, media_parts
 from schemas.providers.claude.notes import context_label, describe_attachment, describe_system, notification
 from schemas.providers.claude.tools import build_tool, tool_path_hints
@@ -42,6 +42,7 @@ _FACTS = {
     "supersedesUuids": "supersedes",
 }
 _RAW_LIMIT = 1 << 20
+_flag = cache(Flag)  # few combinations occur, and making one takes longer than reading a record
 
 
 def build_message(session: Session, index: int) -> Message:
@@ -51,9 +52,9 @@ def build_message(session: Session, index: int) -> Message:
     """
     table = session.messages
     spans = session.message_spans(index)
-    first = session.record(spans[0])
-    body = next(span for span in reversed(spans) if span.role == SpanRole.BODY)
-    value = first if body == spans[0] else session.record(body)
+    first = value = session.record(spans[0])
+    if len(spans) > 1:
+        value = session.record(next(span for span in reversed(spans) if span.role is SpanRole.BODY))
     block = table.block[index]
     group = table.group[index]
     message = Message(
@@ -64,7 +65,7 @@ def build_message(session: Session, index: int) -> Message:
         timestamp=table.when(index),
         model=session.model_of(index),
         group=None if group == NONE else session.groups.ids[group],
-        flags=Flag(table.flags[index]),
+        flags=_flag(table.flags[index]),
         metadata=_facts(value),
     )
     _Builder(session, message, value, block, spans).fill()
@@ -80,20 +81,19 @@ def _id(value: Value, span: Span, block: int) -> str:
 def _facts(value: Value) -> dict[str, Any]:
     """What SessionData has no field for."""
     facts: dict[str, Any] = {"recordType": one_line(str(value.get("type")), 60)}
-    for name, key in _FACTS.items():
-        fact = value.get(name)
-        if fact is not None and fact != "":
-            facts[key] = clean_value(fact)
+    for name, fact in value.items():
+        if name in _FACTS and fact is not None and fact != "":
+            facts[_FACTS[name]] = clean_value(fact)
     origin = value.get("origin")
-    if isinstance(origin, Mapping) and isinstance(origin.get("kind"), str):
+    if isinstance(origin, dict) and isinstance(origin.get("kind"), str):
         facts["origin"] = clean(origin["kind"])
     message = value.get("message")
-    if isinstance(message, Mapping):
+    if isinstance(message, dict):
         for name, key in (("stop_reason", "stopReason"), ("stop_sequence", "stopSequence")):
             if isinstance(message.get(name), str) and message[name]:
                 facts[key] = clean(message[name])
         usage = message.get("usage")
-        tier = usage.get("service_tier") if isinstance(usage, Mapping) else None
+        tier = usage.get("service_tier") if isinstance(usage, dict) else None
         if isinstance(tier, str):
             facts["serviceTier"] = clean(tier)
     return facts
@@ -109,7 +109,7 @@ class _Builder:
         self.block = block
         self.spans = spans
         inner = value.get("message")
-        self.content: object = inner.get("content") if isinstance(inner, Mapping) else None
+        self.content: object = inner.get("content") if isinstance(inner, dict) else None
 
     def fill(self) -> None:
         """Parts, tool and label."""
@@ -132,7 +132,7 @@ class _Builder:
         if self.value.get("type") == "queue-operation":
             content = self.value.get("content")
         elif isinstance(content, list) and self.block:
-            content = [b for b in content if not (isinstance(b, Mapping) and b.get("type") == "tool_result")]
+            content = [b for b in content if not (isinstance(b, dict) and b.get("type") == "tool_result")]
         self._prompt_parts(content)
         if isinstance(plan := self.value.get("planContent"), str) and plan:
             self.message.label = "plan"
@@ -154,7 +154,7 @@ class _Builder:
 
     def _output(self) -> None:
         if isinstance(self.content, list) and (block := self._block()) and "tool_use_id" in block:
-            tool, _ = build_tool({}, block, self.value.get("toolUseResult"), side_dir(self.session.path))
+            tool, _ = build_tool({}, block, self.value.get("toolUseResult"), self.session.path)
             self.message.label = "Result of a tool use that is not in this file"
             self.message.parts = [Part("text", tool.text, runs=tool.runs), *tool.images]
             self.message.metadata["toolUseId"] = clean(str(block.get("tool_use_id")))
@@ -174,7 +174,7 @@ class _Builder:
     def _context(self) -> None:
         content = self.content
         if isinstance(content, list) and self.block:
-            content = [b for b in content if not (isinstance(b, Mapping) and b.get("type") == "tool_result")]
+            content = [b for b in content if not (isinstance(b, dict) and b.get("type") == "tool_result")]
         text = "\n\n".join(text for text in texts_of(content) if text.strip())
         self.message.label = context_label(text)
         self.message.parts = [Part("text", clean(text)), *media_parts(content)]
@@ -187,7 +187,7 @@ class _Builder:
             return
         block = self._block() if self.value.get("type") == "assistant" else None
         if block is not None and block.get("type") == "fallback":
-            names = [b.get("model") if isinstance(b := block.get(k), Mapping) else None for k in ("from", "to")]
+            names = [b.get("model") if isinstance(b := block.get(k), dict) else None for k in ("from", "to")]
             message.label = "Model switched: " + " → ".join(one_line(str(name), 80) for name in names)
             return
         if text is None:
@@ -211,7 +211,7 @@ class _Builder:
         content = self.content
         if isinstance(content, list) and self.block < len(content):
             block = content[self.block]
-            return block if isinstance(block, Mapping) else {"type": "text", "text": block}
+            return block if isinstance(block, dict) else {"type": "text", "text": block}
         return None
 
     def _text(self) -> None:
@@ -236,7 +236,7 @@ class _Builder:
         session, message = self.session, self.message
         use = self._block() or {}
         result, extra, line = self._result_of(use.get("id"))
-        tool, facts = build_tool(use, result, extra, side_dir(session.path))
+        tool, facts = build_tool(use, result, extra, session.path)
         message.tool = tool
         message.metadata |= facts
         if line is not None:
@@ -251,15 +251,15 @@ class _Builder:
     def _result_of(self, use: object) -> tuple[Mapping[str, Any] | None, object, Value | None]:
         """The result block of a tool use, the line's `toolUseResult` if it can only belong to it, and the line."""
         for span in self.spans:
-            if span.role != SpanRole.RESULT:
+            if span.role is not SpanRole.RESULT:
                 continue
             line = self.session.record(span)
             inner = line.get("message")
-            content = inner.get("content") if isinstance(inner, Mapping) else None
+            content = inner.get("content") if isinstance(inner, dict) else None
             blocks = [
                 b
                 for b in (content if isinstance(content, list) else [])
-                if isinstance(b, Mapping) and str(b.get("type")).endswith("tool_result")
+                if isinstance(b, dict) and str(b.get("type")).endswith("tool_result")
             ]
             for block in blocks:
                 if block.get("tool_use_id") == use:
@@ -281,9 +281,9 @@ class _Builder:
             facts = value.get("compactMetadata")
             if value.get("type") == "user":
                 inner = value.get("message")
-                text = "\n\n".join(texts_of(inner.get("content") if isinstance(inner, Mapping) else None))
+                text = "\n\n".join(texts_of(inner.get("content") if isinstance(inner, dict) else None))
                 message.parts = [Part("text", clean(text))] if text.strip() else []
-            elif isinstance(facts, Mapping):
+            elif isinstance(facts, dict):
                 message.label = _compacted(facts)
                 kept = ("trigger", "preTokens", "postTokens", "durationMs", "cumulativeDroppedTokens")
                 message.metadata["compaction"] = {k: clean_value(facts[k]) for k in kept if k in facts}
@@ -292,7 +292,7 @@ class _Builder:
         """System records and attachments."""
         message, value = self.message, self.value
         attached = value.get("attachment")
-        if not isinstance(attached, Mapping):
+        if not isinstance(attached, dict):
             if value.get("subtype") == "local_command":
                 content = value.get("content")
                 text = content if isinstance(content, str) else ""

@@ -15,13 +15,13 @@ def media_parts(content: object) -> list[Part]:
     """A placeholder for each image and document among the blocks of a message."""
     if not isinstance(content, list):
         return []
-    return [media_part(b) for b in content if isinstance(b, Mapping) and b.get("type") in _KINDS]
+    return [media_part(b) for b in content if isinstance(b, dict) and b.get("type") in _KINDS]
 
 
 def media_part(block: Mapping[str, Any]) -> Part:
     """`[Image image/png, 311 KB]`, or the address of an image that is not in the session."""
     source = block.get("source")
-    if not isinstance(source, Mapping):
+    if not isinstance(source, dict):
         source = {}
     kind = _KINDS.get(str(block.get("type")), "Image")
     media_type = source.get("media_type")

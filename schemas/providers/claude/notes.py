@@ -66,7 +66,7 @@ def describe_system(value: Mapping[str, Any]) -> Labelled:
         return ("A stop hook kept the agent from stopping" if stopped else "A stop hook failed"), "\n".join(lines)
     if subtype == "microcompact_boundary":
         facts = value.get("microcompactMetadata")
-        saved = facts.get("tokensSaved") if isinstance(facts, Mapping) else None
+        saved = facts.get("tokensSaved") if isinstance(facts, dict) else None
         return ("Old tool results cleared" + (f", {saved:,} tokens saved" if isinstance(saved, int) else "")), ""
     if subtype in ("api_refusal", "model_refusal_fallback"):
         return _refusal(subtype, value, text)
@@ -96,12 +96,12 @@ def _error_text(error: object) -> str:
     for _ in range(4):
         if isinstance(error, str):
             return error
-        if not isinstance(error, Mapping):
+        if not isinstance(error, dict):
             return ""
         for key in ("formatted", "message"):
             if isinstance(text := error.get(key), str) and text:
                 return text
-        if not isinstance(error.get("error"), Mapping | str):
+        if not isinstance(error.get("error"), dict | str):
             status = error.get("status")
             return f"status {status}" if isinstance(status, int) and status else ""
         error = error["error"]
@@ -131,7 +131,7 @@ def describe_attachment(inner: Mapping[str, Any]) -> Labelled:
         return "Diagnostics", _diagnostics(inner.get("files"))
     if kind == "hook_blocking_error":
         error = inner.get("blockingError")
-        text = error.get("blockingError") if isinstance(error, Mapping) else error
+        text = error.get("blockingError") if isinstance(error, dict) else error
         hook = inner.get("hookName")
         return f"Blocked by hook {hook}" if isinstance(hook, str) else "Blocked by a hook", str(text or "")
     if kind == "task_status":
@@ -142,8 +142,8 @@ def describe_attachment(inner: Mapping[str, Any]) -> Labelled:
 
 
 def _file_text(content: object) -> str:
-    file = content.get("file") if isinstance(content, Mapping) else None
-    if isinstance(file, Mapping) and isinstance(text := file.get("content"), str):
+    file = content.get("file") if isinstance(content, dict) else None
+    if isinstance(file, dict) and isinstance(text := file.get("content"), str):
         return text
     if isinstance(content, str):
         return content
@@ -153,11 +153,11 @@ def _file_text(content: object) -> str:
 def _diagnostics(files: object) -> str:
     lines: list[str] = []
     for file in files if isinstance(files, list) else []:
-        if not isinstance(file, Mapping):
+        if not isinstance(file, dict):
             continue
         lines.append(str(file.get("uri") or ""))
         found = file.get("diagnostics")
         for item in found if isinstance(found, list) else []:
-            if isinstance(item, Mapping):
+            if isinstance(item, dict):
                 lines.append(f"  {item.get('severity') or ''}: {item.get('message') or ''}")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from schemas.diffs import FileDiff, added_file, from_strings, from_structured_pa
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
 from schemas.providers.claude.classify import INTERRUPT_START, fold_reminders, is_refusal
+from schemas.providers.claude.locate import side_dir
 from schemas.providers.claude.media import media_part, media_parts
 from schemas.usage import as_count
 
@@ -55,10 +56,10 @@ def tool_type(name: str) -> ToolType:
     return _TYPES.get(name.lower(), "unknown")
 
 
-def build_tool(use: Object, result: Object | None, extra: object, folder: Path) -> tuple[Tool, dict[str, Any]]:
+def build_tool(use: Object, result: Object | None, extra: object, session: Path) -> tuple[Tool, dict[str, Any]]:
     """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
 
-    `folder` is the session's side folder, in which spilled outputs lie. Everything can be drawn from the two blocks
+    `session` is the session's file, beside which spilled outputs lie. Everything can be drawn from the two blocks
     alone: subagents' files carry no `toolUseResult`.
     """
     name = _string(use.get("name"))
@@ -71,13 +72,13 @@ def build_tool(use: Object, result: Object | None, extra: object, folder: Path) 
         status=ToolStatus.PENDING,
     )
     facts: dict[str, Any] = {}
-    details = extra if isinstance(extra, Mapping) else {}
+    details = extra if isinstance(extra, dict) else {}
     if result is not None:
-        _take_result(tool, result, extra, folder, facts)
+        _take_result(tool, result, extra, session, facts)
         tool.seconds = _seconds(details)
     # A refused or failed edit changed nothing; one without a result is shown as what was asked for.
     if name in _WRITERS and tool.status in (ToolStatus.OK, ToolStatus.PENDING, ToolStatus.BACKGROUND):
-        tool.diffs = _diffs(name, given if isinstance(given, Mapping) else {}, details)
+        tool.diffs = _diffs(name, given if isinstance(given, dict) else {}, details)
     return tool, facts
 
 
@@ -92,24 +93,24 @@ def tool_path_hints(tool: Tool, cwd: str | None, root: str | None) -> list[str]:
 
 def _input(given: object) -> dict[str, Any]:
     """The input; when the model's JSON was broken its raw text stands under `raw`."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return {} if given is None else {"input": clean_value(given)}
     broken = given.get("__unparsedToolInput")
-    if isinstance(broken, Mapping) and isinstance(broken.get("raw"), str):
+    if isinstance(broken, dict) and isinstance(broken.get("raw"), str):
         return {"raw": clean(broken["raw"])}
     value: dict[str, Any] = clean_value(given)
     return value
 
 
-def _take_result(tool: Tool, result: Object, extra: object, folder: Path, facts: dict[str, Any]) -> None:
-    content = result.get("content")
-    details = extra if isinstance(extra, Mapping) else {}
+def _take_result(tool: Tool, result: Object, extra: object, session: Path, facts: dict[str, Any]) -> None:
+    details = extra if isinstance(extra, dict) else {}
     failed = result.get("is_error") is True
-    text, tool.images = _content(content)
+    text, tool.images = _content(result.get("content"))
     text, reminders = fold_reminders(text)
     if reminders:
         facts["reminders"] = [clean(reminder) for reminder in reminders]
-    tool.output = {"content": clean(text), "is_error": failed}
+    whole, shown = text, clean(text)
+    tool.output = {"content": shown, "is_error": failed}
     _add_details(tool.output, details)
     tool.status = _status(text, failed, extra, result)
     text = _unwrapped(text)
@@ -118,8 +119,9 @@ def _take_result(tool: Tool, result: Object, extra: object, folder: Path, facts:
     if tool.name in _AGENTS and not failed:
         text = _USAGE_TAIL.sub("", _AGENT_TAIL.sub("", text)) if len(text) < 1 << 20 else text
     if "<persisted-output>" in text[:200]:
-        text = _spilled(tool, text, details, folder)
-    tool.text, tool.runs = _styled(text)
+        text = _spilled(tool, text, details, session)
+    # Nearly always it is what was cleaned above: then the two are one text in memory.
+    tool.text, tool.runs = _styled(shown if text is whole and "\x1b[" not in text else text)
     _image_of(tool, details)
 
 
@@ -132,7 +134,7 @@ def _status(text: str, failed: bool, extra: object, result: Object) -> ToolStatu
         if is_refusal(text) or is_refusal(said) or isinstance(denial, str):
             return ToolStatus.DENIED
         return ToolStatus.ERROR
-    if isinstance(extra, Mapping):
+    if isinstance(extra, dict):
         if extra.get("interrupted") is True:
             return ToolStatus.INTERRUPTED
         if extra.get("backgroundTaskId") or extra.get("isAsync") is True or extra.get("status") == "async_launched":
@@ -157,7 +159,7 @@ def _content(content: object) -> tuple[str, list[Part]]:
     for block in content:
         if isinstance(block, str):
             texts.append(block)
-        elif isinstance(block, Mapping):
+        elif isinstance(block, dict):
             kind = block.get("type")
             if kind == "text":
                 texts.append(_string(block.get("text")))
@@ -181,7 +183,7 @@ def _unwrapped(text: str) -> str:
 def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: dict[str, Any]) -> str:
     """The output of a shell tool: without the line that says the exit code, streams without their tags."""
     task = details.get("task")
-    code = details.get("exitCode", task.get("exitCode") if isinstance(task, Mapping) else None)
+    code = details.get("exitCode", task.get("exitCode") if isinstance(task, dict) else None)
     if isinstance(code, int) and not isinstance(code, bool):
         tool.exit_code = code
     if failed and (match := _EXIT.match(text)):
@@ -195,7 +197,7 @@ def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: dict[str
     return text
 
 
-def _spilled(tool: Tool, text: str, details: Object, folder: Path) -> str:
+def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
     """The whole output from the file beside the session, else the longest piece that the session holds.
 
     The recorded path is another machine's and not to be trusted: only its last part counts, in this session's folder.
@@ -204,7 +206,7 @@ def _spilled(tool: Tool, text: str, details: Object, folder: Path) -> str:
     match = _SPILLED_TO.search(text)
     where = match[1] if match else _string(details.get("persistedOutputPath"))
     name = re.split(r"[/\\]", where.strip())[-1]
-    if (whole := _read_spilled(folder / "tool-results", name)) is not None:
+    if (whole := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
         return whole
     _, _, preview = text.partition("Preview (first")
     preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
@@ -241,7 +243,7 @@ def _styled(text: str) -> tuple[str, list[Run]]:
 def _image_of(tool: Tool, details: Object) -> None:
     """An image that Read gave back: its size stands in `toolUseResult`."""
     file = details.get("file")
-    if details.get("type") == "image" and isinstance(file, Mapping):
+    if details.get("type") == "image" and isinstance(file, dict):
         size = as_count(file.get("originalSize"))
         if not tool.images:
             source = {"media_type": file.get("type"), "data": file.get("base64")}
@@ -271,7 +273,7 @@ def _diffs(name: str, given: Object, details: Object) -> list[FileDiff]:
     edits = given.get("edits") if name == "MultiEdit" else [given]
     whole = FileDiff(clean(path))
     for edit in edits if isinstance(edits, list) else []:
-        if isinstance(edit, Mapping):
+        if isinstance(edit, dict):
             old, new = edit.get("old_string"), edit.get("new_string")
             if isinstance(old, str) and isinstance(new, str):
                 whole.hunks += from_strings(path, old, new).hunks

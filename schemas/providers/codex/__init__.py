@@ -7,7 +7,6 @@ from pathlib import Path
 
 from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
 from schemas.providers.codex import locate
-from schemas.providers.codex.opening import open_rollout
 from schemas.providers.codex.values import UUID
 from schemas.session import Session
 
@@ -32,6 +31,9 @@ class Codex:
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a rollout. Raises OSError, also for a damaged compressed file."""
+        # Here, since looking for rollouts and recognising them is done without the parser, and often.
+        from schemas.providers.codex.opening import open_rollout
+
         return open_rollout(path, start)
 
     def resume_command(self, session: Session) -> list[str] | None:

@@ -90,7 +90,7 @@ def turn_aborted(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     scan.end_turn()
 
 
-def _error(scan: Scan, record: Record, text: str, source: Source) -> None:
+def _error(scan: Scan, record: Record, text: str, source: int) -> None:
     index = scan.once(scan.texts, Kind.ERROR, "error", text, record, source)
     if index is not None:
         scan.session.messages.flags[index] |= Flag.ERROR

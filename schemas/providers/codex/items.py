@@ -40,7 +40,7 @@ def visible(text: str) -> str:
     return text[:start].rstrip() + (text[end + 19 :] if end >= 0 else "")
 
 
-def said(scan: Scan, record: Record, text: str, source: Source) -> None:
+def said(scan: Scan, record: Record, text: str, source: int) -> None:
     """The assistant said something; the same may come from another source."""
     text = visible(text)
     if not text.strip():
@@ -52,7 +52,7 @@ def said(scan: Scan, record: Record, text: str, source: Source) -> None:
         scan.texts.note(key_of("plan", plan), index, source)
 
 
-def take_segments(scan: Scan, record: Record, pieces: list[Segment], source: Source) -> None:
+def take_segments(scan: Scan, record: Record, pieces: list[Segment], source: int) -> None:
     """A user or developer message, piece by piece."""
     for block, piece in enumerate(pieces):
         if piece.kind == Kind.INTERRUPT:
@@ -80,7 +80,7 @@ def _take_instructions(scan: Scan, record: Record, pieces: list[Segment]) -> Non
             scan.add(piece.kind, record, block=block, text=piece.text)
 
 
-def interrupted(scan: Scan, record: Record, text: str, source: Source, block: int = 0) -> None:
+def interrupted(scan: Scan, record: Record, text: str, source: int, block: int = 0) -> None:
     """The person stopped the agent: an event says so, and a message that tells the model."""
     key = key_of("interrupt", "")
     if (known := scan.prompts.match(key, source)) is not None:
@@ -118,10 +118,10 @@ def _thought_nothing(scan: Scan, record: Record) -> None:
     scan.bare_thinking = index
 
 
-def thought(scan: Scan, record: Record, parts: list[str], source: Source) -> None:
+def thought(scan: Scan, record: Record, parts: list[str], source: int) -> None:
     """Thinking that can be read, as an item with all its parts or as an event for each of them."""
     if not parts:
-        if source is Source.ITEM:
+        if source == Source.ITEM:
             _thought_nothing(scan, record)
         else:
             scan.session.hidden["empty reasoning"] += 1
@@ -133,12 +133,12 @@ def thought(scan: Scan, record: Record, parts: list[str], source: Source) -> Non
         index = found[0]
         scan.attach(index, record)
         scan.resize(index, chars, lines)
-        if source is Source.ITEM:
+        if source == Source.ITEM:
             scan.bare_thinking = -1
         known = len(found)
         if known == len(keys):
             return
-    elif source is not Source.ITEM and scan.bare_thinking == len(scan.session.messages) - 1 >= 0:
+    elif source != Source.ITEM and scan.bare_thinking == len(scan.session.messages) - 1 >= 0:
         index = scan.bare_thinking
         scan.attach(index, record)
         messages = scan.session.messages
@@ -146,7 +146,7 @@ def thought(scan: Scan, record: Record, parts: list[str], source: Source) -> Non
         scan.resize(index, messages.chars[index] + chars, messages.lines[index] + lines)
     else:
         index = scan.add(Kind.THINKING, record, chars=chars, lines=lines)
-        scan.bare_thinking = index if source is not Source.ITEM else -1
+        scan.bare_thinking = index if source != Source.ITEM else -1
     for key in keys:
         scan.texts.note(key, index, source)
 
@@ -254,7 +254,7 @@ def compaction(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     compacted(scan, record, "", Source.ITEM)
 
 
-def compacted(scan: Scan, record: Record, text: str, source: Source) -> None:
+def compacted(scan: Scan, record: Record, text: str, source: int) -> None:
     """The context was compacted; up to four records say so."""
     key = key_of("compaction", "")
     if (known := scan.prompts.match(key, source)) is not None:

@@ -7,16 +7,16 @@ from the same source are two messages: identical prompts are legitimate.
 
 from __future__ import annotations
 
-from enum import IntFlag
+from typing import Final
 
 
-class Source(IntFlag):
-    """Where a copy stands."""
+class Source:
+    """Where a copy stands. Plain numbers: an enum's operators would take a good part of the whole parse."""
 
-    ITEM = 1
-    EVENT = 2
-    COMPLETED = 4
-    LINE = 8
+    ITEM: Final = 1
+    EVENT: Final = 2
+    COMPLETED: Final = 4
+    LINE: Final = 8
 
 
 class Mirrors:
@@ -25,19 +25,27 @@ class Mirrors:
     __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._entries: dict[int, list[list[int]]] = {}
+        # By the text's hash: each message that shows it, times 16, plus the sources it was met in.
+        self._entries: dict[int, list[int]] = {}
 
-    def match(self, key: int, source: Source) -> int | None:
+    def match(self, key: int, source: int) -> int | None:
         """The message that shows this text and has not been met in `source` yet; it now has."""
-        for entry in self._entries.get(key, ()):
-            if not entry[1] & source:
-                entry[1] |= source
-                return entry[0]
+        entries = self._entries.get(key)
+        if entries is not None:
+            for place, entry in enumerate(entries):
+                if not entry & source:
+                    entries[place] = entry | source
+                    return entry >> 4
         return None
 
-    def note(self, key: int, message: int, source: Source) -> None:
+    def note(self, key: int, message: int, source: int) -> None:
         """A message came from `source`."""
-        self._entries.setdefault(key, []).append([message, int(source)])
+        entry = message << 4 | source
+        entries = self._entries.get(key)
+        if entries is None:
+            self._entries[key] = [entry]
+        else:
+            entries.append(entry)
 
     def clear(self) -> None:
         """Nothing that came so far will come again."""

@@ -46,11 +46,10 @@ class CodexParser:
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more records, in the file's order; returns what changed."""
         scan = self._scan
-        changes: list[Change] = []
-        scan.changes = changes
-        scan.batch = len(self.session.messages)
+        scan.begin_batch()
         history = scan.history
         settled = history.settled
+        items, events = ITEMS, EVENTS
         for record in records:
             value = record[3]
             kind = value.get("type")
@@ -63,10 +62,10 @@ class CodexParser:
                 settled = history.settled
             if kind == "response_item":
                 sub = payload.get("type")
-                handler = ITEMS.get(sub) if type(sub) is str else _untyped(payload)
+                handler = items.get(sub) if type(sub) is str else _untyped(payload)
             elif kind == "event_msg":
                 sub = payload.get("type")
-                handler = EVENTS.get(sub) if type(sub) is str else None
+                handler = events.get(sub) if type(sub) is str else None
                 if handler is None and type(sub) is str and sub.endswith(("_begin", "_delta")):
                     handler = hide
             else:
@@ -79,7 +78,7 @@ class CodexParser:
             else:
                 self._unknown(record, f"{kind} {sub}" if type(sub) is str else str(kind))
         self._title()
-        return changes
+        return scan.end_batch()
 
     def feed_base(self, records: Iterable[Record], store: int) -> list[Change]:
         """Take records of another file that this one goes on from; `store` is that file's place in the session."""

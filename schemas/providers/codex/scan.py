@@ -7,6 +7,7 @@ Nothing in here keeps a body: texts are hashed, messages point at their records.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from schemas.session import Change, Exchange, Op, Session, Subagent
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
 WITHHELD, SUBAGENT, INHERITED = int(Flag.WITHHELD), int(Flag.SUBAGENT), int(Flag.INHERITED)
 _PROMPT, _TEXT, _TOOL, _CONTEXT = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.TOOL), int(Kind.CONTEXT)
+RESULT, _DETAIL = int(SpanRole.RESULT), int(SpanRole.DETAIL)
 _APPENDED, _UPDATED = Op.APPENDED, Op.UPDATED
 TurnsOfParent = Callable[[dict[str, Any]], frozenset[str]]
 """The turn ids of the session that a header names as its parent, if they are at hand."""
@@ -36,7 +38,6 @@ class Scan:
     def __init__(self, session: Session, meta: dict[str, Any], turns_of_parent: TurnsOfParent) -> None:
         self.session = session
         self.meta = meta
-        self.changes: list[Change] = []
         self.store = 0
         self._turns_of_parent = turns_of_parent
         self.history = History({}, frozenset())
@@ -44,7 +45,10 @@ class Scan:
         """Whether what is read now is a copy of another session's records."""
         self.batch = 0
         """Messages from here on are new to whoever asked for more: that they changed too says nothing more."""
+        self._updated: dict[int, None] = {}
         self.tokens = Tokens(session)
+        self._tails: dict[int, int] = {}
+        """The last record of messages that were added to lately: a command that is polled has thousands."""
         self.prompts = Mirrors()
         """Prompts and injected context, until the agent says something."""
         self.texts = Mirrors()
@@ -96,6 +100,25 @@ class Scan:
         if name := one_line(agent_name(meta), 100):
             session.metadata["agent"] = name
 
+    # -- what changed --------------------------------------------------------------------------------------------------
+
+    def begin_batch(self) -> None:
+        """More records come."""
+        self.batch = len(self.session.messages)
+
+    def end_batch(self) -> list[Change]:
+        """What the records since `begin_batch` changed: what was there before first, then what is new."""
+        changes = [Change(_UPDATED, message) for message in self._updated]
+        self._updated = {}
+        new = range(self.batch, len(self.session.messages))
+        changes.extend(map(Change._make, zip(repeat(_APPENDED), new, strict=False)))
+        return changes
+
+    def changed(self, message: int) -> None:
+        """Say that a message is not what it was."""
+        if message < self.batch:
+            self._updated[message] = None
+
     # -- messages ------------------------------------------------------------------------------------------------------
 
     def add(
@@ -117,14 +140,15 @@ class Scan:
             session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
         # What `Session.add_message` does, without its call: this is the hottest line of the parse.
         exchange = session.exchanges[-1]
+        messages = session.messages
         span = session.spans.add(self.store, record[0], record[1], record[2], 0)
-        index = session.messages.append(kind, key, exchange.index, span, block, time, chars, lines)
-        exchange.tools += kind == _TOOL
+        index = messages.append(kind, key, exchange.index, span, block, time, chars, lines)
         session.touch(exchange, time)
         if _TEXT <= kind <= _TOOL:
-            session.messages.model[index] = self.model
+            if kind == _TOOL:
+                exchange.tools += 1
+            messages.model[index] = self.model
             self.prompts.clear()
-        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _add_aside(
@@ -138,7 +162,6 @@ class Scan:
         )
         if ended is not None and not (self.in_turn and self.prompted):
             session.exchanges[-1].ended = ended
-        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _add_inherited(self, kind: Kind, key: int, record: Record, block: int, chars: int, lines: int) -> int:
@@ -155,7 +178,6 @@ class Scan:
         if _TEXT <= kind <= _TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
-        self.changes.append(Change(_APPENDED, index))
         return index
 
     def _open_unprompted(self) -> None:
@@ -202,19 +224,20 @@ class Scan:
             self.first_prompt = one_line(text or "[Image]", 100)
         return index
 
-    def attach(self, message: int, record: Record, role: SpanRole = SpanRole.DETAIL) -> None:
+    def attach(self, message: int, record: Record, role: int = _DETAIL) -> None:
         """Add a record to a message."""
-        spans = self.session.spans
-        spans.extend(self.session.messages.span[message], spans.add(self.store, record[0], record[1], record[2], role))
+        session = self.session
+        span = session.spans.add(self.store, record[0], record[1], record[2], role)
+        tails = self._tails
+        tail = tails.get(message)
+        session.spans.extend(session.messages.span[message] if tail is None else tail, span)
+        if len(tails) >= _KEPT_CALLS:
+            tails.clear()
+        tails[message] = span
         if message < self.batch:
-            self.changes.append(Change(_UPDATED, message))
+            self._updated[message] = None
 
-    def changed(self, message: int) -> None:
-        """Say that a message is not what it was."""
-        if message < self.batch:
-            self.changes.append(Change(_UPDATED, message))
-
-    def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: Source) -> int | None:
+    def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: int) -> int | None:
         """A message for a text that may be written twice; None if it was a copy, which joins the message it copies."""
         key = key_of(name, text)
         if (message := mirrors.match(key, source)) is not None:
@@ -280,16 +303,16 @@ class Scan:
                 return stack.pop()
         return message
 
-    def settle(self, message: int, *, failed: bool, interrupted: bool = False) -> None:
+    def settle(self, message: int, failed: bool, interrupted: bool = False) -> None:
         """A tool use has its result."""
         session = self.session
-        flags = session.messages.flags
-        flags[message] &= ~PENDING
+        flags = session.messages.flags[message] & ~PENDING
         if interrupted:
-            flags[message] |= INTERRUPTED
-        if failed and not flags[message] & ERROR:
-            flags[message] |= ERROR
+            flags |= INTERRUPTED
+        if failed and not flags & ERROR:
+            flags |= ERROR
             session.exchanges[session.messages.exchange[message]].errors += 1
+        session.messages.flags[message] = flags
 
     def resize(self, message: int, chars: int, lines: int) -> None:
         """A message shows at least this much."""
@@ -297,6 +320,14 @@ class Scan:
         if chars > messages.chars[message]:
             messages.chars[message] = min(chars, 0xFFFF_FFFF)
             messages.lines[message] = min(lines, 0xFFFF_FFFF)
+
+    def fit(self, message: int, text: str, start: int = 0) -> None:
+        """A message shows at least `text` from `start` on; its lines are counted only if it is the longest so far."""
+        messages = self.session.messages
+        chars = len(text) - start
+        if chars > messages.chars[message]:
+            messages.chars[message] = min(chars, 0xFFFF_FFFF)
+            messages.lines[message] = min(text.count("\n", start) + 1, 0xFFFF_FFFF)
 
     def link_subagent(self, message: int | None, thread: object, name: str, task: str) -> None:
         """A tool use started another thread."""

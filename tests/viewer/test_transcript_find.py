@@ -1,0 +1,126 @@
+"""Search within a session: what the bytes of the file say must be what a look at every message says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.opening import read_session
+from schemas.session import Session
+from tests.support import Hand
+from tests.viewer.transcripts import story
+from viewer.transcript import find
+from viewer.transcript.find import Finder, needles
+from viewer.transcript.search_text import matching_rows, spans_of
+
+TEXTS = [
+    'He said "quoted" and C:\\path\\to',
+    "first line\nsecond line\ttab",
+    "Straße über Äpfel, ÉCOLE",
+    "日本語のテキスト",
+    "a/b/c <tag> & more",
+    "plain Words here",
+    "🎉 party",
+    "percent % and plus + and {braces}",
+]
+
+
+def write(path: Path, *, ascii_only: bool, escape_slash: bool = False) -> Path:
+    """A Claude Code session of these texts, as different writers of JSON would leave it."""
+    rows: list[dict[str, Any]] = []
+    parent = None
+    for n, text in enumerate(TEXTS * 3):
+        role = "user" if n % 4 == 0 else "assistant"
+        content: Any = text if role == "user" else [{"type": "text", "text": text}]
+        message: dict[str, Any] = {"role": role, "content": content}
+        if role == "assistant":
+            message |= {"id": f"msg_{n}", "model": "claude-opus-5", "type": "message"}
+        row = {"type": role, "uuid": f"u{n}", "parentUuid": parent, "sessionId": "s", "version": "2.1.40",
+               "timestamp": f"2026-03-04T09:{n:02}:00.000Z", "message": message}  # fmt: skip
+        rows.append(row)
+        parent = f"u{n}"
+    lines = (json.dumps(row, ensure_ascii=ascii_only) for row in rows)
+    path.write_text("".join((line.replace("/", "\\/") if escape_slash else line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def search(session: Session, query: str, start: int = 0) -> list[int]:
+    finder = Finder(session, query, start)
+    for _ in finder.run():
+        assert finder.hits == sorted(finder.hits)
+    assert finder.done
+    return finder.hits
+
+
+def everything(session: Session, query: str) -> list[int]:
+    finder = Finder(session, query, 0)
+    return [i for i in range(len(session.messages)) if finder.holds(i)]
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("escape_slash", [True, False])
+@pytest.mark.parametrize(
+    "query",
+    ['"quoted"', "\\path", "C:\\path\\to", "über", "ÜBER", "straße", "école", "日本", "a/b", "<tag>", "WORDS",
+     "words", "Words", "🎉", "%", "&", '"', "\\", "/", "line", "d line\ttab", "zzz"],
+)  # fmt: skip
+def test_bytes_find_what_messages_hold(tmp_path: Path, query: str, ascii_only: bool, escape_slash: bool) -> None:
+    session = read_session(write(tmp_path / "s.jsonl", ascii_only=ascii_only, escape_slash=escape_slash))
+    assert search(session, query) == everything(session, query)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.integers(0, 23), st.integers(1, 400))
+def test_chunks_and_start_change_nothing(tmp_path_factory: Any, data: st.DataObject, start: int, chunk: int) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    session = read_session(write(folder / "chunks.jsonl", ascii_only=False))
+    text = data.draw(st.sampled_from(TEXTS))
+    at = data.draw(st.integers(0, len(text) - 1))
+    query = text[at : at + data.draw(st.integers(1, 8))]
+    old, find._CHUNK = find._CHUNK, chunk
+    try:
+        assert search(session, query, start) == everything(session, query)
+    finally:
+        find._CHUNK = old
+
+
+def test_smart_case() -> None:
+    assert spans_of("Word word WORD", "word") == [(0, 4), (5, 9), (10, 14)]
+    assert spans_of("Word word WORD", "Word") == [(0, 4)]
+    assert spans_of("İ word", "word") == [(2, 6)]
+
+
+def test_needles_are_safe_in_json() -> None:
+    assert needles("the Test") == [b"the test"]
+    assert needles('say "hello there"') == [b"hello there"]
+
+
+def test_sessions_without_a_file_are_searched_message_by_message() -> None:
+    hand = story(2)
+    assert search(hand.session, "row 33") == [3, 9]
+
+
+def test_a_match_that_is_wrapped_is_found() -> None:
+    from rich.style import Style
+
+    from renderers.terminal.markdown import prose_rows
+
+    rows = list(prose_rows("some words that are wrapped here", 12, Style()))
+    assert len(rows) == 3
+    assert matching_rows(rows, "that are wrapped") == [1]
+
+
+def test_a_session_that_grew_is_searched_anew() -> None:
+    hand = Hand()
+    hand.prompt("one")
+    finder = Finder(hand.session, "two", 0)
+    for _ in finder.run():
+        pass
+    assert not finder.is_outdated
+    hand.text("two")
+    assert finder.is_outdated

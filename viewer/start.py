@@ -1,0 +1,118 @@
+"""How the program starts, and how it ends.
+
+`turnlog` and `turnlog FILE` on a terminal are what people wait for: they open a screen without the command line's
+machinery, since click takes a tenth of a Textual app's start and would have nothing to parse. Everything else goes to
+viewer/cli.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from viewer.output import DONE, WRONG, warn
+
+if TYPE_CHECKING:
+    from viewer.summary import Summary
+
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """The program's entry point."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # started with the stream closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream.encoding.lower() not in ("utf-8", "utf8"):
+            stream.reconfigure(errors="replace")
+    sys.exit(_start(sys.argv[1:]))
+
+
+def _start(arguments: list[str]) -> int:
+    if sys.stdout.isatty():
+        if not arguments:
+            return ending(browse)
+        # A command is a command also where a file has its name; none has a dot or a slash.
+        if len(arguments) == 1 and set(arguments[0]) & {".", os.sep} and os.path.isfile(arguments[0]):
+            return ending(lambda: open_screen(Path(arguments[0])))
+    from viewer.cli import run
+
+    return run(arguments)
+
+
+def ending(action: Callable[[], object]) -> int:
+    """Do it; returns the exit code. Every error that a person can cause ends in one line."""
+    try:
+        code = action()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except BrokenPipeError:
+        return pipe_closed()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except _shown() as error:
+        return fail(str(error))
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
+
+
+def _shown() -> tuple[type[Exception], ...]:
+    """The errors whose text is meant for people. Called when one was raised, so that `--help` imports neither."""
+    from schemas.opening import OpenError
+    from viewer.output import CallError
+
+    return OpenError, CallError
+
+
+def fail(message: str) -> int:
+    """Say what is wrong; returns the exit code for it."""
+    warn(message)
+    return WRONG
+
+
+def pipe_closed() -> int:
+    """The reader has what it wanted; what is still buffered must not complain when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def open_screen(path: Path, *, follow: bool = False) -> None:
+    """The transcript of one session. Raises OpenError for what is none, before a screen covers the message."""
+    from schemas.opening import head_of, recognise
+
+    gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
+    recognise(head_of(path))
+    from viewer.app import run_transcript
+
+    run_transcript(path, follow)
+
+
+def browse() -> None:
+    """The sessions of this machine; the demo's where there are none."""
+    from threading import Thread
+
+    from viewer.library import Library
+
+    gc.disable()
+    here, library = Path.cwd(), Library()
+    known: list[Summary] = []
+    # SQLite reads while Textual is imported.
+    reading = Thread(target=lambda: known.extend(library.first(here)))
+    reading.start()
+    from viewer.app import run_browser
+    from viewer.discover import discover
+
+    reading.join()
+    # Looking through the folders takes longer than drawing: where the index knows a session it can wait.
+    if known or discover().files:
+        run_browser(library, here, known)
+    else:
+        from viewer.cli import run
+
+        run(["demo"])
