@@ -14,7 +14,6 @@ Nothing is ever written to it. What is wrong in it is said in one line (`ConfigE
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,16 +99,26 @@ def read_config(path: Path) -> Config:
     Raises ConfigError for a file that cannot be read or says something that cannot be meant.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
     except FileNotFoundError:
         return Config()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"{path}: {one_line(reason)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    import tomllib  # most people have no config file, and their first picture need not wait for it
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, error) from error
     try:
         return _config(data)
     except ConfigError as error:
         raise ConfigError(f"{path}: {one_line(str(error))}") from error
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> ConfigError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ConfigError(f"{path}: {one_line(reason)}")
 
 
 def _config(data: dict[str, Any]) -> Config:

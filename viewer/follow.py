@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,7 +121,7 @@ class Follower:
         if isinstance(current, LinesReading):
             if current.done:
                 changes += current.take_tail()
-            self._probe = _hashes(current)
+            self._probe = _known_by(current)
         if not current.done:
             return changes if current is self.reading else []
         if current is self._next:
@@ -215,7 +214,7 @@ class Follower:
             return False
         if _stamp(reading.store.stat()).identity != stamp.identity or stamp.size < reading.position:
             return True
-        return self._probe is not None and _hashes(reading) != self._probe
+        return self._probe is not None and _known_by(reading) != self._probe
 
     # -- documents -------------------------------------------------------------------------------------------------
 
@@ -240,7 +239,7 @@ class Follower:
         count = len(old.messages)
         self.reading = reading
         if isinstance(reading, LinesReading) or old.messages.key != new.messages.key[:count] or old.id != new.id:
-            self._probe = _hashes(reading) if isinstance(reading, LinesReading) else None
+            self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
             return restarted()
         # The totals can change with no message changed: then the last one is said to have.
         changed = [i for i in range(count) if _row(old, i) != _row(new, i)]
@@ -254,7 +253,7 @@ class Follower:
 
     def _hash_file(self) -> bytes:
         try:
-            return _hash(self.path.read_bytes())
+            return _digest(self.path.read_bytes())
         except OSError:
             return b""
 
@@ -272,14 +271,16 @@ class Follower:
             return []  # the folder beside the session went away; the next look tells
 
 
-def _hashes(reading: LinesReading) -> tuple[bytes, bytes]:
+def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:
     """What a file is known again by: the first 4 KB, and the last 4 KB before the place up to which it was read."""
     store, end = reading.store, reading.position
     start = max(0, end - _PROBE)
-    return _hash(store.read(0, min(_PROBE, end))), _hash(store.read(start, end - start))
+    return store.read(0, min(_PROBE, end)), store.read(start, end - start)
 
 
-def _hash(data: bytes) -> bytes:
+def _digest(data: bytes) -> bytes:
+    from hashlib import blake2b  # brings OpenSSL, for which the first picture need not wait
+
     return blake2b(data, digest_size=16).digest()
 
 
@@ -287,7 +288,7 @@ def _row(session: Session, index: int) -> tuple[int, int, int, bytes]:
     """What a message consists of, to tell whether it changed."""
     rows = session.messages
     raw = b"\0".join(session.raw(span) for span in session.message_spans(index))
-    return rows.kind[index], rows.flags[index], rows.exchange[index], _hash(raw)
+    return rows.kind[index], rows.flags[index], rows.exchange[index], _digest(raw)
 
 
 def _adopt(old: Session, reading: Reading) -> None:

@@ -98,8 +98,7 @@ class ClaudeParser:
         first = len(self.session.messages)
         self.changed.clear()
         handlers, metadata, enter = self._handlers, self.notices.metadata, self._enter
-        batch = records if isinstance(records, list) else list(records)
-        for record in batch:
+        for record in records:
             value = record[3]
             kind = value.get("type")
             handler = handlers.get(kind) if type(kind) is str else None
@@ -110,7 +109,7 @@ class ClaudeParser:
             elif enter(record, value, kind):
                 handler(record, value)
         self._sidechains.flush()
-        self._settle(batch)
+        self._settle()
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
         changes += [Change(Op.APPENDED, i) for i in range(first, len(self.session.messages))]
         return changes

@@ -10,7 +10,7 @@ from schemas.providers.codex.outputs import Outcome, decode, exec_outcome, mcp_o
 from schemas.providers.codex.prompts import status_text
 from schemas.providers.codex.scan import Scan
 from schemas.providers.codex.tools import command_line, search_key
-from schemas.providers.codex.values import dict_of, list_of, size_of, text_of, whole
+from schemas.providers.codex.values import dict_of, list_of, text_of, whole
 from schemas.records import Record
 
 
@@ -24,28 +24,22 @@ def detail(scan: Scan, record: Record, call_id: object, outcome: Outcome | None)
     else:
         scan.attach(index, record)
     if outcome is not None:
-        scan.resize(index, *size_of(outcome.text))
-        scan.settle(index, failed=outcome.failed, interrupted=outcome.denied)
+        scan.fit(index, outcome.text)
+        scan.settle(index, outcome.failed, outcome.denied)
     return index
 
 
 def exec_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     """A command ended."""
-    if payload.get("source") == "user_shell" or payload.get("source") == "userShell":
+    if payload.get("source") in ("user_shell", "userShell"):
         _user_command(scan, record, payload)
-    else:
-        call_id = payload.get("call_id") or payload.get("id")
-        index = scan.find_call(call_id)
-        if index is None:
-            index = detail(scan, record, call_id, None)
-        else:
-            scan.attach(index, record)
-        code, status = payload.get("exit_code"), payload.get("status")
-        declined = status == "declined"
-        scan.settle(index, failed=bool(whole(code)) or declined or status == "failed", interrupted=declined)
-        if not scan.session.messages.chars[index]:  # its result may never come
-            printed = text_of(payload.get("aggregated_output")) or exec_outcome(payload).text
-            scan.resize(index, *size_of(printed))
+        return
+    index = detail(scan, record, payload.get("call_id") or payload.get("id"), None)
+    code, status = payload.get("exit_code"), payload.get("status")
+    declined = status == "declined"
+    scan.settle(index, bool(whole(code)) or declined or status == "failed", declined)
+    if not scan.session.messages.chars[index]:  # its result may never come
+        scan.fit(index, text_of(payload.get("aggregated_output")) or exec_outcome(payload).text)
 
 
 def _user_command(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
@@ -65,7 +59,9 @@ def patch_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         text_of(dict_of(change).get("unified_diff")) or text_of(dict_of(change).get("content"))
         for change in dict_of(payload.get("changes")).values()
     ]
-    scan.resize(index, sum(map(len, texts)), sum(t.count("\n") + 1 for t in texts))
+    chars = sum(map(len, texts))
+    if chars > scan.session.messages.chars[index]:
+        scan.resize(index, chars, sum(t.count("\n") + 1 for t in texts))
 
 
 def mcp_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
@@ -113,7 +109,7 @@ def collab_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         name = text_of(payload.get("new_agent_nickname")) or text_of(payload.get("new_agent_role"))
         scan.link_subagent(index, thread, name, text_of(payload.get("prompt")))
     _, text = status_text(payload.get("status"))
-    scan.resize(index, *size_of(text))
+    scan.fit(index, text)
 
 
 def subagent_activity(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from schemas.message import Kind, SpanRole
+from schemas.message import Kind
 from schemas.providers.codex.mirrors import Source, key_of
-from schemas.providers.codex.outputs import decode
+from schemas.providers.codex.outputs import summarise
 from schemas.providers.codex.prompts import Segment, segments
-from schemas.providers.codex.scan import PENDING, SUBAGENT, WITHHELD, Scan
+from schemas.providers.codex.scan import PENDING, RESULT, SUBAGENT, WITHHELD, Scan
 from schemas.providers.codex.tools import SPAWNS, call_input, search_key
 from schemas.providers.codex.values import content_text, list_of, size_of, text_of
 from schemas.records import Record, read_record
@@ -85,7 +85,7 @@ def interrupted(scan: Scan, record: Record, text: str, source: int, block: int =
     key = key_of("interrupt", "")
     if (known := scan.prompts.match(key, source)) is not None:
         scan.attach(known, record)
-        scan.resize(known, *size_of(text))
+        scan.fit(known, text)
         return
     index = scan.add(Kind.INTERRUPT, record, block=block, text=text)
     scan.prompts.note(key, index, source)
@@ -188,15 +188,16 @@ def output(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         index = scan.add(Kind.TOOL, record)  # its use is not here: show the result by itself
         scan.remember_call(payload.get("call_id"), index)
     else:
-        scan.attach(index, record, SpanRole.RESULT)
-    outcome = decode(payload["tools"] if "tools" in payload else payload.get("output"))
-    scan.resize(index, *size_of(outcome.text))
-    scan.settle(index, failed=outcome.failed, interrupted=outcome.aborted or outcome.denied)
-    if outcome.process is not None:
+        scan.attach(index, record, RESULT)
+    brief = summarise(payload["tools"] if "tools" in payload else payload.get("output"))
+    text, start, failed, stopped, process = brief
+    scan.fit(index, text, start)
+    scan.settle(index, failed, stopped)
+    if process is not None:
         span = next(iter(scan.session.spans.chain(scan.session.messages.span[index])))
-        scan.processes[outcome.process] = (span.offset, span.length, span.line, {})
+        scan.processes[process] = (span.offset, span.length, span.line, {})
     if index in scan.spawns:
-        _spawned(scan, index, outcome.text)
+        _spawned(scan, index, text[start:])
 
 
 def _spawned(scan: Scan, index: int, text: str) -> None:
@@ -259,7 +260,7 @@ def compacted(scan: Scan, record: Record, text: str, source: int) -> None:
     key = key_of("compaction", "")
     if (known := scan.prompts.match(key, source)) is not None:
         scan.attach(known, record)
-        scan.resize(known, *size_of(text))
+        scan.fit(known, text)
         return
     index = scan.add(Kind.COMPACTION, record, text=text)
     scan.prompts.note(key, index, source)

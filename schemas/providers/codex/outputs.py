@@ -63,6 +63,19 @@ def decode(output: object) -> Outcome:
     return Outcome("" if output is None else str(output))
 
 
+def summarise(output: object) -> tuple[str, int, bool, bool, str | None]:
+    """What the reading of a file wants to know of `decode(output)`, without the copies: a text, where in it the result
+    begins, whether the use failed, whether the person stopped or refused it, and the id of a process that goes on.
+    """
+    if type(output) is str and (match := _HEADER.match(output)):
+        start = match.end()
+        if not output.startswith("aborted", start):
+            classic, _, exited, process = match.groups()
+            return output, start, (exited or classic or "0").strip("-0") != "", False, process
+    found = decode(output)
+    return found.text, 0, found.failed, found.aborted or found.denied, found.process
+
+
 def _decode_object(output: dict[str, Any]) -> Outcome:
     if isinstance(output.get("type"), str) and "content" not in output:
         return decode([output])
@@ -76,10 +89,13 @@ def _decode_object(output: dict[str, Any]) -> Outcome:
 def _with_metadata(found: Outcome, metadata: dict[str, Any]) -> Outcome:
     code = whole(metadata.get("exit_code"))
     seconds = number(metadata.get("duration_seconds"))
-    return found._replace(
-        exit_code=found.exit_code if code is None else code,
-        seconds=found.seconds if seconds is None else seconds,
-        failed=found.failed or bool(code),
+    text, had_code, had_seconds, failed, *rest = found
+    return Outcome(
+        text,
+        had_code if code is None else code,
+        had_seconds if seconds is None else seconds,
+        failed or bool(code),
+        *rest,
     )
 
 
