@@ -199,12 +199,13 @@ def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:
 
 
 _PUNCTUATION = re.compile(r"[\\`*\[\]|~]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_])|&(?=#|\w)|!(?=\[)|\$(?=\S)")
+_CLOSING_HASH = re.compile(r"#(?=#*\s*$)")
 
 
 def escape(text: str) -> str:
     """Plain text on one line as Markdown that reads exactly so."""
     line = _PUNCTUATION.sub(_escaped, text.replace("\n", " "))
-    return re.sub(r"#(?=#*\s*$)", r"\\#", line)
+    return _CLOSING_HASH.sub(r"\\#", line) if "#" in line else line
 
 
 def _escaped(match: re.Match[str]) -> str:

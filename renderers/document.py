@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -121,6 +121,7 @@ class Document:
     def __init__(self, session: Session, include: Include, redactor: Redactor | None, load: Load | None) -> None:
         self.session, self.include, self.redactor, self.load = session, include, redactor, load
         self.redact: Callable[[str], str] = redactor.redact if redactor else str
+        self.redact_all: Callable[[Sequence[str]], list[str]] = redactor.redact_all if redactor else list
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
@@ -240,9 +241,10 @@ class Document:
 
     def _body(self, session: Session, exchange: Exchange, prefix: str, depth: int) -> Iterator[Piece]:
         flags, groups, last = session.messages.flags, session.messages.group, session.groups.last
+        taken_back = 0 if exchange.rewound else int(Flag.REWOUND)
         rewound = False
         for index in session.message_range(exchange.index):
-            gone = bool(flags[index] & Flag.REWOUND) and not exchange.rewound
+            gone = bool(flags[index] & taken_back)
             if gone != rewound:
                 yield Open("Rewound", "this part was taken back", "rewound") if gone else Close()
                 rewound = gone
@@ -265,7 +267,7 @@ class Document:
             if message.tool is not None and self.include.tools:
                 yield from self._tool(session, message, message.tool, prefix, depth)
             return
-        text, label = self.redact(message.text), self.redact(message.label)
+        text, label = self.redact_all((message.text, message.label))
         if kind is Kind.TEXT:
             if text:
                 yield Prose(text)
@@ -303,17 +305,21 @@ class Document:
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
         listings = list(tool_inputs(tool))
-        shown = [self.redact(listing.text) for listing in listings]
-        line = self._headline(session, tool, any(a != b.text for a, b in zip(shown, listings, strict=True)))
+        # A diff is redacted as one text: a key block goes over many lines.
+        diff = "".join(diff.unified() for diff in tool.diffs)
+        output = tool.text if self.include.output else ""
+        texts = self.redact_all([diff, output, *(l.text for l in listings), *(l.label for l in listings)])
+        diff, output, *shown = texts
+        labels = shown[len(listings) :]
+        line = self._headline(session, tool, any(a.text != b for a, b in zip(listings, shown, strict=False)))
         yield Open(line.title, line.ending, "tool", line)
-        for text, listing in zip(shown, listings, strict=True):
-            yield Code(text, listing.language, self.redact(listing.label))
-        if tool.diffs:
-            # Redacted as one text: a key block goes over many lines.
-            yield Code(self.redact("".join(diff.unified() for diff in tool.diffs)), "diff")
+        for listing, text, label in zip(listings, shown, labels, strict=False):
+            yield Code(text, listing.language, label)
+        if diff:
+            yield Code(diff, "diff")
         if self.include.output:
-            if tool.text:
-                yield Code(self.redact(tool.text), label="output")
+            if output:
+                yield Code(output, label="output")
             for image in tool.images:
                 yield Facts(self.redact(image.text))
         elif tool.text:
@@ -330,7 +336,7 @@ class Document:
             # Counted already, where the input is shown in full.
             tool = replace(tool, input=Redactor().redact_value(tool.input))
         line = headline(tool, session.workspace_root)
-        return Headline(self.redact(line.verb), self.redact(line.object), line.outcome)
+        return Headline(*self.redact_all((line.verb, line.object)), line.outcome)
 
     # -- subagents -------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 _MARK = "[redacted: {}]"
+# No pattern goes over it, but for private key blocks, and nothing before it keeps one from matching behind it: so what
+# is found in one text is found in many that are joined by it.
+_BETWEEN = "\n\0\n"
 
 
 def _entropy(text: str) -> float:
@@ -116,6 +120,9 @@ _RULES = (
 )  # fmt: skip
 
 
+_BY_LITERAL = tuple((literal, tuple(rules)) for literal, rules in groupby(_RULES, lambda rule: rule.literal))
+
+
 class _Named(NamedTuple):
     """A secret that is known by the name before it, in any case: looked for in lower-case bytes."""
 
@@ -141,9 +148,9 @@ _NAMED = (
     _Named("secret", b"secret", re.compile(rb"secret" + _IS + _VALUE), _written_down),
     _Named("token", b"token", re.compile(rb"token(?:" + _IS + rb"| {1,2}(?=[a-z0-9_-]{24}))" + _VALUE), _written_down),
     _Named(
-        "password", b"passw", re.compile(rb"passw(?:or)?d(?:" + _IS + rb"|[ =](?<=--password[ =]))" + _VALUE), _password
+        "password", b"pass", re.compile(rb"passw(?:or)?d(?:" + _IS + rb"|[ =](?<=--password[ =]))" + _VALUE), _password
     ),
-    _Named("password", b"passphrase", re.compile(rb"passphrase" + _IS + _VALUE), _password),
+    _Named("password", b"pass", re.compile(rb"passphrase" + _IS + _VALUE), _password),
     _Named("password", b"pwd", re.compile(rb"pwd" + _IS + _VALUE), _password, re.compile(rb"(?:^|[^a-z])$")),
     _Named("authorization", b"bearer", re.compile(rb"bearer[ \t]+(?P<s>[a-z0-9._~+/=-]{12,})"), _written_down),
     _Named(
@@ -153,6 +160,9 @@ _NAMED = (
         _written_down,
     ),
 )
+
+
+_NAMED_BY_LITERAL = tuple((literal, tuple(rules)) for literal, rules in groupby(_NAMED, lambda named: named.literal))
 
 
 class Redactor:
@@ -171,13 +181,23 @@ class Redactor:
         """`text` without its secrets."""
         if len(text) < 8:
             return text
-        for rule in _RULES:
-            if rule.literal in text and rule.pattern.search(text):
-                text = self._replace(rule, text)
+        for literal, rules in _BY_LITERAL:
+            if literal in text:
+                for rule in rules:
+                    if rule.pattern.search(text):
+                        text = self._replace(rule, text)
         # Lower-casing bytes is ten times as fast as lower-casing a text that is not ASCII, and keeps every place.
         raw = text.encode("utf-8", "replace")
         found = sorted(_named_secrets(raw, raw.lower()))
         return self._cut(raw, found) if found else text
+
+    def redact_all(self, texts: Sequence[str]) -> list[str]:
+        """Each text without its secrets. Nearly always there is none, and all are looked through at once."""
+        together, before = _BETWEEN.join(texts), dict(self.counts)
+        if self.redact(together) == together:
+            return list(texts)
+        self.counts = Counter(before)
+        return [self.redact(text) for text in texts]
 
     def redact_value(self, value: Any) -> Any:
         """A JSON value with every string in it redacted; a member's name may say that its value is a secret."""
@@ -221,13 +241,14 @@ class Redactor:
 
 def _named_secrets(raw: bytes, folded: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of each value that the name before it calls a secret."""
-    for named in _NAMED:
-        if named.literal not in folded:
+    for literal, rules in _NAMED_BY_LITERAL:
+        if literal not in folded:
             continue
-        for match in named.pattern.finditer(folded):
-            start, end = match.span("s")
-            before = folded[max(0, match.start() - 12) : match.start()]
-            if named.before is not None and not named.before.search(before):
-                continue
-            if named.accept(raw[start:end].decode("utf-8", "replace")):
-                yield start, end, named.kind
+        for named in rules:
+            for match in named.pattern.finditer(folded):
+                start, end = match.span("s")
+                before = folded[max(0, match.start() - 12) : match.start()]
+                if named.before is not None and not named.before.search(before):
+                    continue
+                if named.accept(raw[start:end].decode("utf-8", "replace")):
+                    yield start, end, named.kind

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 # A command without any of these writes nothing that we could tell, and need not be taken apart.
-_MAY_WRITE = re.compile(r">|-o|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|sed)\b")
+_MAY_WRITE = re.compile(r">(?!&\d| ?/dev/null\b)|-o\b|-output\b|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|sed)\b")
 _WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice"})
 _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})

@@ -189,3 +189,19 @@ def test_a_session_without_messages_has_no_rows() -> None:
     assert layout.total == 0
     assert layout.next_visible(0) is None
     assert layout.previous_visible(5) is None
+
+
+def test_sizes_can_be_looked_at_later() -> None:
+    """A session that is put there all at once is shown before all of it has been looked at."""
+    hand = Hand()
+    grow(hand, 20 * CHUNK + 7, 0)
+    layout = Layout(hand.session, Folds(hand.session), read_later=True)
+    assert layout.total == 2 * (20 * CHUNK + 7)
+    last = layout.previous_visible(20 * CHUNK + 6)
+    assert last is not None
+    assert layout.height(last) > 0
+    for _ in layout.read():
+        assert layout.find(layout.row_of(Position(last, 0))) == Position(last, 0)
+    whole = Layout(hand.session, Folds(hand.session))
+    whole.height(last)
+    assert layout.total == whole.total

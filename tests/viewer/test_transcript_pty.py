@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,8 +16,9 @@ if sys.platform == "win32":
 from tests.bench.terminal import Terminal
 
 HOSTILE = (
-    "\x1b]0;EVIL-TITLE\x07 \x1b]52;c;RVZJTA==\x07 \x1b[2J\x1b[H\x1b[?1049l \x9b31m \x9d0;EVIL-C1\x9c \x1bP+q544e\x1b\\ "
-    "\u202eEVIL-RLO \x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\ \x07\x08\x7f \x1b]0;UNTERMINATED &#x1b;]0;ENTITY&#7; END"
+    "\x1b]0;EVIL-TITLE\x07 \x1b]52;c;RVZJTA==\x07 \x1b[2J\x1b[H\x1b[?1049l \x9b31m \x9d0;EVIL-C1\x9c "
+    "\x1bP+q544e\x1b\\ \u202eEVIL-RLO \x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\ \x07\x08\x7f "
+    "\x1b]0;UNTERMINATED &#x1b;]0;ENTITY&#7; END"
 )
 
 
@@ -60,7 +62,8 @@ def test_no_control_byte_of_content_reaches_the_terminal(tmp_path: Path) -> None
         for key in (b"z", b"G", b"g", b" ", b"x", b"\x1b", b"w", b"\x1b", b"\t", b"\x1b"):
             terminal.key(key, 1)
             terminal.quiet(0.15, 3)
-        seen = terminal.seen
+        # Textual's own: the shape of the mouse pointer.
+        seen = re.sub(rb"\x1b\]22;[a-z-]*\x07", b"", terminal.seen)
     finally:
         terminal.close()
     assert b"VISIBLE" in seen

@@ -7,16 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
-from textual.widgets import Input, Static
 
 from renderers.facts import format_count, local_time
 from renderers.terminal.block import exchange_number
@@ -26,11 +24,7 @@ from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from viewer.bindings import bindings
 from viewer.hints import Hints
-from viewer.screens.outline import OutlineScreen
-from viewer.screens.records import raw_screen, why_screen
-from viewer.transcript.clipboard import put_on_clipboard
 from viewer.transcript.family import FamilyUsage
-from viewer.transcript.find import Finder
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Position
 from viewer.transcript.select import message_source
@@ -38,8 +32,14 @@ from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
-_FIRST = 0.05
+if TYPE_CHECKING:
+    from viewer.screens.find_bar import FindBar
+    from viewer.transcript.find import Finder
+
+_FIRST = 0.03
 """Seconds to read before the first picture."""
+_SCREENFUL = 48
+"""Messages that fill the first picture."""
 _FLUSH = 0.1
 _IDLE = 0.02
 _TOTALS_EVERY = 0.3
@@ -57,12 +57,6 @@ class TranscriptScreen(Screen[None]):
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
-    TranscriptScreen > #find-line { height: 1; display: none; padding: 0 1; }
-    TranscriptScreen > #find-line.-open { display: block; }
-    TranscriptScreen #find-mark { width: 2; color: $accent; }
-    TranscriptScreen #find { width: 1fr; border: none; height: 1; padding: 0; background: $background; }
-    TranscriptScreen #find:focus { border: none; background: $background; }
-    TranscriptScreen #find-count { width: auto; color: $text-muted; }
     """
 
     def __init__(self, follower: Following, follow: bool = False) -> None:
@@ -73,6 +67,7 @@ class TranscriptScreen(Screen[None]):
         self._hints = Hints()
         self._family = FamilyUsage()
         self._finder: Finder | None = None
+        self._find_bar: FindBar | None = None
         self._find_from = (Position(0, 0), Position(0, 0))
         self._live_count = (-1, 0)
         self._stirred = asyncio.Event()
@@ -91,17 +86,17 @@ class TranscriptScreen(Screen[None]):
     def _read_first(self) -> None:
         """Enough for the first picture."""
         end = time.perf_counter() + _FIRST
-        while not self._follower.loaded and len(self._follower.session.messages) < 80 and time.perf_counter() < end:
+        while (
+            not self._follower.loaded
+            and len(self._follower.session.messages) < _SCREENFUL
+            and time.perf_counter() < end
+        ):
             self._follower.step(SLICE)
 
     def compose(self) -> ComposeResult:
         """Title, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._view
-        with Horizontal(id="find-line"):
-            yield Static("/", id="find-mark", markup=False)
-            yield Input(id="find", compact=True, select_on_focus=False)
-            yield Static("", id="find-count", markup=False)
         yield TitleBar(id="status")
         yield KeyFooter("transcript", id="keys")
 
@@ -183,6 +178,7 @@ class TranscriptScreen(Screen[None]):
         if last_restart >= 0:
             self._finder = None
             self._view.set_session(self._follower.session)
+            self.run_worker(self._in_slices(self._view.settle()), group="settle", exclusive=True)
             changes = changes[last_restart + 1 :]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._live and appended and (self._seen or self._view.unread is None):
@@ -383,23 +379,24 @@ class TranscriptScreen(Screen[None]):
 
     # -- searching -------------------------------------------------------------------------------------------------
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         """Ask what to look for."""
+        from viewer.screens.find_bar import FindBar
+
         self._find_from = (self._view.top, self._view.cursor)
-        line = self.query_one("#find-line")
-        line.add_class("-open")
-        box = self.query_one("#find", Input)
-        box.value = ""
-        self.set_focus(box)  # at once: focus() would wait, and the next letters are on their way
+        if self._find_bar is None:
+            self._find_bar = FindBar()
+            # Waited for, so that the next letters go there and do not fold or move anything.
+            await self.mount(self._find_bar, before="#status")
+        self._find_bar.box.value = ""
+        self.set_focus(self._find_bar.box)
 
-    @on(Input.Changed, "#find")
-    def _query_changed(self, event: Input.Changed) -> None:
+    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
         """Search while it is typed."""
-        if self.query_one("#find-line").has_class("-open"):
-            self._look_for(event.value)
+        if self._find_bar is not None:
+            self._look_for(event.query)
 
-    @on(Input.Submitted, "#find")
-    def _query_given(self) -> None:
+    def on_find_bar_given(self) -> None:
         """Go on reading at the hit."""
         self.set_focus(self._view)
         if not self._view.sought:
@@ -410,9 +407,11 @@ class TranscriptScreen(Screen[None]):
         self.workers.cancel_group(self, "find")
         self._finder = None
         if len(query.strip()) < 1:
-            self.query_one("#find-count", Static).update("")
+            self._say_count("")
             self._view.show()
             return
+        from viewer.transcript.find import Finder
+
         self._finder = Finder(self.session, query, self._find_from[1].block)
         self.run_worker(self._search(self._finder), group="find", exclusive=True)
 
@@ -459,7 +458,11 @@ class TranscriptScreen(Screen[None]):
             text = f"{finder.hits.index(at) + 1:,} of {total}"
         else:
             text = total
-        self.query_one("#find-count", Static).update(Content(text))
+        self._say_count(text)
+
+    def _say_count(self, text: str) -> None:
+        if self._find_bar is not None:
+            self._find_bar.say(text)
 
     def action_search_next(self) -> None:
         """The next hit."""
@@ -480,7 +483,9 @@ class TranscriptScreen(Screen[None]):
 
     def _close_find(self) -> None:
         self.workers.cancel_group(self, "find")
-        self.query_one("#find-line").remove_class("-open")
+        if self._find_bar is not None:
+            self._find_bar.remove()
+            self._find_bar = None
         self._view.sought = ""
         self._finder = None
         self.set_focus(self._view)
@@ -490,6 +495,8 @@ class TranscriptScreen(Screen[None]):
 
     def action_copy_block(self) -> None:
         """Copy the block under the cursor, or what is selected."""
+        from viewer.transcript.clipboard import put_on_clipboard
+
         selected = self.get_selected_text()
         if selected:
             self._say(put_on_clipboard(self.app, selected, "the selection"))
@@ -505,6 +512,7 @@ class TranscriptScreen(Screen[None]):
             return
         from renderers.markdown import render_exchange
         from renderers.options import Include
+        from viewer.transcript.clipboard import put_on_clipboard
 
         exchange = self.session.messages.exchange[self._view.cursor.block]
         text = render_exchange(self.session, exchange, Include())
@@ -516,11 +524,15 @@ class TranscriptScreen(Screen[None]):
 
     def action_raw(self) -> None:
         """The records behind the block."""
+        from viewer.screens.records import raw_screen
+
         if self._has_cursor():
             self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
 
     def action_why(self) -> None:
         """Where the token figure comes from."""
+        from viewer.screens.records import why_screen
+
         screen = why_screen(self.session, self._view.cursor.block) if self._has_cursor() else None
         if screen is None:
             self._say("No token figures belong to this block.")
@@ -555,6 +567,8 @@ class TranscriptScreen(Screen[None]):
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""
+        from viewer.screens.outline import OutlineScreen
+
         if not self.session.exchanges or not self._has_cursor():
             return
 
@@ -590,8 +604,8 @@ class TranscriptScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Close the search, drop a selection, or leave."""
-        if self.query_one("#find-line").has_class("-open"):
-            if self.query_one("#find", Input).has_focus:
+        if self._find_bar is not None:
+            if self._find_bar.box.has_focus:
                 self._view.go_back(*self._find_from)
             self._close_find()
         elif self.selections:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
@@ -25,6 +25,8 @@ CHUNK_BITS = 8
 CHUNK = 1 << CHUNK_BITS
 _CAP_LINES = SHORT_LINES + 1
 _CAP_CHARS = _CAP_LINES * 80
+_GUESS = 2
+"""Rows of a message of which nothing is known."""
 
 
 class Position(NamedTuple):
@@ -43,12 +45,28 @@ class _Stat:
     chars: int = 0
     cut_lines: int = 0
     cut_chars: int = 0
+    rows: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Rows they take at each fold when everything is `width` wide."""
+    width: int = 0
+
+    def rows_at(self, width: int, sort: int) -> tuple[int, int, int, int]:
+        """`rows`, worked out for that width."""
+        if self.width != width:
+            count = len(self.members)
+            self.rows = (
+                0,
+                _rows(sort, Fold.LINE, count, 0, 0, width),
+                _rows(sort, Fold.SHORT, count, self.cut_lines, self.cut_chars, width),
+                _rows(sort, Fold.FULL, count, self.lines, self.chars, width),
+            )
+            self.width = width
+        return self.rows
 
 
 class Layout:
     """Heights of a session's messages. Call `sync` after the session changed, `refold` after its folds did."""
 
-    def __init__(self, session: Session, folds: Folds, width: int = 80) -> None:
+    def __init__(self, session: Session, folds: Folds, width: int = 80, *, read_later: bool = False) -> None:
         self._session = session
         self._table = session.messages
         self._folds = folds
@@ -63,7 +81,19 @@ class Layout:
         self._dirty: set[int] = set()  # chunks whose total is out of date
         self._opened: dict[int, bool] = {}  # chunks that lie wholly within an exchange opened or folded by itself
         self._special: set[int] = set()  # chunks in which single messages are folded otherwise
+        self._unread: set[int] = set()  # chunks whose messages' sizes have not been looked at; their height is a guess
         self.sync()
+        if read_later:
+            self._unread = set(range(len(self._stats)))
+
+    def read(self) -> Iterator[None]:
+        """Look at the sizes of messages that were put off with `read_later`, a chunk (half a millisecond) at a time."""
+        for chunk in sorted(self._unread):
+            if chunk in self._unread and chunk < len(self._stats):
+                self._stat(chunk)
+                self._dirty.add(chunk)
+            self._unread.discard(chunk)
+            yield
 
     # -- what happened ---------------------------------------------------------------------------------------------
 
@@ -303,12 +333,12 @@ class Layout:
             return sum(heights)
         folds = self._folds.sorts(self._opened.get(chunk))
         total = int(self._rule is not None and self._rule >> CHUNK_BITS == chunk)
+        if chunk in self._unread:
+            return total + _GUESS * min(CHUNK, self._count - (chunk << CHUNK_BITS))
+        width = self._width
         for sort, stat in self._stat(chunk).items():
             if fold := folds[sort]:
-                count = len(stat.members)
-                cut = fold == Fold.SHORT
-                lines, chars = (stat.cut_lines, stat.cut_chars) if cut else (stat.lines, stat.chars)
-                total += _rows(sort, fold, count, lines, chars, self._width)
+                total += (stat.rows if stat.width == width else stat.rows_at(width, sort))[fold]
         return total
 
     def _is_special(self, chunk: int) -> bool:
@@ -321,6 +351,7 @@ class Layout:
         stats = self._stats[chunk]
         if stats is None:
             stats = self._stats[chunk] = {}
+            self._unread.discard(chunk)
             table, start = self._table, chunk << CHUNK_BITS
             stop = min(start + CHUNK, self._count)
             columns = zip(

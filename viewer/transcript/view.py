@@ -203,7 +203,7 @@ class TranscriptView(TranscriptWindow):
         }
         top, cursor = (found.get(p.block) for p in (self._top, self.cursor))
         self.session, self.folds = session, new
-        self.layout_of = Layout(session, new, self._look.width)
+        self.layout_of = Layout(session, new, self._look.width, read_later=True)
         self._drawn = DrawnBlocks(session, self._look)
         self.set_unread(found.get(self.unread) if self.unread is not None else None, self._unread_since)
         count = len(session.messages)

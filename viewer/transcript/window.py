@@ -22,6 +22,7 @@ from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
+from schemas.message import Kind
 from schemas.session import Session
 from viewer.transcript.colours import COMPONENTS, CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
@@ -64,6 +65,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._lines: list[tuple[Drawn, int]] = []  # the block of each of them, and which of its rows
         self._row_width = 80
         self._prefetched: tuple[object, ...] = ()
+        self._first_picture = True
         self._unread_since = ""
         self._overlay: Overlay | None = None
         self._painting = False
@@ -158,6 +160,13 @@ class TranscriptWindow(ScrollView, can_focus=True):
         """Coloured code."""
         return self._look.highlights
 
+    def settle(self) -> Iterator[None]:
+        """Work out how long a session is that was put here all at once."""
+        layout = self.layout_of
+        yield from layout.read()
+        if layout is self.layout_of and self._rows:
+            self._move_bar(layout.total, layout.row_of(self._top))
+
     def prefetch(self) -> Iterator[None]:
         """Draw what the next key will most likely show: the pages around, the exchanges around, both ends.
 
@@ -211,6 +220,9 @@ class TranscriptWindow(ScrollView, can_focus=True):
             self._styles_now()
             self._fill()
             self._paint()
+            if self._first_picture:
+                self._first_picture = False
+                self.call_after_refresh(self.show)
 
     def _paint(self) -> None:
         """The scroll bar follows what was worked out, and the screen is drawn."""
@@ -249,7 +261,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         if self._top.block >= layout.count or not layout.height(self._top.block):
             self._top = self._near(self._top)
         self._rows = self._rows_from(self._top, height)
-        if len(self._rows) < height and (self._top.block, self._top.line) > (first, 0):
+        if len(self._rows) < height and (self._top.block, self._top.line) > (first, 0) and not self._first_picture:
             self._top = self._move(self._rows[-1], 1 - height)
             self._rows = self._rows_from(self._top, height)
         shown = self._screen_row(self.cursor)
@@ -264,6 +276,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
         line = min(top.line, max(0, self.layout_of.height(top.block) - 1))
         self._top = Position(top.block, line)
         while block is not None and len(rows) < height:
+            if self._first_picture and not self.following and rows and self._needs_markdown(block):
+                break
             drawn = self._block(block)
             head = self.layout_of.head(block)
             stop = min(head + len(drawn.block.rows), line + height - len(rows))
@@ -272,6 +286,13 @@ class TranscriptWindow(ScrollView, can_focus=True):
             block, line = self.layout_of.next_visible(block + 1), 0
         self._lines = lines
         return rows
+
+    def _needs_markdown(self, block: int) -> bool:
+        """Whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
+        ends above such a message; the next one, a moment later, goes on below it and moves nothing.
+        """
+        prose = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION, Kind.TOOL)
+        return self.session.messages.kind[block] in prose and self.folds.fold(block) > Fold.LINE
 
     def _near(self, place: Position) -> Position:
         """A visible place as near as can be."""

@@ -42,6 +42,7 @@ _FACTS = {
     "supersedesUuids": "supersedes",
 }
 _RAW_LIMIT = 1 << 20
+_SUBAGENT = int(Flag.SUBAGENT)
 _flag = cache(Flag)  # few combinations occur, and making one takes longer than reading a record
 
 
@@ -245,7 +246,7 @@ class _Builder:
                     message.metadata[_FACTS[name]] = clean(line[name])
         cwd = self.value.get("cwd")
         message.path_hints = tool_path_hints(tool, cwd if isinstance(cwd, str) else None, session.workspace_root)
-        if message.flags & Flag.SUBAGENT:
+        if session.messages.flags[message.index] & _SUBAGENT:
             tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index), None)
 
     def _result_of(self, use: object) -> tuple[Mapping[str, Any] | None, object, Value | None]:

@@ -80,6 +80,9 @@ class ClaudeParser:
         """The command typed last, while the agent may still answer it; else -1."""
         self._first_id: str | None = None
         self._learned = False
+        self._facts: Value | None = None
+        """The last record of the piece that names a working directory: only what it says counts, so that it does not
+        matter where pieces are cut."""
         self._oldest, self._newest = math.inf, -math.inf
         self._nodes, self._owner_of, self._read_time = self.branches.nodes, self.branches.owner, self._clock.read
         self._handlers: dict[str, Callable[[Record, Value], None]] = {
@@ -104,6 +107,8 @@ class ClaudeParser:
             handler = handlers.get(kind) if type(kind) is str else None
             if handler is None:
                 self._key = 0
+                if "cwd" in value and "uuid" not in value:
+                    self._note_facts(value)
                 if "uuid" not in value or enter(record, value, kind):  # a type nobody knows may be a link of the chain
                     metadata(record, value, kind)
             elif enter(record, value, kind):
@@ -126,6 +131,8 @@ class ClaudeParser:
                 self._sidechains.take(record, value)
                 return False
         self._key = 0
+        if type(value.get("cwd")) is str:
+            self._facts = value
         owner, nodes = self._owner_of, self._nodes
         parent = value.get("parentUuid")
         above = nodes.get(hash(parent), NOBODY) if type(parent) is str else NOBODY
@@ -190,7 +197,12 @@ class ClaudeParser:
             session.lineage.forked_from = clean(source) if isinstance(source, str) else None
             session.lineage.continues = None
 
-    def _settle(self, batch: list[Record]) -> None:
+    def _note_facts(self, value: Value) -> None:
+        """Remember a record outside the chain if it says where the agent works."""
+        if isinstance(value.get("cwd"), str) and (self.agent or value.get("isSidechain") is not True):
+            self._facts = value
+
+    def _settle(self) -> None:
         """After a piece: what is known of the session as a whole."""
         session = self.session
         if self._newest >= self._oldest:
@@ -199,17 +211,14 @@ class ClaudeParser:
         context = self.groups.context
         session.context_used = context.context if context is not None else None
         session.title = self.titles.best(session, self.branches.nodes)
-        # What the last record with a working directory says, so that it does not matter where pieces were cut.
-        for record in reversed(batch):
-            value = record[3]
-            if isinstance(value.get("cwd"), str) and (self.agent or value.get("isSidechain") is not True):
-                for name, key in _LAST_FACTS.items():
-                    fact = value.get(name)
-                    if isinstance(fact, str) and fact:
-                        session.metadata[key] = one_line(fact, 300)
-                    else:
-                        session.metadata.pop(key, None)
-                break
+        if (facts := self._facts) is not None:
+            self._facts = None
+            for name, key in _LAST_FACTS.items():
+                fact = facts.get(name)
+                if isinstance(fact, str) and fact:
+                    session.metadata[key] = one_line(fact, 300)
+                else:
+                    session.metadata.pop(key, None)
 
     def refresh(self) -> list[Change]:
         """Look again at what lies beside the file: subagents, and titles that other files hold."""

@@ -117,12 +117,21 @@ def _take_result(tool: Tool, result: Object, extra: object, session: Path, facts
     if tool.name in _SHELLS or tool.type == "shell":
         text = _shell(tool, text, failed, details, facts)
     if tool.name in _AGENTS and not failed:
-        text = _USAGE_TAIL.sub("", _AGENT_TAIL.sub("", text)) if len(text) < 1 << 20 else text
+        text = _without_tail(text)
     if "<persisted-output>" in text[:200]:
         text = _spilled(tool, text, details, session)
     # Nearly always it is what was cleaned above: then the two are one text in memory.
     tool.text, tool.runs = _styled(shown if text is whole and "\x1b[" not in text else text)
     _image_of(tool, details)
+
+
+def _without_tail(text: str) -> str:
+    """What a subagent answered, without the lines for the program behind it. They are short: only the end is looked at."""
+    start = max(0, len(text) - 4000)
+    for tail in (_AGENT_TAIL, _USAGE_TAIL):
+        if match := tail.search(text, start):
+            text = text[: match.start()]
+    return text
 
 
 def _status(text: str, failed: bool, extra: object, result: Object) -> ToolStatus:

@@ -8,17 +8,19 @@ from schemas.message import Kind
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import Outcome, decode, exec_outcome, mcp_outcome, patch_outcome
 from schemas.providers.codex.prompts import status_text
-from schemas.providers.codex.scan import Scan
+from schemas.providers.codex.scan import TOOL, Scan
 from schemas.providers.codex.tools import command_line, search_key
 from schemas.providers.codex.values import dict_of, list_of, text_of, whole
 from schemas.records import Record
+
+COMMAND, OUTPUT = int(Kind.COMMAND), int(Kind.OUTPUT)
 
 
 def detail(scan: Scan, record: Record, call_id: object, outcome: Outcome | None) -> int:
     """More about a tool use; what it is about may be missing (a copied beginning, commands within code)."""
     index = scan.find_call(call_id)
     if index is None:
-        index = scan.add(Kind.TOOL, record)
+        index = scan.add(TOOL, record)
         scan.remember_call(call_id, index)
         scan.from_events.add(index)
     else:
@@ -46,10 +48,10 @@ def _user_command(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     words = payload.get("command")
     command = command_line([str(w) for w in words]) if isinstance(words, list) else text_of(words)
     result = exec_outcome(payload).text
-    index = scan.once(scan.prompts, Kind.COMMAND, Kind.COMMAND.name, command, record, Source.EVENT)
+    index = scan.once(scan.prompts, COMMAND, COMMAND, command, record, Source.EVENT)
     if index is not None and result.strip():
-        printed = scan.add(Kind.OUTPUT, record, block=1, text=result)
-        scan.prompts.note(key_of(Kind.OUTPUT.name, result), printed, Source.EVENT)
+        printed = scan.add(OUTPUT, record, 1, result)
+        scan.prompts.note(key_of(OUTPUT, result), printed, Source.EVENT)
 
 
 def patch_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

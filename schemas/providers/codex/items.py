@@ -9,7 +9,7 @@ from schemas.message import Kind
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import summarise
 from schemas.providers.codex.prompts import Segment, segments
-from schemas.providers.codex.scan import PENDING, RESULT, SUBAGENT, WITHHELD, Scan
+from schemas.providers.codex.scan import INTERRUPT, PENDING, PROMPT, RESULT, SUBAGENT, TEXT, THINKING, TOOL, WITHHELD, Scan
 from schemas.providers.codex.tools import SPAWNS, call_input, search_key
 from schemas.providers.codex.values import content_text, list_of, size_of, text_of
 from schemas.records import Record, read_record
@@ -46,7 +46,7 @@ def said(scan: Scan, record: Record, text: str, source: int) -> None:
     if not text.strip():
         scan.session.hidden["empty message"] += 1
         return
-    index = scan.once(scan.texts, Kind.TEXT, "text", text, record, source)
+    index = scan.once(scan.texts, TEXT, "text", text, record, source)
     if index is not None and PLAN_OPEN in text:
         plan = text[text.find(PLAN_OPEN) + len(PLAN_OPEN) :].split(PLAN_CLOSE, 1)[0]
         scan.texts.note(key_of("plan", plan), index, source)
@@ -55,29 +55,29 @@ def said(scan: Scan, record: Record, text: str, source: int) -> None:
 def take_segments(scan: Scan, record: Record, pieces: list[Segment], source: int) -> None:
     """A user or developer message, piece by piece."""
     for block, piece in enumerate(pieces):
-        if piece.kind == Kind.INTERRUPT:
+        if piece.kind == INTERRUPT:
             interrupted(scan, record, piece.text, source, block)
             continue
-        key = key_of(piece.kind.name, piece.text)
+        key = key_of(int(piece.kind), piece.text)
         if (copied := scan.prompts.match(key, source)) is not None:
             scan.attach(copied, record)
-            if piece.kind == Kind.PROMPT:
+            if piece.kind == PROMPT:
                 scan.prompted = scan.prompted or scan.in_turn
             continue
-        if piece.kind == Kind.PROMPT:
+        if piece.kind == PROMPT:
             index = scan.prompt(record, piece.text, block)
         else:
-            index = scan.add(piece.kind, record, block=block, text=piece.text)
+            index = scan.add(int(piece.kind), record, block, piece.text)
         scan.prompts.note(key, index, source)
 
 
 def _take_instructions(scan: Scan, record: Record, pieces: list[Segment]) -> None:
     """A developer's or system's message: no event repeats it, and it is long, so it is not hashed."""
     for block, piece in enumerate(pieces):
-        if piece.kind == Kind.INTERRUPT:
+        if piece.kind == INTERRUPT:
             interrupted(scan, record, piece.text, Source.ITEM, block)
         else:
-            scan.add(piece.kind, record, block=block, text=piece.text)
+            scan.add(int(piece.kind), record, block, piece.text)
 
 
 def interrupted(scan: Scan, record: Record, text: str, source: int, block: int = 0) -> None:
@@ -113,7 +113,7 @@ def _thought_nothing(scan: Scan, record: Record) -> None:
         scan.attach(last, record)  # its events came first and hold the text
         scan.bare_thinking = -1
         return
-    index = scan.add(Kind.THINKING, record)
+    index = scan.add(THINKING, record)
     scan.session.messages.flags[index] |= WITHHELD
     scan.bare_thinking = index
 
@@ -145,7 +145,7 @@ def thought(scan: Scan, record: Record, parts: list[str], source: int) -> None:
         messages.flags[index] &= ~WITHHELD
         scan.resize(index, messages.chars[index] + chars, messages.lines[index] + lines)
     else:
-        index = scan.add(Kind.THINKING, record, chars=chars, lines=lines)
+        index = scan.add(THINKING, record, 0, None, chars, lines)
         scan.bare_thinking = index if source != Source.ITEM else -1
     for key in keys:
         scan.texts.note(key, index, source)
@@ -164,7 +164,7 @@ def call(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     name = payload.get("name")
     if name == "apply_patch":
         chars, lines = size_of(text_of(payload.get("input")) or text_of(payload.get("arguments")))
-    index = scan.add(Kind.TOOL, record, chars=chars, lines=lines)
+    index = scan.add(TOOL, record, 0, None, chars, lines)
     scan.session.messages.flags[index] |= PENDING
     scan.remember_call(call_id, index)
     if isinstance(name, str) and name in SPAWNS:
@@ -185,7 +185,7 @@ def output(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     """A tool's result."""
     index = scan.find_unanswered(payload.get("call_id") or payload.get("id"))
     if index is None:
-        index = scan.add(Kind.TOOL, record)  # its use is not here: show the result by itself
+        index = scan.add(TOOL, record)  # its use is not here: show the result by itself
         scan.remember_call(payload.get("call_id"), index)
     else:
         scan.attach(index, record, RESULT)
@@ -222,7 +222,7 @@ def web_search(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         scan.from_events.discard(copied)
         scan.attach(copied, record)
         return
-    index = scan.add(Kind.TOOL, record)
+    index = scan.add(TOOL, record)
     scan.remember_call(payload.get("id"), index)
     scan.texts.note(key, index, Source.ITEM)
     if payload.get("status") == "failed":
@@ -236,7 +236,7 @@ def image_generation(scan: Scan, record: Record, payload: dict[str, Any]) -> Non
         scan.from_events.discard(known)
         scan.attach(known, record)
         return
-    index = scan.add(Kind.TOOL, record)
+    index = scan.add(TOOL, record)
     scan.remember_call(payload.get("id"), index)
 
 

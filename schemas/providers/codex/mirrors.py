@@ -53,6 +53,6 @@ class Mirrors:
             self._entries = {}
 
 
-def key_of(kind: str, text: str) -> int:
+def key_of(kind: int | str, text: str) -> int:
     """What stands for a text: white space at its ends differs between the copies."""
     return hash((kind, text.strip()))

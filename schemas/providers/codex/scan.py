@@ -23,7 +23,8 @@ from schemas.session import Change, Exchange, Op, Session, Subagent
 # Plain numbers: an enum's operators and hashes would take a good part of the whole parse.
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
 WITHHELD, SUBAGENT, INHERITED = int(Flag.WITHHELD), int(Flag.SUBAGENT), int(Flag.INHERITED)
-_PROMPT, _TEXT, _TOOL, _CONTEXT = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.TOOL), int(Kind.CONTEXT)
+PROMPT, TEXT, THINKING, TOOL = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)
+INTERRUPT, CONTEXT = int(Kind.INTERRUPT), int(Kind.CONTEXT)
 RESULT, _DETAIL = int(SpanRole.RESULT), int(SpanRole.DETAIL)
 _APPENDED, _UPDATED = Op.APPENDED, Op.UPDATED
 TurnsOfParent = Callable[[dict[str, Any]], frozenset[str]]
@@ -122,7 +123,7 @@ class Scan:
     # -- messages ------------------------------------------------------------------------------------------------------
 
     def add(
-        self, kind: Kind, record: Record, *, block: int = 0, text: str | None = None, chars: int = 0, lines: int = 0
+        self, kind: int, record: Record, block: int = 0, text: str | None = None, chars: int = 0, lines: int = 0
     ) -> int:
         """A new message, made from `record`; `text` or `chars` and `lines` say how big it is."""
         if text is not None:
@@ -131,9 +132,9 @@ class Scan:
         key = (self.store << 60) ^ (record[0] << 8) ^ block
         if self.inherited:
             return self._add_inherited(kind, key, record, block, chars, lines)
-        if self._own_begins and kind != _PROMPT:
+        if self._own_begins and kind != PROMPT:
             self._open_unprompted()
-        if kind >= _CONTEXT:
+        if kind >= CONTEXT:
             return self._add_aside(kind, key, record, block, time, chars, lines)
         session = self.session
         if not session.exchanges:
@@ -144,15 +145,15 @@ class Scan:
         span = session.spans.add(self.store, record[0], record[1], record[2], 0)
         index = messages.append(kind, key, exchange.index, span, block, time, chars, lines)
         session.touch(exchange, time)
-        if _TEXT <= kind <= _TOOL:
-            if kind == _TOOL:
+        if TEXT <= kind <= TOOL:
+            if kind == TOOL:
                 exchange.tools += 1
             messages.model[index] = self.model
             self.prompts.clear()
         return index
 
     def _add_aside(
-        self, kind: Kind, key: int, record: Record, block: int, time: float | None, chars: int, lines: int
+        self, kind: int, key: int, record: Record, block: int, time: float | None, chars: int, lines: int
     ) -> int:
         """Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch."""
         session = self.session
@@ -164,7 +165,7 @@ class Scan:
             session.exchanges[-1].ended = ended
         return index
 
-    def _add_inherited(self, kind: Kind, key: int, record: Record, block: int, chars: int, lines: int) -> int:
+    def _add_inherited(self, kind: int, key: int, record: Record, block: int, chars: int, lines: int) -> int:
         session = self.session
         passthrough = dict_of(dict_of(record[3].get("payload")).get("internal_chat_message_metadata_passthrough"))
         time = when(passthrough.get("create_time")) or when(record[3].get("timestamp"))
@@ -175,7 +176,7 @@ class Scan:
         session.created, session.updated = created, updated
         session.exchanges[-1].inherited = True
         session.messages.flags[index] |= INHERITED
-        if _TEXT <= kind <= _TOOL:
+        if TEXT <= kind <= TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
         return index
@@ -209,7 +210,7 @@ class Scan:
     def prompt(self, record: Record, text: str, block: int) -> int:
         """A prompt: it opens an exchange, or joins the running turn that already has one."""
         if self.in_turn and self.prompted:
-            return self.add(Kind.STEER, record, block=block, text=text)
+            return self.add(Kind.STEER, record, block, text)
         return self.open(record, text, block)
 
     def open(self, record: Record, text: str, block: int) -> int:
@@ -218,7 +219,7 @@ class Scan:
         self.prompted = True
         self.texts.clear()
         self.session.open_exchange(Kind.PROMPT, text or "[Image]")
-        index = self.add(Kind.PROMPT, record, block=block, text=text)
+        index = self.add(PROMPT, record, block, text)
         self.session.mark_opener(index)
         if not self.first_prompt and not self.inherited:
             self.first_prompt = one_line(text or "[Image]", 100)
@@ -237,13 +238,13 @@ class Scan:
         if message < self.batch:
             self._updated[message] = None
 
-    def once(self, mirrors: Mirrors, kind: Kind, name: str, text: str, record: Record, source: int) -> int | None:
+    def once(self, mirrors: Mirrors, kind: int, name: int | str, text: str, record: Record, source: int) -> int | None:
         """A message for a text that may be written twice; None if it was a copy, which joins the message it copies."""
         key = key_of(name, text)
         if (message := mirrors.match(key, source)) is not None:
             self.attach(message, record)
             return None
-        index = self.add(kind, record, text=text)
+        index = self.add(kind, record, 0, text)
         mirrors.note(key, index, source)
         return index
 
