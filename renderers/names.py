@@ -10,26 +10,28 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from renderers.redact import Redactor
 from schemas.clean import clean
 from schemas.session import Session
 
 _NAME_BYTES = 200
 
 
-def export_name(session: Session, suffix: str) -> str:
+def export_name(session: Session, suffix: str, *, redact: bool = True) -> str:
     """The file name of an export: date, title, and what tells the session from others of that title.
 
     `2026-03-04-fix-the-flaky-test-3f2a9c1d-5b7e.md`. It is legal on Linux, macOS and Windows: only letters and digits
     of any script, hyphens and underscores before `suffix` (so no reserved name can stand before a dot), at most 200
-    bytes in all.
+    bytes in all. A secret in the title does not get into it, unless `redact` is off.
     """
+    title = Redactor().redact(session.title) if redact else session.title
     digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
     # The beginning of the id is what people give to `turnlog ID`; the digest alone makes the name unique.
     beginning = re.sub(r"[^A-Za-z0-9]", "", session.id)[:8]
     tail = f"{beginning}-{digest[:4]}" if len(beginning) == 8 and _is_plain(session.id) else digest
     day = _day(session.created)
     room = _NAME_BYTES - len(f"{day}--{tail}{suffix}".encode())
-    return "-".join(filter(None, (day, _slug(session.title, room), tail))) + suffix
+    return "-".join(filter(None, (day, _slug(title, room), tail))) + suffix
 
 
 def _is_plain(session_id: str) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
 from typing import Any
 
 from schemas.message import Flag, Kind, Span, SpanRole
@@ -16,6 +17,9 @@ from schemas.usage import TokenUsage, UsageColumns
 
 NONE = 0xFFFF_FFFF
 """No index."""
+_SPAN = Struct("=QIIBB")
+pack_span = _SPAN.pack
+"""Offset, length, line, store, role of a record, as bytes for `SpanTable.data`."""
 _KINDS = {kind.value: kind for kind in Kind}
 _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than SpanRole(n)
 
@@ -23,28 +27,23 @@ _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than
 class SpanTable:
     """Where records lie, as chains: each entry names the next record of the same message or group."""
 
-    __slots__ = ("_appends", "_length", "_line", "_next", "_offset", "_role", "_store")
+    __slots__ = ("data", "following")
 
     def __init__(self) -> None:
-        self._store, self._role = bytearray(), bytearray()
-        self._offset, self._length, self._line, self._next = array("Q"), array("I"), array("I"), array("I")
-        columns: tuple[Any, ...] = (self._store, self._role, self._offset, self._length, self._line, self._next)
-        self._appends = tuple(column.append for column in columns)  # looked up once: this runs for every record
+        self.data = bytearray()
+        """The entries but for their links, as `pack_span` packs them: one append where columns take five."""
+        self.following = array("I")
+        """For each entry the next one of its chain, or NONE."""
 
     def add(self, store: int, offset: int, length: int, line: int, role: int) -> int:
         """A new chain of one; returns its head."""
-        add_store, add_role, add_offset, add_length, add_line, add_next = self._appends
-        add_store(store)
-        add_role(role)
-        add_offset(offset)
-        add_length(length)
-        add_line(line)
-        add_next(NONE)
-        return len(self._next) - 1
+        self.data += pack_span(offset, length, line, store, role)
+        self.following.append(NONE)
+        return len(self.following) - 1
 
     def extend(self, head: int, span: int) -> None:
         """Put the entry `span` at the end of the chain that begins at `head`."""
-        chain = self._next
+        chain = self.following
         while chain[head] != NONE:
             head = chain[head]
         chain[head] = span
@@ -52,18 +51,18 @@ class SpanTable:
     def chain(self, head: int) -> Iterator[Span]:
         """The records from `head` on, in the order in which they were found."""
         while head != NONE:
-            yield Span(
-                self._store[head], self._offset[head], self._length[head], self._line[head], _ROLES[self._role[head]]
-            )
-            head = self._next[head]
+            offset, length, line, store, role = _SPAN.unpack_from(self.data, head * _SPAN.size)
+            yield Span(store, offset, length, line, SpanRole(role))
+            head = self.following[head]
 
     def owners(self, heads: Iterable[int], store: int = 0) -> Iterator[tuple[int, int]]:
         """For each record of a store in the chains that begin at `heads`: its offset, and which of the heads it is."""
-        offsets, following, stores = self._offset, self._next, self._store
+        data, following, unpack, size = self.data, self.following, _SPAN.unpack_from, _SPAN.size
         for position, span in enumerate(heads):
             while span != NONE:
-                if stores[span] == store:
-                    yield offsets[span], position
+                offset, _, _, of, _ = unpack(data, span * size)
+                if of == store:
+                    yield offset, position
                 span = following[span]
 
 
@@ -76,7 +75,7 @@ class MessageTable:
     """
 
     __slots__ = (
-        "_appends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time"
+        "_appends", "_extends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time"
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -89,6 +88,7 @@ class MessageTable:
         columns: tuple[Any, ...] = (self.kind, self.flags, self.block, self.model, self.exchange, self.group, self.span)
         columns += (self.chars, self.lines, self.time, self.key)
         self._appends = tuple(column.append for column in columns)  # looked up once: this runs for every message
+        self._extends = tuple(column.extend for column in columns)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -113,6 +113,12 @@ class MessageTable:
         add_time(math.nan if time is None else time)
         add_key(key & 0xFFFF_FFFF_FFFF_FFFF)
         return len(self.kind) - 1
+
+    def extend(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Many rows at once, each with all columns in the order: kind, flags, block, model, exchange, group, span,
+        chars, lines, time, key. Values must fit their columns."""
+        for extend, values in zip(self._extends, zip(*rows, strict=True), strict=True):
+            extend(values)
 
     def when(self, index: int) -> float | None:
         """Seconds since 1970, or None."""

@@ -60,7 +60,7 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
             for chunk in chunks:
                 write_bytes(chunk)
         else:
-            _write(destination, session, form, chunks, force=force)
+            _write(destination, session, form, chunks, force=force, redact=redact)
         if redactor is not None and redactor.count:
             warn(_redacted(redactor))
     finally:
@@ -115,14 +115,14 @@ def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
         yield "".join(waiting).encode("utf-8", "replace")
 
 
-def _write(destination: str, session: Session, form: str, chunks: Iterator[bytes], *, force: bool) -> None:
+def _write(destination: str, session: Session, form: str, chunks: Iterator[bytes], *, force: bool, redact: bool) -> None:
     from renderers.names import export_name
     from viewer.exporting import write_file
 
     path = Path(destination)
     if path.is_dir() or destination.endswith(("/", os.sep)):
         path.mkdir(parents=True, exist_ok=True)
-        path = path / export_name(session, FORMATS[form])
+        path = path / export_name(session, FORMATS[form], redact=redact)
     write_file(path, chunks, force=force)
     warn(f"wrote {short_path(path)}")
 

@@ -16,6 +16,8 @@ _PENDING, _WITHHELD = int(Flag.PENDING), int(Flag.WITHHELD)
 _MORE, _ERROR = int(Flag.MORE), int(Flag.ERROR)
 SYNTHETIC = "<synthetic>"
 """The model name of what Claude Code itself wrote in the model's place."""
+STARTERS = ("Task", "Agent", "Workflow")
+"""The tools that start subagents."""
 TOOL_USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
@@ -25,9 +27,11 @@ class AgentLines:
     def __init__(self, parser: ClaudeParser) -> None:
         self._parser = parser
         self._session = parser.session
-        self._blocks: set[int] = set()
-        self._growing: tuple[int, int, int, str] | None = None
-        self._model: tuple[object, int] = (None, 0)
+        self.blocks: set[int] = set()
+        self.growing: tuple[int, int, int, str] | None = None
+        self.model: object = None
+        """The model that spoke last, and its index in `Session.models`."""
+        self.model_number = 0
         self._repeats = 0
         """Blocks that were left out because they stood in an earlier line of the same response."""
 
@@ -50,9 +54,9 @@ class AgentLines:
         first = len(messages.kind)
         repeats = self._repeats
         touched = self._said(record, content, identity)
-        if model != self._model[0]:
-            self._model = (model, session.model_index(model) if type(model) is str else 0)
-        number = self._model[1]
+        if model != self.model:
+            self.model, self.model_number = model, session.model_index(model) if type(model) is str else 0
+        number = self.model_number
         end = len(messages.kind)
         if number:
             for row in range(first, end):
@@ -105,11 +109,11 @@ class AgentLines:
         if not text or text.isspace():
             return False
         identity = hash((group, text))
-        if identity in self._blocks:
+        if identity in self.blocks:
             self._repeats += 1
             return False
         messages = self._session.messages
-        growing = self._growing
+        growing = self.growing
         if growing is not None and growing[0] == group:
             _, row, tail, before = growing
             if before.startswith(text):
@@ -121,15 +125,15 @@ class AgentLines:
                 messages.block[row] = min(number, 0xFFFF)
                 messages.chars[row], messages.lines[row] = len(text), text.count("\n") + 1
                 messages.flags[row] |= _MORE
-                self._blocks.add(identity)
-                self._growing = (group, row, span, text)
+                self.blocks.add(identity)
+                self.growing = (group, row, span, text)
                 self._parser.changed.add(row)
                 return True
-        self._blocks.add(identity)
+        self.blocks.add(identity)
         if self._parser.command_row >= 0:
             self._parser.people.promote()
         row = self._parser.row(Kind.TEXT, record, number, len(text), text.count("\n") + 1)
-        self._growing = (group, row, messages.span[row], text)
+        self.growing = (group, row, messages.span[row], text)
         return False
 
     def _thinking(self, record: Record, block: Value, number: int, group: int) -> None:
@@ -137,10 +141,10 @@ class AgentLines:
         text = text if type(text) is str else ""
         mark = text or block.get("signature") or block.get("data")
         identity = hash((group, "thinking", mark if type(mark) is str else ""))
-        if identity in self._blocks:
+        if identity in self.blocks:
             self._repeats += 1
             return
-        self._blocks.add(identity)
+        self.blocks.add(identity)
         if self._parser.command_row >= 0:
             self._parser.people.promote()
         row = self._parser.row(
@@ -165,7 +169,7 @@ class AgentLines:
         if identity:
             self._parser.results.uses[identity] = row
         name = block.get("name")
-        if name == "Task" or name == "Agent" or name == "Workflow":
+        if name in STARTERS:
             self._parser.links.call(row, use, block.get("input"))
 
     def _other_block(self, record: Record, block: Value, kind: object, number: int) -> None:

@@ -1,14 +1,14 @@
-"""The commonest lines of all, taken in one loop: nine lines in ten of a session are one of four shapes.
+"""The commonest lines, taken with as little work as can be: nine in ten lines of a session have one of these shapes.
 
-    an `assistant` line with one block that was not seen before: a text, a thinking, an ordinary tool use
-    a `user` line with the one result that a tool use waited for, and no error
+    an `assistant` line with one block that is new: a text, a thinking, an ordinary tool use
+    a `user` line with the one result that a tool use waits for, and no error
     `progress`, and an `attachment` that holds nothing to read
-    a title or another fact of the session, outside the chain
+    a title, or another fact of the session outside the chain
 
-What each of them means is said where it is handled in general (parse.py, agent.py, results.py); here it is written out
-again, in one function with its state in local names, since calls and attributes cost more than the work itself: this
-halves the time of a whole parse. Whatever does not fit goes the general way, and the session is the same
-(tests/schemas/test_claude_fast.py compares the two).
+What they mean is said where they are handled in general (parse.py, agent.py, results.py). Here it is written out again,
+over variables which the functions below share: calls and attributes cost more than the work itself, and so this halves
+the time of a whole parse. Each function looks first and changes something only when all fits; what does not fit goes
+the general way, and the session is the same either way (tests/schemas/test_claude_fast.py).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from schemas.message import Flag, Kind
+from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.claude.agent import STARTERS
 from schemas.providers.claude.branches import NOBODY
-from schemas.providers.claude.keys import MILLIS, SECONDS
+from schemas.providers.claude.keys import MILLIS, SECONDS, key_of
 from schemas.providers.claude.notices import SHOWN_ATTACHMENTS, hidden_attachment
 from schemas.providers.claude.results import joined
 from schemas.records import Record
@@ -31,177 +31,273 @@ from schemas.table import NONE, pack_span
 if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
 
+Value = dict[str, Any]
 _TEXT, _THINKING, _TOOL = int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)
 _PENDING, _WITHHELD, _REWOUND = int(Flag.PENDING), int(Flag.WITHHELD), int(Flag.REWOUND)
-_NOT_PENDING = 0xFFFF & ~_PENDING
-_USAGE, _RESULT = 3, 1
-_FLAGS, _SPAN, _CHARS, _LINES = 1, 6, 7, 8  # places in a row that waits (MessageTable.extend)
-_CHAIN = frozenset({"assistant", "user", "progress", "attachment"})
+_USAGE, _RESULT = int(SpanRole.USAGE), int(SpanRole.RESULT)
+_FLAGS, _SPAN, _CHARS, _LINES = 1, 6, 7, 8  # places in a row that waits for `MessageTable.extend`
 _FACTS = frozenset({"ai-title", "last-prompt", "custom-title", "file-history-snapshot", "mode", "agent-name"})
-_place = itemgetter("uuid", "parentUuid", "timestamp", "isSidechain", "cwd")
-_response = itemgetter("id", "model", "content", "usage")
+_NO_EXCHANGE = Exchange(0, 0, None, "")
+_place_of = itemgetter("uuid", "parentUuid", "timestamp", "isSidechain", "cwd")
+_response_of = itemgetter("id", "model", "content", "usage")
+_nowhere: Callable[[int], None] = deque[int](maxlen=0).append
+_MISFIT = (KeyError, TypeError, ValueError)
 
 
-class FastLines:
-    """Takes the records of one parser, one piece after the other."""
+def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]:  # noqa: C901, PLR0915
+    """A function that takes records in the file's order; messages from its second argument on are new in this piece."""
+    session, branches, agent, groups = parser.session, parser.branches, parser.agent_lines, parser.groups
+    nodes, owner, prompts, messages, spans = branches.nodes, branches.owner, branches.prompts, session.messages, session.spans
+    span_data, following, hidden, changed = spans.data, spans.following, session.hidden, parser.changed
+    uses, blocks, tasks, clock = parser.results.uses, agent.blocks, parser.links.tasks, parser.clock
+    group_of, group_tails, group_last, take_usage = groups.by_id, groups.tails, session.groups.last, groups.take
+    rows: list[list[Any]] = []
+    """New messages that are not in the table yet: it is filled many rows at a time."""
 
-    def __init__(self, parser: ClaudeParser) -> None:
-        self._parser = parser
-        self._rows: list[list[Any]] = []
-        self._add_nowhere: Callable[[int], None] = deque[int](maxlen=0).append
-        self._nobody = Exchange(0, 0, None, "")
+    # True between two records that went the general way: `settle` writes it back, `look` reads it anew.
+    warm = ran = False
+    minute, base_time, newest, oldest, time = "", 0.0, 0.0, 0.0, 0.0
+    exchange, first, start, above = _NO_EXCHANGE, 0, 0, NOBODY
+    side_wanted, model, model_number = False, "", 0
+    group_before, usage_before, growing = -1, None, 0
+    uuid_before, node_before = "", NOBODY
+    prompt_number, prompt_flags, answer = -1, 0, _nowhere
+    facts: Value = {}
 
-    def feed(self, records: Iterable[Record], first: int) -> None:  # noqa: C901, PLR0912, PLR0915
-        """Take records in the file's order; messages from `first` on are new in this piece."""
-        parser = self._parser
-        session, branches, agent, groups = parser.session, parser.branches, parser.agent_lines, parser.groups
-        nodes, owner, prompts = branches.nodes, branches.owner, branches.prompts
-        messages, spans, hidden, changed = session.messages, session.spans, session.hidden, parser.changed
-        span_data, following = spans.data, spans.following
-        uses, blocks, tasks = parser.results.uses, agent.blocks, parser.links.tasks
-        group_ids, group_tails, group_last = groups.by_id, groups.tails, session.groups.last
-        take, general, metadata = groups.take, parser.take, parser.notices.metadata
-        rows = self._rows
-        clock = parser.clock
-        add_owner, add_following, add_row = owner.append, following.append, rows.append
-
-        # Set when `warm` is computed, and good until a record goes the general way.
-        warm, ran = self._is_warm(), False
+    def look() -> None:
+        """Take over what a record that went the general way changed."""
+        nonlocal warm, ran, minute, base_time, newest, oldest, exchange, start
+        nonlocal side_wanted, model, model_number, growing, group_before, prompt_number
+        exchange = session.exchanges[-1] if session.exchanges else _NO_EXCHANGE
+        warm = parser.is_settled and not (exchange.opener is None and exchange.inherited) and agent.model_number > 0
+        if not warm:
+            return
+        warm = parser.command_row < 0 and bool(session.exchanges)
+        ran = False
         minute, base_time, newest, oldest = clock.minute, clock.base, parser.newest, parser.oldest
-        exchange = session.exchanges[-1] if session.exchanges else self._nobody
-        side_wanted, model_name, model_number = parser.agent, *agent.model
-        last_group, last_usage, last_uuid, last_node = -1, None, None, NOBODY
-        growing = agent.growing[0] if agent.growing is not None else None
-        prompt_number, prompt_flags, add_answer = -1, 0, self._add_nowhere
-        start = index = len(messages.kind)
-        time, above = 0.0, NOBODY
-        facts: dict[str, Any] = {}
+        side_wanted, model, model_number = parser.agent, agent.model, agent.model_number
+        growing = agent.growing[0] if agent.growing is not None else 0
+        group_before = prompt_number = -1
+        start = len(messages.kind)
 
+    def settle() -> None:
+        """Write back what the general way relies on."""
+        nonlocal ran
+        if ran:
+            ran = False
+            parser.newest, parser.time, parser.inherited, parser.owner = newest, time, False, owner[node_before]
+            parser.facts = facts
+        if rows:
+            messages.extend(rows)
+            rows.clear()
+
+    def enter(value: Value) -> bool:
+        """Whether a record stands in the tree as most do; `above` and `time` are its parent and its time then."""
+        nonlocal above, time
+        try:
+            uuid, parent, stamp, side, cwd = _place_of(value)
+            # Of what JSON knows only strings have both a length and a hash.
+            if len(uuid) != 36 or len(parent) != 36 or hash(uuid) in nodes or stamp[:17] != minute:
+                return False
+            time = base_time + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])
+            above = node_before if parent == uuid_before else nodes.get(hash(parent), NOBODY)
+        except _MISFIT:
+            return False
+        return side is side_wanted and type(cwd) is str and time >= oldest and "forkedFrom" not in value
+
+    def assistant(record: Record, value: Value) -> bool:
+        """A line with one block that was not seen before; False, and nothing is changed, if it is something else."""
+        nonlocal ran, facts, newest, growing, group_before, usage_before, uuid_before, node_before
+        nonlocal prompt_number, prompt_flags, answer
+        try:
+            group_id, said_by, content, usage = _response_of(value["message"])
+            (block,) = content
+            kind = block["type"]
+        except _MISFIT:
+            return False
+        if said_by != model or type(usage) is not dict or type(group_id) is not str or "isApiErrorMessage" in value:
+            return False
+        group_mark = hash(group_id)
+        chars = lines = flags = 0
+        if kind == "tool_use":
+            use = block.get("id")
+            if type(use) is not str or (mark := hash(use)) in uses or block.get("name") in STARTERS:
+                return False
+            kind, flags = _TOOL, _PENDING
+        elif kind == "text":
+            text = block.get("text")
+            if type(text) is not str or growing == group_mark or not text or text.isspace():
+                return False
+            if (mark := hash((group_mark, text))) in blocks:
+                return False
+            kind, chars, lines = _TEXT, len(text), text.count("\n") + 1
+        elif kind == "thinking":
+            text = block.get("thinking")
+            said = text or block.get("signature")
+            if type(text) is not str or type(said) is not str or not said:
+                return False
+            if (mark := hash((group_mark, "thinking", said))) in blocks:
+                return False
+            kind = _THINKING
+            if text:
+                chars, lines = len(text), text.count("\n") + 1
+            else:
+                flags = _WITHHELD
+        else:
+            return False
+        if not group_id or not enter(value):
+            return False
+
+        # All fits. Its place in the tree first.
+        facts, ran = value, True
+        uuid_before = value["uuid"]
+        index, node_before, prompt = start + len(rows), len(owner), owner[above]
+        owner.append(prompt)
+        nodes[hash(uuid_before)] = node_before
+        if prompt != prompt_number:
+            prompt_number, prompt_flags, answer = prompt, 0, _nowhere
+            if prompt != NOBODY:
+                answer = prompts[prompt].rows.append
+                prompt_flags = _REWOUND if prompts[prompt].abandoned else 0
+        answer(index)
+        if time > newest and exchange.started is not None:
+            newest = exchange.ended = time
+        else:
+            if time > newest:
+                newest = time
+            session.touch(exchange, time)
+
+        # Its message.
+        offset, size, line, _ = record
+        span = len(following)
+        spans.data += pack_span(offset, size, line, 0, 0)
+        following.append(NONE)
+        if kind == _TOOL:
+            uses[mark] = index
+            exchange.tools += 1
+        else:
+            blocks.add(mark)
+            if kind == _TEXT:
+                agent.growing, growing = (group_mark, index, span, text), group_mark
+
+        # Its usage: mostly that of the line before, said again.
+        group = group_of.get(group_mark, -1)
+        if group >= 0 and group == group_before and usage == usage_before:
+            spans.data += pack_span(offset, size, line, 0, _USAGE)
+            following.append(NONE)
+            following[group_tails[group]] = group_tails[group] = span + 1
+        else:
+            group = take_usage(group_id, usage, record, model_number, moves=True)
+            group_before, usage_before = group, usage
+        if group >= 0:
+            last = group_last[group]
+            if last < first:
+                changed.add(last)
+            group_last[group] = index
+        else:
+            group = NONE
+        rows.append(
+            [kind, flags | prompt_flags, 0, model_number, exchange.index, group, span, chars, lines, time,
+             key_of(uuid_before) or 1]
+        )  # fmt: skip
+        return True
+
+    def result(record: Record, value: Value) -> bool:
+        """A line with the result of a tool use that waits for it; False if it is something else."""
+        nonlocal ran, facts, newest, uuid_before, node_before
+        try:
+            (block,) = value["message"]["content"]
+            if block["type"] != "tool_result" or block.get("is_error") is True:
+                return False
+            use, content = block["tool_use_id"], block["content"]
+            row = uses.get(hash(use), -1)
+        except _MISFIT:
+            return False
+        text = content if type(content) is str else joined(content)
+        extra = value.get("toolUseResult")
+        if type(extra) is dict and extra.get("interrupted") is True:
+            return False
+        if row < 0 or type(use) is not str or row in tasks or text.endswith("</system-reminder>"):
+            return False
+        waits = row >= start
+        flags = rows[row - start][_FLAGS] if waits else messages.flags[row]
+        if not flags & _PENDING or "isCompactSummary" in value or not enter(value):
+            return False
+
+        facts, ran = value, True
+        uuid_before, node_before = value["uuid"], len(owner)
+        owner.append(owner[above])
+        nodes[hash(uuid_before)] = node_before
+        span = len(following)
+        spans.data += pack_span(record[0], record[1], record[2], 0, _RESULT)
+        following.append(NONE)
+        chars, lines = len(text), text.count("\n") + 1 if text else 0
+        if waits:
+            entry = rows[row - start]
+            entry[_FLAGS], entry[_CHARS], entry[_LINES] = flags & ~_PENDING, chars, lines
+            spans.extend(entry[_SPAN], span)
+            ended = exchange
+        else:
+            messages.flags[row], messages.chars[row], messages.lines[row] = flags & ~_PENDING, chars, lines
+            spans.extend(messages.span[row], span)
+            ended = session.exchanges[messages.exchange[row]]
+        if row < first:
+            changed.add(row)
+        if time > newest and ended.started is not None:
+            newest = ended.ended = time
+        else:
+            if time > newest:
+                newest = time
+            session.touch(ended, time)
+        return True
+
+    def silent(value: Value, kind: str) -> bool:
+        """A link of the chain with nothing to read; False if there may be."""
+        nonlocal ran, facts, newest, uuid_before, node_before
+        inner = value.get("data" if kind == "progress" else "attachment")
+        if type(inner) is not dict or type(what := inner.get("type")) is not str:
+            return False
+        if (kind == "attachment" and what in SHOWN_ATTACHMENTS) or not enter(value):
+            return False
+        facts, ran = value, True
+        uuid_before, node_before = value["uuid"], above
+        if above == NOBODY:
+            node_before = len(owner)
+            owner.append(NOBODY)
+        nodes[hash(uuid_before)] = node_before
+        if time > newest:
+            newest = time
+        if kind == "attachment":
+            hidden[hidden_attachment(what)] += 1
+        else:
+            hidden["progress"] += 1
+            if what == "agent_progress":
+                parser.links.progress(value.get("parentToolUseID"), inner.get("agentId"))
+        return True
+
+    def feed(records: Iterable[Record], new: int) -> None:
+        nonlocal first
+        first = new
+        look()
         for record in records:
-            offset, size, line, value = record
+            value = record[3]
             kind = value.get("type")
-            fits = False
-            if warm and kind in _CHAIN if type(kind) is str else False:
-                try:
-                    uuid, parent, stamp, side, cwd = _place(value)
-                    # Only strings have a length and a hash: of what JSON knows, at least.
-                    fits = len(uuid) == 36 == len(parent) and stamp[:17] == minute and type(cwd) is str
-                    time = base_time + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])
-                    identity = hash(uuid)
-                    above = last_node if parent == last_uuid else nodes.get(hash(parent), NOBODY)
-                    fits = (
-                        fits
-                        and side is side_wanted
-                        and identity not in nodes
-                        and time >= oldest
-                        and "forkedFrom" not in value
-                    )
-                    if kind == "assistant":
-                        group_id, model, content, usage = _response(value["message"])
-                        (block,) = content
-                        block_kind = block["type"]
-                        group_hash = hash(group_id)
-                        fits = (
-                            fits
-                            and model == model_name
-                            and type(usage) is dict
-                            and type(group_id) is str
-                            and group_id != ""
-                            and "isApiErrorMessage" not in value
-                        )
-                    elif kind == "user":
-                        (block,) = value["message"]["content"]
-                        fits = fits and block["type"] == "tool_result" and "isCompactSummary" not in value
-                    elif kind == "progress":
-                        inner = value["data"]
-                        fits = fits and type(inner) is dict
-                    else:
-                        inner = value["attachment"]
-                        fits = fits and type(inner["type"]) is str and inner["type"] not in SHOWN_ATTACHMENTS
-                except (KeyError, TypeError, ValueError):
-                    fits = False
-
-                if fits and kind == "assistant":
-                    flags = chars = lines = 0
-                    if block_kind == "tool_use":
-                        use = block.get("id")
-                        row_kind, flags = _TOOL, _PENDING
-                        fits = type(use) is str and (mark := hash(use)) not in uses
-                        fits = fits and block.get("name") not in STARTERS
-                    elif block_kind == "text":
-                        text = block.get("text")
-                        row_kind = _TEXT
-                        fits = type(text) is str and growing != group_hash and text != "" and not text.isspace()
-                        if fits:
-                            chars, lines = len(text), text.count("\n") + 1
-                            mark = hash((group_hash, text))
-                            fits = mark not in blocks
-                    elif block_kind == "thinking":
-                        text = block.get("thinking")
-                        row_kind = _THINKING
-                        fits = type(text) is str
-                        if fits and text:
-                            chars, lines = len(text), text.count("\n") + 1
-                            mark = hash((group_hash, "thinking", text))
-                        elif fits:
-                            signature = block.get("signature")
-                            flags = _WITHHELD
-                            mark = hash((group_hash, "thinking", signature if type(signature) is str else ""))
-                            fits = type(signature) is str and signature != ""
-                        fits = fits and mark not in blocks
-                    else:
-                        fits = False
-
-                    if fits:
-                        # Its place in the tree
-                        prompt = owner[above]
-                        last_uuid, last_node = uuid, len(owner)
-                        add_owner(prompt)
-                        nodes[identity] = last_node
-                        if prompt != prompt_number:
-                            prompt_number, prompt_flags, add_answer = prompt, 0, self._add_nowhere
-                            if prompt != NOBODY:
-                                add_answer = prompts[prompt].rows.append
-                                prompt_flags = _REWOUND if prompts[prompt].abandoned else 0
-                        add_answer(index)
-                        if time > newest:
-                            newest = exchange.ended = time
-                            if exchange.started is None:
-                                exchange.started = time
-                        else:
-                            session.touch(exchange, time)
-                        facts, ran = value, True
-                        # Its message
-                        span = len(following)
-                        span_data += pack_span(offset, size, line, 0, 0)
-                        add_following(NONE)
-                        if row_kind == _TOOL:
-                            uses[mark] = index
-                            exchange.tools += 1
-                        else:
-                            blocks.add(mark)
-                            if row_kind == _TEXT:
-                                agent.growing = (group_hash, index, span, text)
-                                growing = group_hash
-                        # Its usage
-                        group = group_ids.get(group_hash, -1)
-                        if group == last_group and group >= 0 and usage == last_usage:
-                            span_data += pack_span(offset, size, line, 0, _USAGE)
-                            add_following(NONE)
-                            following[group_tails[group]] = span + 1
-                            group_tails[group] = span + 1
-                        else:
-                            group = take(group_id, usage, record, model_number, moves=True)
-                            last_group, last_usage = group, usage
-                        if group >= 0:
-                            last = group_last[group]
-                            if last < first:
-                                changed.add(last)
-                            group_last[group] = index
-                        key = hash(int(uuid.replace("-", ""), 16)) if _is_plain(uuid) else 0
-                        add_row(
-                            [row_kind, flags | prompt_flags, 0, model_number, exchange.index,
-                             group if group >= 0 else NONE, span, chars, lines, time, key]
-                        )  # fmt: skip
-                        index += 1
+            if warm and type(kind) is str:
+                if kind == "assistant":
+                    if assistant(record, value):
                         continue
+                elif kind == "user":
+                    if result(record, value):
+                        continue
+                elif kind == "progress" or kind == "attachment":
+                    if silent(value, kind):
+                        continue
+                elif kind in _FACTS and "uuid" not in value and "cwd" not in value:
+                    parser.notices.metadata(record, value, kind)
+                    continue
+            settle()
+            parser.take(record, value, kind)
+            look()
+        settle()
+
+    return feed

@@ -44,8 +44,8 @@ class Groups:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._by_id: dict[int, int] = {}
-        self._tails = array("I")
+        self.by_id: dict[int, int] = {}
+        self.tails = array("I")
         self._last_group = -1
         self._last_usage: object = None
         self._last_figures: TokenUsage | None = None
@@ -60,21 +60,21 @@ class Groups:
         line that only repeats blocks: a replay must not carry the group into a later exchange.
         """
         session, identity = self._session, hash(group_id)
-        group = self._by_id.get(identity, -1)
+        group = self.by_id.get(identity, -1)
         if group < 0:
             figures = read_usage(usage)
             if figures is None:
                 return -1
-            group = self._by_id[identity] = session.add_group(clean(group_id), figures, record, model=model)
-            self._tails.append(session.groups.span[group])
+            group = self.by_id[identity] = session.add_group(clean(group_id), figures, record, model=model)
+            self.tails.append(session.groups.span[group])
             self._last_figures = self.context = figures
         else:
             if self._last_group != group or self._last_usage != usage:
                 self._grow(group, usage)
             # The chain's end is kept, as walking there from its head takes the square of a long group's lines.
             tail = session.spans.add(0, record[0], record[1], record[2], _USAGE)
-            session.spans.extend(self._tails[group], tail)
-            self._tails[group] = tail
+            session.spans.extend(self.tails[group], tail)
+            self.tails[group] = tail
             if moves and session.groups.exchange[group] != session.exchanges[-1].index:
                 self._move(group)
         self._last_group, self._last_usage = group, usage

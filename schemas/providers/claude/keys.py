@@ -21,8 +21,8 @@ def block_key(key: int, block: int) -> int:
     return (key + block * 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_FFFF_FFFF
 
 
-_SECONDS = {f"{second:02d}.": float(second) for second in range(60)}
-_MILLIS = {f"{milli:03d}Z": milli / 1000 for milli in range(1000)}
+SECONDS = {f"{second:02d}.": float(second) for second in range(60)}
+MILLIS = {f"{milli:03d}Z": milli / 1000 for milli in range(1000)}
 
 
 class Clock:
@@ -30,25 +30,25 @@ class Clock:
     the seconds are new work.
     """
 
-    __slots__ = ("_base", "_minute")
+    __slots__ = ("base", "minute")
 
     def __init__(self) -> None:
-        self._minute = ""
-        self._base = 0.0
+        self.minute = ""
+        self.base = 0.0
 
     def read(self, text: object) -> float | None:
         """Seconds since 1970 (UTC), or None for what is no timestamp."""
         if type(text) is not str:
             return None
-        if text[:17] == self._minute:
+        if text[:17] == self.minute:
             try:
-                return self._base + (_SECONDS[text[17:20]] + _MILLIS[text[20:]])
+                return self.base + (SECONDS[text[17:20]] + MILLIS[text[20:]])
             except KeyError:
                 pass  # another precision, or a leap second
         time = _parse(text)
-        if time is not None and text[17:20] in _SECONDS and text[20:] in _MILLIS:
-            self._minute, self._base = text[:17], _parse(f"{text[:17]}00.000Z") or 0.0
-            return self._base + (_SECONDS[text[17:20]] + _MILLIS[text[20:]])
+        if time is not None and text[17:20] in SECONDS and text[20:] in MILLIS:
+            self.minute, self.base = text[:17], _parse(f"{text[:17]}00.000Z") or 0.0
+            return self.base + (SECONDS[text[17:20]] + MILLIS[text[20:]])
         return time
 
 

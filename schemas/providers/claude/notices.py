@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
@@ -68,7 +69,18 @@ _NOTES = frozenset(
 _FAILURES = frozenset({"error", "api_refusal"})
 _CONTEXT = frozenset({"file", "edited_text_file", "diagnostics"})
 _ATTACHED_NOTES = frozenset({"plan_mode", "plan_mode_exit", "task_status"})
+SHOWN_ATTACHMENTS = frozenset({"queued_command", "hook_blocking_error"}) | _CONTEXT | _ATTACHED_NOTES
 _MAX_LINKS = 1000
+
+
+@lru_cache(200)
+def _hidden_name(kind: str) -> str:
+    return f"attachment {one_line(kind, 60)}"
+
+
+def hidden_attachment(kind: str) -> str:
+    """What an attachment that is not shown is counted as. Few types occur, so a short one is worth remembering."""
+    return _hidden_name(kind) if len(kind) < 40 else f"attachment {one_line(kind, 60)}"
 
 
 class Queue:
@@ -251,7 +263,7 @@ class Notices:
         elif kind in _ATTACHED_NOTES:
             parser.row(Kind.NOTE, record, chars=80, lines=1)
         else:
-            parser.hide(f"attachment {one_line(kind, 60)}")
+            parser.hide(hidden_attachment(kind))
 
     def _queued(self, record: Record, inner: Mapping[str, Any]) -> None:
         parser = self._parser

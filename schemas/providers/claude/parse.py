@@ -23,6 +23,7 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.claude import notices
 from schemas.providers.claude.agent import AgentLines
 from schemas.providers.claude.branches import NOBODY, Branches
+from schemas.providers.claude.fast import fast_feed
 from schemas.providers.claude.groups import Groups
 from schemas.providers.claude.inline import Sidechains
 from schemas.providers.claude.keys import Clock, block_key, key_of
@@ -70,7 +71,7 @@ class ClaudeParser:
         self._placed = agent
         self._key = 0
         self.node = self.parent = NOBODY
-        self._clock = Clock()
+        self.clock = Clock()
         self._sidechains = Sidechains(self)
         self._files = SideFiles(self)
         self.results = Results(self)
@@ -80,11 +81,12 @@ class ClaudeParser:
         """The command typed last, while the agent may still answer it; else -1."""
         self._first_id: str | None = None
         self._learned = False
-        self._facts: Value | None = None
+        self.facts: Value | None = None
         """The last record of the piece that names a working directory: only what it says counts, so that it does not
         matter where pieces are cut."""
-        self._oldest, self._newest = math.inf, -math.inf
-        self._nodes, self._owner_of, self._read_time = self.branches.nodes, self.branches.owner, self._clock.read
+        self.oldest, self.newest = math.inf, -math.inf
+        self._nodes, self._owner_of, self._read_time = self.branches.nodes, self.branches.owner, self.clock.read
+        self._feed = fast_feed(self)
         self._handlers: dict[str, Callable[[Record, Value], None]] = {
             "user": self.people.user,
             "assistant": self.agent_lines.assistant,
@@ -100,24 +102,29 @@ class ClaudeParser:
         """Take more records, in the file's order; returns what changed."""
         first = len(self.session.messages)
         self.changed.clear()
-        handlers, metadata, enter = self._handlers, self.notices.metadata, self._enter
-        for record in records:
-            value = record[3]
-            kind = value.get("type")
-            handler = handlers.get(kind) if type(kind) is str else None
-            if handler is None:
-                self._key = 0
-                if "cwd" in value and "uuid" not in value:
-                    self._note_facts(value)
-                if "uuid" not in value or enter(record, value, kind):  # a type nobody knows may be a link of the chain
-                    metadata(record, value, kind)
-            elif enter(record, value, kind):
-                handler(record, value)
+        self._feed(records, first)
         self._sidechains.flush()
         self._settle()
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
         changes += [Change(Op.APPENDED, i) for i in range(first, len(self.session.messages))]
         return changes
+
+    def take(self, record: Record, value: Value, kind: object) -> None:
+        """Take one record the general way."""
+        handler = self._handlers.get(kind) if type(kind) is str else None
+        if handler is None:
+            self._key = 0
+            if "cwd" in value and "uuid" not in value:
+                self._note_facts(value)
+            if "uuid" not in value or self._enter(record, value, kind):  # an unknown type may be a link of the chain
+                self.notices.metadata(record, value, kind)
+        elif self._enter(record, value, kind):
+            handler(record, value)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what the first records say about the session is known: what is left is mostly alike."""
+        return self._placed and self._learned and self.oldest <= self.newest
 
     def _enter(self, record: Record, value: Value, kind: object) -> bool:
         """Place a chain record in the tree; False if it is done with: a duplicate, or part of a sidechain.
@@ -132,7 +139,7 @@ class ClaudeParser:
                 return False
         self._key = 0
         if type(value.get("cwd")) is str:
-            self._facts = value
+            self.facts = value
         owner, nodes = self._owner_of, self._nodes
         parent = value.get("parentUuid")
         above = nodes.get(hash(parent), NOBODY) if type(parent) is str else NOBODY
@@ -154,10 +161,10 @@ class ClaudeParser:
         self.inherited = inherited = bool(value.get("forkedFrom"))
         self.time = time = self._read_time(value.get("timestamp"))
         if time is not None:
-            if time > self._newest:
-                self._newest = time
-            if time < self._oldest:
-                self._oldest = time
+            if time > self.newest:
+                self.newest = time
+            if time < self.oldest:
+                self.oldest = time
         if inherited or not self._learned:
             self._learn(value)
         return True
@@ -200,19 +207,19 @@ class ClaudeParser:
     def _note_facts(self, value: Value) -> None:
         """Remember a record outside the chain if it says where the agent works."""
         if isinstance(value.get("cwd"), str) and (self.agent or value.get("isSidechain") is not True):
-            self._facts = value
+            self.facts = value
 
     def _settle(self) -> None:
         """After a piece: what is known of the session as a whole."""
         session = self.session
-        if self._newest >= self._oldest:
-            session.created = min(self._oldest, session.created if session.created is not None else self._oldest)
-            session.updated = max(self._newest, session.updated if session.updated is not None else self._newest)
+        if self.newest >= self.oldest:
+            session.created = min(self.oldest, session.created if session.created is not None else self.oldest)
+            session.updated = max(self.newest, session.updated if session.updated is not None else self.newest)
         context = self.groups.context
         session.context_used = context.context if context is not None else None
         session.title = self.titles.best(session, self.branches.nodes)
-        if (facts := self._facts) is not None:
-            self._facts = None
+        if (facts := self.facts) is not None:
+            self.facts = None
             for name, key in _LAST_FACTS.items():
                 fact = facts.get(name)
                 if isinstance(fact, str) and fact:
@@ -234,9 +241,9 @@ class ClaudeParser:
 
     def set_time(self, stamp: object) -> None:
         """The time of the record being read, for records outside the chain."""
-        self.time = time = self._clock.read(stamp)
+        self.time = time = self.clock.read(stamp)
         if time is not None:
-            self._oldest, self._newest = min(self._oldest, time), max(self._newest, time)
+            self.oldest, self.newest = min(self.oldest, time), max(self.newest, time)
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
