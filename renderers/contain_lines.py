@@ -16,9 +16,11 @@ _CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 # heading of itself or of the line above.
 RISKY = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
 _INLINE_RISK = re.compile(r"<[A-Za-z/!?]|!\[|\]\(")
-# Code, a link definition, or a bare address that may swallow the backtick behind it: not for us. (Atomic, so that a
-# word of many addresses is read once.)
-_BEYOND = re.compile(r"\]:|```|~~~|(?<![^\s<`])(?>[^\s<`]*?(?:://|www\.|mailto:|xmpp:|@))[^\s<`]*+`", re.IGNORECASE)
+# Code and link definitions are not for us, ...
+_BEYOND = ("]:", "```", "~~~")
+# ... nor is a bare address that may swallow the backtick behind it. (Atomic: a word of many addresses is read once.)
+_ADDRESSES = ("://", "www.", "mailto:", "xmpp:", "@")
+_OPEN_ADDRESS = re.compile(r"(?<![^\s<`])(?>[^\s<`]*?(?:://|www\.|mailto:|xmpp:|@))[^\s<`]*+`", re.IGNORECASE)
 _DASHES = re.compile(r"[ ]{0,3}-[ \t]*-[ \t]*-[ \t-]*")
 _HASHES = re.compile(r"#{1,6}(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"=+[ \t]*")
@@ -27,9 +29,12 @@ _UNDERLINE = re.compile(r"=+[ \t]*")
 def contain_lines(lines: list[str]) -> list[str] | None:
     """The lines made safe; None if that takes a parser."""
     text = "\n".join(lines)
-    if _BEYOND.search(text):
+    if any(mark in text for mark in _BEYOND):
         return None
-    spans_matter = "`" in text and _INLINE_RISK.search(text) is not None
+    ticks = "`" in text
+    if ticks and _has_address(text.lower()) and _OPEN_ADDRESS.search(text):
+        return None
+    spans_matter = ticks and _INLINE_RISK.search(text) is not None
     out: list[str] = []
     for line in lines:
         if spans_matter and "`" in line and any(has_open_spans(piece) for piece in line.split("|")):
@@ -39,6 +44,10 @@ def contain_lines(lines: list[str]) -> list[str] | None:
             return None
         out.append(safe)
     return out
+
+
+def _has_address(text: str) -> bool:
+    return any(sign in text for sign in _ADDRESSES)
 
 
 def text_start(line: str) -> int:

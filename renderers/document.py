@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from renderers.facts import exchange_facts, format_exact, iso_time, plural, usage_line, utc_time
-from renderers.headline import Headline, headline
+from renderers.headline import Headline, headline, relative_path
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.redact import Redactor
-from schemas.clean import one_line
+from schemas.clean import Run, one_line
+from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Message, Tool
 from schemas.session import Exchange, Session, Subagent
-from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 
 Fact: TypeAlias = str | int | bool | list[str] | dict[str, int | None]
@@ -26,6 +26,8 @@ Load: TypeAlias = Callable[[Subagent], Session | None]
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 _LISTED = 200
+_HEADING = 100
+_AGENTS = frozenset({"Task", "Agent"})
 
 
 class Front(NamedTuple):
@@ -69,11 +71,12 @@ class Prose(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Text that is shown exactly as it is."""
+    """Text that is shown exactly as it is; `runs` are the colours a program printed it in."""
 
     text: str
     language: str = ""
     label: str = ""
+    runs: tuple[Run, ...] = ()
 
 
 class Open(NamedTuple):
@@ -127,7 +130,11 @@ class Document:
     def title(self) -> str:
         """The session's title, else its first prompt."""
         first = next((e.prompt for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt), "")
-        return self.redact(one_line(self.session.title or first or "Untitled session"))
+        return one_line(self.redact(self.session.title or first or "Untitled session"))
+
+    def heading(self, exchange: Exchange, number: int | None) -> str:
+        """An exchange's title, cut for a heading; secrets go before the cut, which would hide them."""
+        return _short(self.redact(exchange_title(exchange, number)))
 
     def pieces(self) -> Iterator[Piece]:
         """The whole document."""
@@ -228,19 +235,27 @@ class Document:
         first = next(body, None)
         if first is None and exchange.opener is None:
             return  # a preamble with nothing to show
-        title = exchange_title(exchange, number)
-        yield Heading(self.redact(title), level, f"{prefix}e{exchange.index}")
+        yield Heading(self.heading(exchange, number), level, f"{prefix}e{exchange.index}")
         if facts := exchange_facts(session, exchange.index, utc_time):
             yield Facts(" · ".join(facts))
         if first is not None:
             yield first
             yield from body
         usage = session.exchange_usage(exchange.index)
-        if usage is not None:
-            yield Facts(f"exchange: {usage_line(usage, format_exact)}")
+        ending = [f"exchange: {usage_line(usage, format_exact)}"] if usage is not None else []
+        if self.include.thinking and (withheld := self._withheld(session, exchange)):
+            ending.append(f"{plural(withheld, 'thinking block')} withheld by the provider")
+        if ending:
+            yield Facts(" · ".join(ending))
+
+    def _withheld(self, session: Session, exchange: Exchange) -> int:
+        """How often the agent thought what nobody may read: a line for each would stand between everything else."""
+        flags, chars, withheld = session.messages.flags, session.messages.chars, int(Flag.WITHHELD)
+        return sum(bool(flags[i] & withheld) and not chars[i] for i in session.message_range(exchange.index))
 
     def _body(self, session: Session, exchange: Exchange, prefix: str, depth: int) -> Iterator[Piece]:
-        flags, groups, last = session.messages.flags, session.messages.group, session.groups.last
+        flags, opener, withheld = session.messages.flags, int(Flag.OPENER), int(Flag.WITHHELD)
+        said = exchange.prompt if _is_plain(exchange.prompt) else None
         taken_back = 0 if exchange.rewound else int(Flag.REWOUND)
         rewound = False
         for index in session.message_range(exchange.index):
@@ -248,14 +263,12 @@ class Document:
             if gone != rewound:
                 yield Open("Rewound", "this part was taken back", "rewound") if gone else Close()
                 rewound = gone
-            shown = False
+            if flags[index] & withheld and not session.messages.chars[index]:
+                continue  # counted at the exchange's end
             for piece in self._message(session, session.message(index), prefix, depth):
-                shown = True
-                yield piece
-            group = groups[index]
-            # The exchange's own line says it where there is only one group.
-            if shown and group != NONE and last[group] == index and len(exchange.groups) > 1:
-                yield Facts(usage_line(session.groups.usage[group], format_exact))
+                # The heading says it, word for word.
+                if said is None or not (flags[index] & opener and isinstance(piece, Prompt) and piece.text == said):
+                    yield piece
         if rewound:
             yield Close()
 
@@ -290,7 +303,8 @@ class Document:
             yield Mark(label or text or "Interrupted", bad=True)
         elif kind is Kind.OUTPUT:
             if text and self.include.output:
-                yield from _fold(label or "Command output", text, "output", Code(text))
+                runs = tuple(message.parts[0].runs) if len(message.parts) == 1 and text == message.text else ()
+                yield from _fold(label or "Command output", text, "output", Code(text, runs=runs))
         else:
             yield from self._aside(kind, label, text)
 
@@ -306,9 +320,9 @@ class Document:
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
         listings = list(tool_inputs(tool))
         # A diff is redacted as one text: a key block goes over many lines.
-        diff = "".join(diff.unified() for diff in tool.diffs)
+        diff = "".join(_from_root(diff, session.workspace_root).unified() for diff in tool.diffs)
         output = tool.text if self.include.output else ""
-        texts = self.redact_all([diff, output, *(l.text for l in listings), *(l.label for l in listings)])
+        texts = self.redact_all([diff, output, *(item.text for item in listings), *(item.label for item in listings)])
         diff, output, *shown = texts
         labels = shown[len(listings) :]
         line = self._headline(session, tool, any(a.text != b for a, b in zip(listings, shown, strict=False)))
@@ -318,8 +332,10 @@ class Document:
         if diff:
             yield Code(diff, "diff")
         if self.include.output:
-            if output:
-                yield Code(output, label="output")
+            if output and tool.name in _AGENTS:
+                yield Prose(output)  # what a subagent answers is written like any answer
+            elif output:
+                yield Code(output, label="output", runs=tuple(tool.runs) if output == tool.text else ())
             for image in tool.images:
                 yield Facts(self.redact(image.text))
         elif tool.text:
@@ -336,7 +352,8 @@ class Document:
             # Counted already, where the input is shown in full.
             tool = replace(tool, input=Redactor().redact_value(tool.input))
         line = headline(tool, session.workspace_root)
-        return Headline(*self.redact_all((line.verb, line.object)), line.outcome)
+        verb, object_ = self.redact_all((line.verb, line.object))
+        return Headline(verb, object_, line.outcome)
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
@@ -346,8 +363,9 @@ class Document:
             yield from self._subagent(subagent, prefix, depth)
 
     def _subagent(self, subagent: Subagent, prefix: str, depth: int) -> Iterator[Piece]:
-        name = " ".join(filter(None, ("Subagent", self.redact(one_line(subagent.name)))))
-        title = f"{name}: {self.redact(one_line(subagent.description))}" if subagent.description else name
+        called, task = (one_line(text) for text in self.redact_all((subagent.name, subagent.description)))
+        name = f"Subagent {called}".rstrip()
+        title = f"{name}: {task}" if task else name
         child = self._session_of(subagent)
         if child is None:
             if self.load is not None:
@@ -389,6 +407,29 @@ class Document:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self.redactor.counts.most_common())
             rows.append(f"{plural(self.redactor.count, 'secret')} redacted: {kinds}")
         yield Items(tuple(self.redact(one_line(row, 400)) for row in rows))
+
+
+def _from_root(diff: FileDiff, root: str | None) -> FileDiff:
+    """A diff that applies in the workspace: its paths begin there."""
+    renamed = relative_path(diff.renamed_to, root) if diff.renamed_to else None
+    return FileDiff(relative_path(diff.path, root), diff.operation, diff.hunks, renamed)
+
+
+def _short(text: str) -> str:
+    """A title cut between words."""
+    if len(text) <= _HEADING:
+        return text
+    start = text[: _HEADING - 1]
+    words = start.rpartition(" ")[0]
+    return f"{(words if len(words) > _HEADING // 2 else start).rstrip(' ,.;:')}…"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a prompt is a short line that reads the same in a heading: nothing in it means anything in Markdown."""
+    return 0 < len(text) <= _HEADING - 8 and text.replace(" ", "").translate(_SIGNS).isalnum()
+
+
+_SIGNS = str.maketrans("", "", ",.?!':;/()-")
 
 
 def _thinking(text: str, withheld: bool) -> Iterator[Piece]:

@@ -125,16 +125,20 @@ def _piece(name: str, count: int | None, number: Callable[[int | None], str]) ->
     return f"{name} {'unknown' if count is None else number(count)}"
 
 
-def exchange_facts(session: Session, n: int, when: Callable[[float], str] = local_time) -> list[str]:
+def exchange_facts(
+    session: Session, n: int, when: Callable[[float], str] = local_time, *, running: bool = False
+) -> list[str]:
     """The quiet line of an exchange, in pieces: `14:21`, `3 m 12 s`, `opus-5`, `9 tools`, `1 failed`, `41k`.
 
-    What is not known is left out. `when` writes the time.
+    What is not known is left out. `when` writes the time. While it is `running` nobody knows how long it takes.
     """
     exchange = session.exchanges[n]
     facts: list[str] = []
     if exchange.started is not None:
         facts.append(when(exchange.started))
-    if exchange.duration is not None and exchange.duration >= 0.05:
+    if running:
+        facts.append("running")
+    elif exchange.duration is not None and exchange.duration >= 0.05:
         facts.append(format_seconds(exchange.duration))
     if model := short_model(session.models[exchange.model]):
         facts.append(model)

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from renderers.colours import coloured
 from renderers.document import (
     Close,
     Code,
@@ -33,7 +34,6 @@ from renderers.document import (
     Prompt,
     Prose,
     exchange_numbers,
-    exchange_title,
 )
 from renderers.facts import format_exact
 from renderers.headline import Outcome
@@ -72,11 +72,12 @@ def _write(piece: Piece) -> str:
     match piece:
         case Prose(text):
             return f'<div class="text">{_markdown(text, breaks=False)}</div>\n'
-        case Code(text, language, label):
+        case Code(text, language, label, runs):
             above = f'<p class="label">{_text(label)}</p>' if label else ""
-            return above + (_diff(text) if language == "diff" else f"<pre><code>{_text(text)}</code></pre>\n")
+            return above + (_diff(text) if language == "diff" else f"<pre><code>{coloured(text, runs)}</code></pre>\n")
         case Open(title, ending, kind, line):
-            what = f'<span class="what">{_text(title)}</span>'
+            words = f"<b>{_text(line.verb)}</b> {_text(line.object)}" if line else _text(title)
+            what = f'<span class="what">{words.rstrip()}</span>'
             end = _outcome(line.outcome) if line else _text(ending)
             summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
             return f'<details class="{kind}">{summary}<div class="body">\n'
@@ -101,7 +102,11 @@ def _text(text: str) -> str:
 
 
 def _head(front: Front, outline: str) -> str:
-    rows = "".join(f"<dt>{_text(_name(name))}</dt><dd>{_text(_fact(fact))}</dd>" for name, fact in front.facts.items())
+    rows = "".join(
+        f"<div><dt>{_text(_name(name))}</dt><dd>{_text(_fact(fact))}</dd></div>"
+        for name, fact in front.facts.items()
+        if name != "title"  # it stands above
+    )
     title = _text(front.title)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -121,7 +126,7 @@ def _style() -> str:
 def _outline(document: Document) -> str:
     session = document.session
     links = [
-        f'<li><a href="#e{exchange.index}">{_text(document.redact(exchange_title(exchange, number)))}</a></li>'
+        f'<li><a href="#e{exchange.index}">{_text(document.heading(exchange, number))}</a></li>'
         for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True)
         if number is not None
     ]
@@ -134,8 +139,8 @@ def _name(name: str) -> str:
 
 def _fact(fact: Fact) -> str:
     if isinstance(fact, dict):
-        names = {"inputTokens": "in", "cacheReadTokens": "cache read", "cacheWriteTokens": "cache write"}
-        names |= {"outputTokens": "out", "totalTokens": "in all"}
+        names = {"totalTokens": "in all", "inputTokens": "in", "cacheReadTokens": "cache read"}
+        names |= {"cacheWriteTokens": "cache write", "outputTokens": "out"}
         return " · ".join(
             f"{name} {format_exact(fact[key]) if fact[key] is not None else 'unknown'}"
             for key, name in names.items()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from renderers.headline import tool_command
+from schemas.clean import one_line
 from schemas.message import Tool
 
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
@@ -17,6 +18,7 @@ _DIFF_KEYS = frozenset(
 )
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _SHORT = 160
+_FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit"})
 
 
 class Listing(NamedTuple):
@@ -36,10 +38,18 @@ def tool_inputs(tool: Tool) -> Iterator[Listing]:
     command = tool_command(tool)
     if command is not None:
         rest = {key: value for key, value in rest.items() if key not in _COMMAND_KEYS}
+        about = rest.get("description")
+        about = one_line(about) if isinstance(about, str) and len(about) <= _SHORT else ""
         if not tool.diffs or "*** Begin Patch" not in command:
-            yield Listing(command, "sh")
+            if about:
+                del rest["description"]
+            yield Listing(command, "sh", about)
     if tool.diffs:
         rest = {key: value for key, value in rest.items() if key not in _DIFF_KEYS}
+        if rest.get("replace_all") is False:
+            del rest["replace_all"]
+    elif tool.name in _FILE_TOOLS and isinstance(path := rest.get("file_path"), str) and len(path) <= _SHORT:
+        del rest["file_path"]  # the tool use's own line says it
     for key in ("todos", "plan"):
         if items := _checklist(rest.get(key)):
             del rest[key]

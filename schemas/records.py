@@ -77,18 +77,17 @@ class JsonLines:
         block = b"".join((*self._waiting, data[:end])) if self._waiting else data[:end]
         self._waiting = [data[end + 1 :]] if end + 1 < len(data) else []
         records: list[Record] = []
-        offset, line, loads = self.offset, self.line, orjson.loads
+        offset, line, loads, add = self.offset, self.line, orjson.loads, records.append
         for raw in block.split(b"\n"):
             size = len(raw)
-            if size:
-                try:
-                    value = loads(raw)
-                except orjson.JSONDecodeError:
-                    value = None
-                if type(value) is dict:
-                    records.append((offset, size, line, value))
-                elif not raw.isspace():
-                    self._recover(raw, offset, line, records)
+            try:
+                value = loads(raw)
+            except orjson.JSONDecodeError:
+                value = None
+            if type(value) is dict:
+                add((offset, size, line, value))
+            elif raw and not raw.isspace():
+                self._recover(raw, offset, line, records)
             offset += size + 1
             line += 1
         self.offset, self.line = offset, line

@@ -52,7 +52,7 @@ class SpanTable:
         """The records from `head` on, in the order in which they were found."""
         while head != NONE:
             offset, length, line, store, role = _SPAN.unpack_from(self.data, head * _SPAN.size)
-            yield Span(store, offset, length, line, SpanRole(role))
+            yield Span(store, offset, length, line, _ROLES[role])
             head = self.following[head]
 
     def owners(self, heads: Iterable[int], store: int = 0) -> Iterator[tuple[int, int]]:
@@ -75,7 +75,8 @@ class MessageTable:
     """
 
     __slots__ = (
-        "_appends", "_extends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span", "time"
+        "_appends", "_extends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span",
+        "time",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,7 +117,8 @@ class MessageTable:
 
     def extend(self, rows: Sequence[Sequence[Any]]) -> None:
         """Many rows at once, each with all columns in the order: kind, flags, block, model, exchange, group, span,
-        chars, lines, time, key. Values must fit their columns."""
+        chars, lines, time, key. Values must fit their columns.
+        """
         for extend, values in zip(self._extends, zip(*rows, strict=True), strict=True):
             extend(values)
 

@@ -239,13 +239,16 @@ def run_browser(library: Library, start_directory: Path, known: list[Summary] | 
     _run(app)
 
 
-def run_transcript(path: Path, follow: bool = False) -> None:
-    """Show one session until the person leaves. Raises OpenError for what is no session, and ConfigError."""
+def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> None:
+    """Show one session until the person leaves; `follow` and `loose` are TranscriptScreen's.
+
+    Raises OpenError for what is no session, and ConfigError.
+    """
     from viewer.follow import Follower
     from viewer.screens.transcript import TranscriptScreen
 
     app = TurnlogApp(read_config(config_path()))
-    app.start_with(TranscriptScreen(Follower(path, from_end=follow), follow=follow))
+    app.start_with(TranscriptScreen(Follower(path, from_end=follow), follow, loose))
     _run(app)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len
 from textual.binding import Binding
 from textual.keys import Keys, _character_to_key
 
@@ -63,7 +64,12 @@ def bindings(screen: str) -> list[Binding]:
     """A screen's bindings; `screen` is a name in `TABLES`."""
     return [
         Binding(
-            ",".join(key.keys), key.action, key.label, show=key.footer, tooltip=key.help, id=f"{screen}.{key.action}"
+            ",".join(key.keys),
+            key.action,
+            key.label,
+            show=bool(key.footer),
+            tooltip=key.help,
+            id=f"{screen}.{key.action}",
         )
         for key in TABLES[screen]
     ]
@@ -177,6 +183,34 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
                 raise ConfigError(f"the key {name!r} would do both {taken[name]} and {key.action}")
 
 
-def footer_items(keys: Iterable[Key]) -> list[tuple[str, str, str]]:
-    """What a footer shows: key, label and action of each key that is marked for it."""
-    return [(key_name(key.keys[0], short=True), key.label, key.action) for key in keys if key.footer]
+class FooterItem(NamedTuple):
+    """What a footer says of a key, or of two that belong together."""
+
+    keys: tuple[str, ...]
+    actions: tuple[str, ...]
+    """What each of them does."""
+    label: str
+    rank: int
+    """What has the greatest is left out first."""
+
+    @property
+    def width(self) -> int:
+        """Cells it fills."""
+        return sum(cell_len(key) + 1 for key in self.keys) + cell_len(self.label)
+
+
+def footer_items(keys: Iterable[Key]) -> list[FooterItem]:
+    """What a footer shows, in the table's order."""
+    items: list[FooterItem] = []
+    pair = ""
+    for key in keys:
+        if not key.footer:
+            continue
+        name = key_name(key.keys[0], short=True)
+        if pair:
+            first = items.pop()
+            items.append(FooterItem((*first.keys, name), (*first.actions, key.action), pair, first.rank))
+        else:
+            items.append(FooterItem((name,), (key.action,), key.label, key.footer))
+        pair = key.pair
+    return items

@@ -90,6 +90,11 @@ class Follower:
         """Bytes read, and bytes there are, of what is being loaded."""
         return (self._next or self.reading).progress
 
+    @property
+    def written(self) -> float | None:
+        """When the file was last written (seconds since 1970), as of the last look."""
+        return self._seen.mtime_ns / 1e9 if self._seen else None
+
     def close(self) -> None:
         """Let go of the files."""
         for reading in (self.reading, self._next):

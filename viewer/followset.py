@@ -22,7 +22,11 @@ _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0
 """Seconds between looks for the next session, and at subagents that lie still."""
 _HEAD = 1 << 20
+_BEFORE = 20
+"""Messages that the program may put before the first command: caveats, hooks, reminders."""
 _SLICE = 0.05
+_RACY = 2_000_000_000
+"""Nanoseconds within which a folder can change twice and show one time."""
 
 
 @dataclass(slots=True)
@@ -141,7 +145,9 @@ class Succession:
     """
 
     def __init__(self, session: Session, *, loose: bool) -> None:
-        self._session, self._loose = session, loose
+        self.session, self._loose = session, loose
+        self._stamps: dict[Path, int] = {}
+        self._open_questions = False
         self._known = set(self._files())
         self._looked = time.monotonic()
 
@@ -151,21 +157,38 @@ class Succession:
         if now - self._looked < _LOOK_EVERY:
             return None
         self._looked = now
+        if not self._stirred() and not self._open_questions:
+            return None
+        self._open_questions = False
         for path in self._files():
             if path not in self._known:
                 verdict = self._judge(path)
                 if verdict:
+                    self._known.add(path)
                     return path
                 if verdict is False:
                     self._known.add(path)
+                else:
+                    self._open_questions = True
         return None
 
-    def _files(self) -> Iterator[Path]:
-        folder = self._session.path.absolute().parent
+    def _stirred(self) -> bool:
+        """Whether files came or went since the last look: some people keep thousands of sessions in a folder."""
+        stamps = {folder: _stamp(folder) for folder in self._folders()}
+        # A folder's time may be too coarse to tell two changes apart, so a fresh one is looked through once more.
+        fresh = any(time.time_ns() - stamp < _RACY for stamp in stamps.values())
+        changed, self._stamps = stamps != self._stamps, stamps
+        return changed or fresh
+
+    def _folders(self) -> set[Path]:
+        folder = self.session.path.absolute().parent
         folders = {folder}
         if _DAY_FOLDER.search(str(folder)):  # Codex keeps a folder a day
             folders.add(folder.parents[2] / time.strftime("%Y/%m/%d"))
-        for place in folders:
+        return folders
+
+    def _files(self) -> Iterator[Path]:
+        for place in self._folders():
             try:
                 with os.scandir(place) as entries:
                     names = [entry.path for entry in entries if entry.is_file() and _ending(entry.name)]
@@ -181,18 +204,40 @@ class Succession:
                 reading.step(1 << 16)
         except (OpenError, OSError):
             return None
-        new, old = reading.session, self._session
-        new.close()
+        new, old = reading.session, self.session
+        try:
+            return self._follows(new, old)
+        finally:
+            new.close()
+
+    def _follows(self, new: Session, old: Session) -> bool | None:
         if not len(new.messages) or new.workspace_root is None:
             return None
         if new.provider != old.provider or new.workspace_root != old.workspace_root or new.lineage.parent:
             return False
         if old.id in (new.lineage.continues, new.lineage.forked_from):
             return True
-        first = next((e.prompt for e in new.exchanges if e.opener is not None), "")
-        cleared = new.messages.kind[0] == Kind.COMMAND or first.startswith("/clear")
-        later = old.updated is None or new.created is None or new.created >= old.updated
-        return later and (self._loose or (cleared and "clear" in first))
+        if not (old.updated is None or new.created is None or new.created >= old.updated):
+            return False
+        return self._loose or _begins_cleared(new)
+
+
+def _begins_cleared(session: Session) -> bool | None:
+    """Whether a session begins with `/clear`; None while only what the program puts before it is there."""
+    for i in range(len(session.messages)):
+        message = session.message(i)
+        if message.kind in (Kind.COMMAND, Kind.PROMPT):
+            return message.text.split(maxsplit=1)[:1] == ["/clear"]
+        if message.kind not in (Kind.CONTEXT, Kind.NOTE) or i >= _BEFORE:
+            return False
+    return None
+
+
+def _stamp(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0  # not made yet, or gone
 
 
 def _ending(name: str) -> bool:

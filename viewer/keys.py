@@ -17,26 +17,29 @@ class Key(NamedTuple):
     """Two words for the footer."""
     help: str
     """One line for the help screen."""
-    footer: bool = False
+    footer: int = 0
+    """Whether the footer shows it: 1 for what everybody needs, 2 where there is room."""
+    pair: str = ""
+    """A label for the footer that this key shares with the next one in the table."""
 
 
 BROWSER: tuple[Key, ...] = (
-    Key(("enter",), "open", "open", "open the session under the cursor", footer=True),
-    Key(("ctrl+f",), "follow", "follow", "open it at its end and follow it", footer=True),
+    Key(("enter",), "open", "open", "open the session under the cursor", footer=1),
+    Key(("ctrl+f",), "follow", "follow", "open it at its end and follow it", footer=1),
     Key(("down", "ctrl+n"), "cursor_down", "down", "next session"),
     Key(("up",), "cursor_up", "up", "previous session"),
     Key(("pagedown",), "page_down", "page down", "a page down"),
     Key(("pageup",), "page_up", "page up", "a page up"),
     Key(("home",), "top", "first", "first session"),
     Key(("end",), "bottom", "last", "last session"),
-    Key(("tab",), "scope", "all/here", "this directory's sessions first, or all by age", footer=True),
-    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=True),
-    Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=True),
+    Key(("tab",), "scope", "all/here", "this directory's sessions first, or all by age", footer=1),
+    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
+    Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
-    Key(("f1",), "help", "keys", "this help", footer=True),
+    Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
     Key(("escape",), "clear", "clear", "clear the filter; leave when it is empty"),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog", footer=True),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog", footer=1),
 )
 
 TRANSCRIPT: tuple[Key, ...] = (
@@ -48,27 +51,27 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("u", "ctrl+u"), "half_up", "half up", "half a page up"),
     Key(("g", "home"), "top", "start", "start of the session"),
     Key(("G", "end"), "bottom", "end", "end of the session; following goes on from there"),
-    Key(("]",), "next_exchange", "next", "next exchange", footer=True),
-    Key(("[",), "previous_exchange", "previous", "previous exchange", footer=True),
-    Key(("enter",), "fold", "fold", "fold or unfold the block under the cursor", footer=True),
-    Key(("z",), "fold_level", "level", "next level for all: prompts, answers, one-liners, everything", footer=True),
-    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=True),
-    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=True),
-    Key(("/",), "search", "search", "search; hits in folded blocks open", footer=True),
+    Key(("enter",), "fold", "fold", "fold or unfold the block under the cursor", footer=1),
+    Key(("z",), "fold_level", "level", "next level for all: prompts, answers, one-liners, everything", footer=1),
+    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=2),
+    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=2),
+    Key(("[",), "previous_exchange", "previous", "previous exchange", footer=1, pair="exchange"),
+    Key(("]",), "next_exchange", "next", "next exchange", footer=1),
+    Key(("/",), "search", "search", "search; hits in folded blocks open", footer=1),
     Key(("n",), "search_next", "next hit", "next hit"),
     Key(("N",), "search_previous", "previous hit", "previous hit"),
-    Key(("f",), "follow", "follow", "follow the session as it grows", footer=True),
+    Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
     Key(("U",), "first_unread", "unread", "first message that is new"),
     Key(("y",), "copy_block", "copy", "copy the block under the cursor"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as Markdown"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
-    Key(("w",), "why", "why", "where this token figure comes from"),
+    Key(("w",), "why", "why", "where the token figures come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),
     Key(("e",), "export", "export", "write the session as Markdown"),
     Key(("r",), "resume", "resume", "show and copy the command that resumes it"),
     Key(("tab",), "outline", "outline", "the list of exchanges"),
-    Key(("question_mark",), "help", "keys", "this help", footer=True),
+    Key(("question_mark",), "help", "keys", "this help", footer=1),
     Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
-    Key(("q", "escape"), "back", "back", "back to the list", footer=True),
+    Key(("q", "escape"), "back", "back", "back to the list", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog"),
 )

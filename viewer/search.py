@@ -17,6 +17,7 @@ from schemas.message import Kind, Message
 from schemas.opening import OpenError, read_session
 from schemas.provider import Problem
 from schemas.session import Session
+from viewer.summary import bug
 
 _BLOCK = 4 << 20
 _AROUND = 70
@@ -111,6 +112,9 @@ def search(
             problems.append(Problem(path, error.reason))
         except OSError as error:
             problems.append(Problem(path, (error.strerror or str(error)).lower()))
+        except Exception as error:  # noqa: BLE001
+            # A bug that one file brings to light must not end the search through all the others.
+            problems.append(Problem(path, bug(error)))
         done += size
         progress(done)
 

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -19,6 +19,9 @@ from schemas.message import Flag, Kind
 from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
+
+if TYPE_CHECKING:
+    from schemas.provider import Problem
 
 LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
@@ -102,7 +105,9 @@ class Side(NamedTuple):
 
 @dataclass(slots=True)
 class Indexed:
-    """What indexing a file gave, as the library stores it. `error` says why there is no summary."""
+    """What indexing a file gave, as the library stores it. `error` says why there is no summary, or why a subagent is
+    not in it.
+    """
 
     path: str
     size: int
@@ -116,6 +121,8 @@ class Indexed:
     side: str = "[]"
     groups: bytes = b""
     error: str = ""
+    root: str | None = None
+    """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
 
 
 def pack(summary: Summary) -> bytes:
@@ -196,7 +203,7 @@ def index_file(path: str) -> Indexed:
     # Imported here: a list that is up to date reads no session.
     from schemas.opening import OpenError, read_session
 
-    state = _state(path)
+    state = file_state(path)
     indexed = Indexed(path, state.size, state.mtime_ns)
     try:
         session = read_session(Path(path))
@@ -208,17 +215,18 @@ def index_file(path: str) -> Indexed:
         sides: dict[str, Side] = {}
         usages = []
         groups = array("q")
-        for member in members_of(session):
+        failed: list[Problem] = []
+        for member in members_of(session, failed):
             members += 1
             usages.append(member.usage())
             _add_groups(member, groups)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
-                    sides.setdefault(beside, _state(beside))
+                    sides.setdefault(beside, file_state(beside))
         if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
-            sides.setdefault(beside, _state(beside))
+            sides.setdefault(beside, file_state(beside))
         summary = summarise(session, state, total_usage(usages), members - 1)
         summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
         indexed.summary = pack(summary)
@@ -229,6 +237,8 @@ def index_file(path: str) -> Indexed:
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))
         indexed.groups = groups.tobytes()
+        indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
+        indexed.error = "; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed)
     except OSError as error:
         indexed.error = (error.strerror or str(error)).lower()
     finally:
@@ -236,7 +246,8 @@ def index_file(path: str) -> Indexed:
     return indexed
 
 
-def _state(path: str) -> Side:
+def file_state(path: str) -> Side:
+    """The state of a file or folder now."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -249,14 +260,20 @@ def sides_changed(data: str) -> bool:
     """Whether a file or folder beside a session is not as `index_file` noted it."""
     if data == "[]":
         return False
-    return any(_state(path) != (path, size, mtime_ns) for path, size, mtime_ns in json.loads(data))
+    return any(file_state(path) != (path, size, mtime_ns) for path, size, mtime_ns in json.loads(data))
 
 
-def members_of(session: Session) -> Iterator[Session]:
+def bug(error: Exception) -> str:
+    """What is said of a file that a parser fails on: that is a bug, and no fault of the file."""
+    return one_line(f"turnlog failed on it, a bug: {type(error).__name__}: {error}", 300)
+
+
+def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
     """The session, then its subagents at any depth, each once. A subagent's file is read when it is asked for and
-    closed before the next one: keep nothing of it.
+    closed before the next one: keep nothing of it. One that a parser fails on is added to `failed`.
     """
     from schemas.opening import MAX_DEPTH, OpenError, read_session
+    from schemas.provider import Problem
 
     yield session
     seen = {os.path.realpath(session.path)}
@@ -274,6 +291,10 @@ def members_of(session: Session) -> Iterator[Session]:
                 member = opened = read_session(subagent.path)
             except OpenError:
                 continue  # gone, or no session: the call that started it says so in the transcript
+            except Exception as error:  # noqa: BLE001
+                # A bug that one subagent's file brings to light must not take its session out of the list.
+                failed.append(Problem(subagent.path, bug(error)))
+                continue
         if member is None:
             continue
         try:

@@ -81,22 +81,42 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
         Segment("  "),
     ]
     column = 1 + 1 + 1 + len(number) + 2
-    facts = _facts(session, message, folded, (look.measure - column) * 45 // 100)
-    first = look.measure - column - (width_of(facts) + 2 if facts else 0)
+    room = look.measure - column
     text = message.text or message.label or "(empty prompt)"
+    facts, below = _facts_beside(session, message, folded, room, text, look)
+    first = room - (width_of(facts) + 2 if facts else 0)
     if folded:
         rows = [Row([Segment(crop(one_line(text, 400), first), style)])]
         more = 0
     else:
         rows, more = _prompt_rows(text, first, look, column, old, fold)
     title = rows[0]
-    gap = look.measure - column - sum(width_of(s.text) for s in title.segments) - width_of(facts)
+    gap = room - sum(width_of(s.text) for s in title.segments) - width_of(facts)
     right = [Segment(" " * max(1, gap)), Segment(facts, palette.dim)] if facts else []
     out = [Row([*head, *title.segments, *right], column, "\n", title.text, "fold")]
     out.extend(indented(rows[1:], column))
     if more:
         out.append(more_row(look, column, more))
+    if below:
+        out.append(Row([Segment(" " * column), Segment(below, palette.dim)], column + len(below), act="fold"))
     return Block(out, bool(more))
+
+
+def _facts_beside(
+    session: Session, message: Message, folded: bool, room: int, text: str, look: Look
+) -> tuple[str, str]:
+    """The facts at the right of an exchange's first line; or those for a line of their own, where the prompt is open
+    and would have to give up more than half of its first line.
+    """
+    running = look.running == message.exchange
+    facts = _facts(session, message, folded, room, running)
+    width = width_of(facts)
+    alone = "\n" not in text.strip("\n") and width_of(text) + 2 + width <= room
+    if alone or width <= room * 55 // 100:
+        return facts, ""
+    if folded:
+        return _facts(session, message, folded, room * 45 // 100, running), ""
+    return "", facts
 
 
 def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold: Fold) -> tuple[list[Row], int]:
@@ -114,10 +134,12 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     return rows, len(lines) - limit
 
 
-def _facts(session: Session, message: Message, folded: bool, room: int) -> str:
+def _facts(session: Session, message: Message, folded: bool, room: int, running: bool) -> str:
     """`14:21 · 3 m 12 s · opus-5 · 9 tools · 41k`, without what matters least where there is no room."""
     exchange = session.exchanges[message.exchange]
-    pieces = exchange_facts(session, message.exchange)
+    pieces = exchange_facts(session, message.exchange, running=running)
+    if not running and len(session.groups) and session.exchange_usage(message.exchange) is None:
+        pieces.append("tokens unknown")  # where the others' are known, none would look like 0
     if exchange.inherited or message.flags & Flag.INHERITED:
         pieces.insert(0, "inherited")
     if exchange.rewound or message.flags & Flag.REWOUND:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rich.segment import Segment
@@ -32,6 +32,10 @@ class Look:
     highlights: Highlights
     full: int = FULL_LINES
     """Lines of output that a fully open block shows."""
+    running: int = -1
+    """The exchange that is being worked on now."""
+    subagents: Mapping[int, str] = field(default_factory=dict)
+    """What the subagents did so far, by the message whose tool started each."""
 
     @property
     def measure(self) -> int:

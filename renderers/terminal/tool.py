@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
-from renderers.headline import Headline, headline, relative_path, tool_command
+from renderers.headline import Headline, Outcome, headline, relative_path, tool_command
 from renderers.terminal.code import language_of_path
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
@@ -29,6 +30,8 @@ _PROSE_KEYS = frozenset({"prompt", "plan", "message", "description", "text"})
 def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_root: str | None) -> Block:
     """The block of a tool use."""
     head = headline(tool, workspace_root)
+    running = tool.status is ToolStatus.PENDING and message.exchange == look.running
+    head = replace(head, outcome=_outcomes(head, running, look.subagents.get(message.index, "")))
     block = Block([_head_row(tool, head, fold, look)])
     if fold >= Fold.SHORT:
         for rows in (
@@ -49,6 +52,14 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
         (f" {head.object}" if head.object else "", palette.target),
     ]
     return title_row(look, look.body, glyph, left, _outcome(head, bad, palette))
+
+
+def _outcomes(head: Headline, running: bool, subagent: str) -> tuple[Outcome, ...]:
+    """How it ended, with what only the screen knows: that it goes on, and what its subagent did."""
+    outcome = head.outcome
+    if running:  # there is no result yet, which is no fault
+        outcome = (Outcome("running", "plain"),)
+    return (Outcome(subagent, "plain"), *outcome) if subagent else outcome
 
 
 def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Style]]:

@@ -30,6 +30,7 @@ _OURS = {
     "summary",
     "div",
     "span",
+    "b",
 }
 _TEXT = {"p", "ul", "ol", "li", "a", "dl", "dt", "dd", "pre", "code", "blockquote", "em", "strong", "s", "br", "hr"}
 _TABLE = {"table", "thead", "tbody", "tr", "th", "td"}

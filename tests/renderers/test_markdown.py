@@ -43,13 +43,12 @@ def test_folds_are_balanced_and_say_what_they_hide() -> None:
     assert "<details><summary><b>$</b> pytest -q … · exit 1 · 41 s · 4 lines</summary>" in folds
     assert "<details><summary><b>Edit</b> db/migrate.py · +2 -1</summary>" in folds
     assert "<details><summary>Thinking · 45 characters</summary>" in folds
-    assert "*thinking, withheld by the provider*" in text
+    assert " · 1 thinking block withheld by the provider*" in text
 
 
 def test_totals() -> None:
     text = document(sample())
-    assert "*1,255 tokens: in 5 · cache read 1,000 · cache write 200 · out 50*" in text
-    assert "*exchange: 1,585 tokens: in 15 · cache read 1,300 · cache write 200 · out 70*" in text
+    assert "*exchange: 1,585 tokens: in 15 · cache read 1,300 · cache write 200 · out 70 · 1 thinking" in text
     assert "- this session: 1,585 tokens: in 15" in text
     assert "- with 1 subagent: 2,362 tokens: in 22" in text
     assert "line 7 could not be read: not JSON: expecting value" in text

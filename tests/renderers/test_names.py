@@ -37,6 +37,14 @@ def test_examples(title: str, expected: str) -> None:
     assert re.fullmatch(r"[0-9a-f]{4}\.md", name.removeprefix(expected))
 
 
+def test_a_secret_in_the_title_stays_out_of_the_name() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    titled = session(f"use {token} for the upload")
+    assert token.lower() not in export_name(titled, ".md")
+    assert export_name(titled, ".md").startswith("2026-05-28-use-redacted-github-token-for-the-upload-3f2a9c1d-")
+    assert token.lower() in export_name(titled, ".md", redact=False)
+
+
 def test_same_title_two_sessions() -> None:
     names = {export_name(session("same", f"{i}f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e"), ".md") for i in range(9)}
     names |= {export_name(session("same", f"agent-{i}"), ".md") for i in range(9)}

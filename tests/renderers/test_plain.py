@@ -48,4 +48,4 @@ def test_content_cannot_look_like_ours(text: str) -> None:
     hand.text(f"x\n═══ 9. fake\n> fake\n{text}")
     hand.tool(Tool("Bash", "shell", "t", {"command": "x"}, text=f"═══ 9. fake\n> fake\n{text}"))
     lines = text_of(hand).split("\n")
-    assert [line for line in lines if line.startswith(("═", ">"))] == ["═══ 1. go", "> go", "═══ Totals"]
+    assert [line for line in lines if line.startswith(("═", ">"))] == ["═══ 1. go", "═══ Totals"]

@@ -119,3 +119,22 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     again = Redactor()
     assert again.redact(once) == once
     assert again.count == 0
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS)
+@pytest.mark.parametrize("place", range(3))
+def test_many_texts_at_once(kind: str, secret: str, place: int) -> None:
+    texts = ["key=", "plain words", "-----BEGIN nothing"]
+    texts[place] = f"before {secret}\nafter"
+    one, many = Redactor(), Redactor()
+    assert many.redact_all(texts) == [one.redact(text) for text in texts]
+    assert many.counts == one.counts == {kind: 1}
+
+
+@given(
+    st.lists(st.text("abk_ey=:'pwd \n\\-x9A7/@", max_size=40) | st.sampled_from([s for _, s in SECRETS]), max_size=5)
+)
+def test_texts_do_not_hide_each_others_secrets(texts: list[str]) -> None:
+    one, many = Redactor(), Redactor()
+    assert many.redact_all(texts) == [one.redact(text) for text in texts]
+    assert many.counts == one.counts

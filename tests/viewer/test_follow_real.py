@@ -186,6 +186,9 @@ CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-me
         (True, ["Something new", "Yes"], "/home/dev/elsewhere", False),
         (False, ["Something new", "Yes"], "/home/dev/lamp-shop", False),
         (False, [CLEAR, "Yes"], "/home/dev/lamp-shop", True),
+        (False, [CLEAR], "/home/dev/lamp-shop", True),
+        (False, [CLEAR, "", "Now the chair", "Yes"], "/home/dev/lamp-shop", True),
+        (False, ["clear the table", "Yes"], "/home/dev/lamp-shop", False),
     ],
 )
 def test_which_session_takes_over(machine, look, loose, turns, cwd, expected):

@@ -27,8 +27,8 @@ def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) 
     items = footer_items(TABLES[table])
     kept = fitting(items, width)
     assert [item for item in items if item in kept] == kept
-    assert sum(len(key) + 1 + len(label) for key, label, _ in kept) + 3 * (len(kept) - 1) <= max(width, 0)
-    assert any(action == "help" for *_, action in kept)
+    assert sum(item.width for item in kept) + 3 * (len(kept) - 1) <= max(width, 0)
+    assert any("help" in item.actions for item in kept)
     assert width < 200 or kept == items
 
 

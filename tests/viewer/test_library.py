@@ -11,7 +11,7 @@ from schemas.provider import Environment
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
-from viewer import library as library_module
+from viewer import indexing
 from viewer.library import Library, in_directory
 from viewer.summary import Summary, group_rows, index_file, pack, unpack
 
@@ -56,7 +56,7 @@ def test_a_second_library_knows_all_without_reading(machine: Machine, monkeypatc
     def fail(path: str) -> None:
         raise AssertionError(f"{path} was read again")
 
-    monkeypatch.setattr(library_module, "index_file", fail)
+    monkeypatch.setattr(indexing, "index_file", fail)
     second = open_library(machine)
     assert second.cached() == first
     assert second.bring_up_to_date() == first
@@ -70,7 +70,7 @@ def test_only_what_changed_is_read_again(machine: Machine, monkeypatch: pytest.M
     library.bring_up_to_date()
     machine.session(changed.stem, ["prompt", "answer", "more", "yes"], minute=9)
     read: list[str] = []
-    monkeypatch.setattr(library_module, "index_file", lambda path: read.append(path) or index_file(path))
+    monkeypatch.setattr(indexing, "index_file", lambda path: read.append(path) or index_file(path))
     batches = list(library.refresh())
     assert read == [str(changed)]
     assert [ids(batch) for batch in batches] == [[changed.stem]]
@@ -116,7 +116,7 @@ def test_what_is_no_session_is_a_problem_and_not_read_twice(machine: Machine, mo
     library = open_library(machine)
     assert library.bring_up_to_date() == []
     assert [problem.path for problem in library.problems] == [path]
-    monkeypatch.setattr(library_module, "index_file", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr(indexing, "index_file", lambda path: pytest.fail("read again"))
     again = open_library(machine)
     assert again.bring_up_to_date() == []
     assert [problem.path for problem in again.problems] == [path]
@@ -185,8 +185,8 @@ def test_two_libraries_at_once(machine: Machine) -> None:
 def test_much_to_read_goes_to_other_processes(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
-    monkeypatch.setattr(library_module, "_PARALLEL_BYTES", 1)
-    monkeypatch.setattr(library_module, "index_file", lambda path: pytest.fail("read in this process"))
+    monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(indexing, "index_file", lambda path: pytest.fail("read in this process"))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     assert len(open_library(machine).bring_up_to_date()) == 4
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from schemas.provider import SessionFile
-from viewer import targets as targets_module
 from viewer.discover import Found
 from viewer.output import CallError
 from viewer.targets import Targets, spool_stdin
@@ -20,7 +19,7 @@ def session(session_id: str, when: int, size: int = 10) -> SessionFile:
 @pytest.fixture
 def targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Targets:
     files = [session("empty", 400, 0), session("abc1", 300), session("abd2", 200), session("ABC", 100)]
-    monkeypatch.setattr(targets_module, "discover", lambda: Found(files))
+    monkeypatch.setattr("viewer.discover.discover", lambda: Found(files))
     monkeypatch.chdir(tmp_path)
     return Targets()
 
@@ -59,7 +58,7 @@ def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
 
 def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     files = [session("same", 2), SessionFile("codex", Path("/archive/same.jsonl"), "same", 1, 1)]
-    monkeypatch.setattr(targets_module, "discover", lambda: Found(files))
+    monkeypatch.setattr("viewer.discover.discover", lambda: Found(files))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CallError, match=r"/store/same\.jsonl, /archive/same\.jsonl"):
         Targets().resolve("same")
@@ -73,7 +72,7 @@ def test_what_is_nothing(targets: Targets, given: str) -> None:
 
 
 def test_latest_of_no_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(targets_module, "discover", Found)
+    monkeypatch.setattr("viewer.discover.discover", Found)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CallError, match="no sessions found"):
         Targets().resolve("latest")

@@ -24,6 +24,7 @@ class Written:
 
     missing = False
     trouble = ""
+    written: float | None = None
 
     def __init__(self, hand: Hand, loaded: bool = True) -> None:
         self.hand = hand

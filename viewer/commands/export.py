@@ -115,7 +115,9 @@ def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
         yield "".join(waiting).encode("utf-8", "replace")
 
 
-def _write(destination: str, session: Session, form: str, chunks: Iterator[bytes], *, force: bool, redact: bool) -> None:
+def _write(
+    destination: str, session: Session, form: str, chunks: Iterator[bytes], *, force: bool, redact: bool
+) -> None:
     from renderers.names import export_name
     from viewer.exporting import write_file
 

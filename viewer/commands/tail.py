@@ -40,7 +40,7 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
     if sys.stdout.isatty() and not as_json:
         from viewer.app import run_transcript
 
-        run_transcript(path, follow=True)
+        run_transcript(path, follow=True, loose=target is None)
         return DONE
     # Standard input has been read to its end: nothing can follow.
     asyncio.run(_Tail(as_json, whole, loose=target is None, once=target == "-").run(path))

@@ -13,6 +13,7 @@ from viewer.output import DONE, CallError, console, path_text, progress, table, 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from schemas.provider import Problem
     from schemas.session import Session
     from schemas.usage import TokenUsage
     from viewer.targets import Target
@@ -103,6 +104,7 @@ class _Report:
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
         """Read the targets. A file that is no session is an error where it was named, else it is left out and said."""
         from schemas.opening import OpenError, read_session
+        from viewer.summary import bug
 
         sizes = [_size(target.path) for target in targets]
         before, everything = 0, sum(sizes)
@@ -114,18 +116,25 @@ class _Report:
 
             try:
                 session = read_session(target.path, step)
+                try:
+                    self._add(target, session)
+                finally:
+                    session.close()
             except OpenError as error:
                 if strict:
                     raise
-                self.left_out += 1
-                warn(str(error))
-                continue
-            finally:
-                before += size
-            try:
-                self._add(target, session)
-            finally:
-                session.close()
+                self._leave_out(str(error))
+            except Exception as error:
+                reason = f"{target.shown_path}: {bug(error)}"
+                if strict:
+                    raise CallError(reason) from error
+                # A bug that one file brings to light must not hide the figures of all the others.
+                self._leave_out(reason)
+            before += size
+
+    def _leave_out(self, reason: str) -> None:
+        self.left_out += 1
+        warn(reason)
 
     def _add(self, target: Target, session: Session) -> None:
         import orjson
@@ -135,13 +144,16 @@ class _Report:
 
         usages: list[TokenUsage | None] = []
         self.total.begin_session()
-        for number, member in enumerate(members_of(session)):
+        failed: list[Problem] = []
+        for number, member in enumerate(members_of(session, failed)):
             usages.append(member.usage())
             if number == 0 or self.with_subagents:
                 self.models.update(filter(None, member.models))
                 for index in counted_groups(member):
                     self.total.add(group_key(member.provider, member.groups.ids[index]), member.groups.usage[index])
         everything = total_usage(usages)
+        for problem in failed:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
         if not self._make_tables:
             self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
         else:

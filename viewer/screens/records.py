@@ -17,14 +17,17 @@ from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
 from renderers.terminal.text import output_rows
 from schemas.clean import clean
-from schemas.message import Span
+from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.usage import TokenUsage
 from viewer.screens.message import Dialog
 from viewer.transcript.pane import RowsPane
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""
+_MOST_LINES = 200
+"""Lines of the file that are named one by one."""
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
 RULES = {
@@ -123,33 +126,66 @@ def _where(session: Session, span: Span) -> str:
     return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
 
 
-def why_screen(session: Session, index: int) -> LookupScreen | None:
-    """Where the token figure of a message's group comes from; None if it belongs to none."""
+def why_screen(session: Session, index: int, with_subagents: TokenUsage | None = None) -> LookupScreen:
+    """Where the token figures come from: of a message's group if it belongs to one, of its exchange, of the session;
+    and what of the file could not be read or understood.
+    """
     group = session.messages.group[index]
-    if group == NONE:
-        return None
 
     def make(width: int) -> list[Row]:
-        return list(_why_rows(session, group, width))
+        rows: list[Row] = []
+        if group != NONE:
+            rows.extend(prose_rows(usage_line(session.groups.usage[group], format_exact), width, _BOLD))
+        totals = {"exchange": session.exchange_usage(session.messages.exchange[index]), "session": session.usage()}
+        if with_subagents is not None:
+            totals["with subagents"] = with_subagents
+        for name, usage in totals.items():
+            rows.extend(prose_rows(f"{name}: {usage_line(usage, format_exact)}", width, Style()))
+        rows.append(Row([]))
+        rows.extend(prose_rows(RULES.get(session.provider, _OTHER_RULE), width, _DIM))
+        rows.extend(_fault_rows(session, width))
+        if group != NONE:
+            rows.extend(_figure_rows(session, group, width))
+        return rows
 
-    return LookupScreen(f"Token group {clean(session.groups.ids[group])[:60]}", make)
+    return LookupScreen("Tokens" if group == NONE else f"Token group {clean(session.groups.ids[group])[:60]}", make)
 
 
-def _why_rows(session: Session, group: int, width: int) -> Iterator[Row]:
-    yield from prose_rows(usage_line(session.groups.usage[group], format_exact), width, _BOLD)
-    exchange = session.exchange_usage(session.groups.exchange[group])
-    yield from prose_rows(f"exchange: {usage_line(exchange, format_exact)}", width, Style())
-    yield from prose_rows(f"session: {usage_line(session.usage(), format_exact)}", width, Style())
-    yield Row([])
-    yield from prose_rows(RULES.get(session.provider, _OTHER_RULE), width, _DIM)
+def _fault_rows(session: Session, width: int) -> Iterator[Row]:
+    """What is missing from the figures, or may be: by line, so that one can look at the file."""
+    if session.unreadable:
+        yield Row([])
+        yield from prose_rows("Not read", width, _BOLD)
+        for lost in session.unreadable[:_MOST_LINES]:
+            yield from prose_rows(f"line {lost.line:,}: {clean(lost.reason)}", width, Style())
+        yield from _and_more(len(session.unreadable) - _MOST_LINES, "stretch", "stretches")
+    if session.unknown:
+        yield Row([])
+        yield from prose_rows("Records of types that nobody described", width, _BOLD)
+        for name, count in session.unknown.most_common(_MOST_LINES):
+            yield from prose_rows(f"{clean(name)}: {count:,}", width, Style())
+        kinds = session.messages.kind
+        lines = [session.message_spans(i)[0].line for i in range(len(kinds)) if kinds[i] == Kind.UNKNOWN]
+        if lines:
+            shown = ", ".join(f"{line:,}" for line in lines[:_MOST_LINES])
+            yield from prose_rows(f"on line{'' if len(lines) == 1 else 's'} {shown}", width, _DIM)
+            yield from _and_more(len(lines) - _MOST_LINES, "line", "lines")
+
+
+def _and_more(count: int, one: str, many: str) -> Iterator[Row]:
+    if count > 0:
+        yield Row([Segment(f"… and {count:,} more {one if count == 1 else many}", _DIM)])
+
+
+def _figure_rows(session: Session, group: int, width: int) -> Iterator[Row]:
+    """The records of a group, with each count of tokens in them."""
     spans = session.group_spans(group)
     for span in spans[:200]:
         yield Row([])
         yield from prose_rows(_where(session, span), width, _BOLD)
         for path, value in figures(session.record(span)):
             yield Row([Segment(f"  {clean(path)}  ", _DIM), Segment(f"{value:,}")])
-    if len(spans) > 200:
-        yield Row([Segment(f"… and {len(spans) - 200:,} more records", _DIM)])
+    yield from _and_more(len(spans) - 200, "record", "records")
 
 
 def figures(record: dict[str, Any]) -> list[tuple[str, int]]:

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
 
-from renderers.facts import format_count, local_time
+from renderers.facts import local_time
 from renderers.terminal.block import exchange_number
 from schemas.clean import one_line
 from schemas.message import Flag
@@ -29,10 +29,12 @@ from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Position
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
+from viewer.transcript.status import name_line, origin_facts, running_exchange, totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
 if TYPE_CHECKING:
+    from viewer.followset import Succession
     from viewer.screens.find_bar import FindBar
     from viewer.transcript.find import Finder
 
@@ -49,7 +51,9 @@ _FAMILY_EVERY = 3.0
 
 
 class TranscriptScreen(Screen[None]):
-    """One session. `follow` begins at its end and keeps to it."""
+    """One session. `follow` begins at its end and keeps to it, and goes on with the session that takes its place;
+    with `loose`, with any that begins in this directory when this one has gone quiet.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
     AUTO_FOCUS = "TranscriptView"
@@ -59,9 +63,14 @@ class TranscriptScreen(Screen[None]):
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
-    def __init__(self, follower: Following, follow: bool = False) -> None:
+    def __init__(self, follower: Following, follow: bool = False, loose: bool = False) -> None:
         super().__init__()
         self._follower = follower
+        self._loose = loose
+        self._succession: Succession | None = None
+        self._next: Path | None = None
+        """The session that took this one's place."""
+        self._next_at = ""
         self._read_first()
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._hints = Hints()
@@ -107,6 +116,10 @@ class TranscriptScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        if not isinstance(self._follower, Finished) and self.session.lineage.parent is None:
+            from viewer.followset import Succession
+
+            self._succession = Succession(self.session, loose=self._loose)
         self.run_worker(self._read(), group="read", exclusive=True)
         self.run_worker(self._idle(), group="idle", exclusive=True)
 
@@ -132,8 +145,34 @@ class TranscriptScreen(Screen[None]):
                 await self._in_slices(self._family.run(self.session))
                 family_at = time.monotonic()
                 self._totals_due = True
+            self._show_activity()
             if self._totals_due:
                 self._show_totals()
+            self._look_for_next()
+
+    def _show_activity(self) -> None:
+        """What goes on in the exchange that is being worked on, and what the subagents did."""
+        self._view.set_activity(running_exchange(self.session, self._follower.written, time.time()), self._family.done)
+
+    def _look_for_next(self) -> None:
+        """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
+        if self._succession is None or self._next is not None or self.app.screen is not self:
+            return
+        self._succession.session = self.session
+        self._next = self._succession.look()
+        if self._next is None:
+            return
+        self._next_at = local_time(time.time())
+        if self._view.following:
+            self._open_next("A new session began at {}; q goes back to the one before.")
+        else:
+            self._show_facts()
+
+    def _open_next(self, why: str = "") -> None:
+        if self._next is not None and self._open_path(self._next, follow=True):
+            self._leave_end()
+            if why:
+                self._say(why.format(self._next_at))
 
     async def _read_on(self) -> None:
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
@@ -226,23 +265,18 @@ class TranscriptScreen(Screen[None]):
         """The title line."""
         if not self.is_mounted:
             return
-        session = self.session
-        title = session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id
-        facts = [session.provider_name]
-        if session.workspace_root:
-            facts.append(one_line(session.workspace_root.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1], 40))
-        if session.branch:
-            facts.append(one_line(session.branch, 40))
-        parts: list[str | tuple[str, str]] = [(" · ".join(facts), "$text-muted")]
+        parts: list[str | tuple[str, str]] = [(origin_facts(self.session), "$text-muted")]
         if self._follower.missing:
             parts.append(("  file is gone", "$error"))
         elif self._follower.trouble:
             parts.append((f"  {one_line(self._follower.trouble, 60)}", "$error"))
+        elif self._next is not None:
+            parts.append((f"  a new session began at {self._next_at} · f opens it", "$accent"))
         elif self._view.following:
             parts.append(("  following", "$accent"))
         self._shown_following = self._view.following
         bar = self.query_one("#title", TitleBar)
-        bar.left, bar.right = Content.styled(one_line(title, 200), "bold"), Content.assemble(*parts)
+        bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), Content.assemble(*parts)
         self._show_position()
 
     def _show_totals(self) -> None:
@@ -251,25 +285,7 @@ class TranscriptScreen(Screen[None]):
         now = time.monotonic()
         if self.is_mounted and now - self._totals_at > _TOTALS_EVERY:
             self._totals_at, self._totals_due = now, False
-            self.query_one("#status", TitleBar).left = Content.styled(self._totals(), "$text-muted")
-
-    def _totals(self) -> str:
-        session = self.session
-        pieces: list[str] = []
-        usage = session.usage()
-        if usage is not None and usage.total is not None:
-            pieces.append(f"{format_count(usage.total)} tokens")
-        if session.subagents and self._family.total is not None and self._family.total.total is not None:
-            pieces.append(f"{format_count(self._family.total.total)} with subagents")
-        if session.context_used and session.context_window:
-            pieces.append(f"context {100 * session.context_used // session.context_window} %")
-        if session.unreadable:
-            numbers = list(dict.fromkeys(lost.line for lost in session.unreadable))
-            some = ", ".join(f"{n:,}" for n in numbers[:4]) + (", …" if len(numbers) > 4 else "")
-            pieces.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
-        if unknown := sum(session.unknown.values()):
-            pieces.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
-        return " · ".join(pieces)
+            self.query_one("#status", TitleBar).left = totals_line(self.session, self._family)
 
     def _show_position(self) -> None:
         """Where one is."""
@@ -280,11 +296,12 @@ class TranscriptScreen(Screen[None]):
         if not self._follower.loaded:
             pieces.append("reading …")
         if self._live_count[0] != len(session.exchanges):  # walked once, not with every key
-            self._live_count = (len(session.exchanges), len(session.live_exchanges))
-        count = self._live_count[1]
+            self._live_count = (len(session.exchanges), sum(e.rewound for e in session.exchanges))
+        rewound = f" ({self._live_count[1]} rewound)" if self._live_count[1] else ""
         if session.exchanges and view.cursor.block < len(session.messages):
             number = exchange_number(session, session.messages.exchange[view.cursor.block])
-            pieces.append(f"exchange {number} of {max(count, number)}" if number else "before the first prompt")
+            last = exchange_number(session, len(session.exchanges) - 1)
+            pieces.append(f"exchange {number} of {last}{rewound}" if number else "before the first prompt")
         pieces.append("end" if view.at_end else f"{view.percent} %")
         self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
 
@@ -353,7 +370,10 @@ class TranscriptScreen(Screen[None]):
             self._show_facts()
 
     def action_follow(self) -> None:
-        """Follow, or stop following."""
+        """Follow, or stop following; when another session took this one's place, go on with that one."""
+        if self._next is not None:
+            self._open_next()
+            return
         self._view.following = not self._view.following
         if self._view.following:
             self._view.go_end()
@@ -533,11 +553,8 @@ class TranscriptScreen(Screen[None]):
         """Where the token figure comes from."""
         from viewer.screens.records import why_screen
 
-        screen = why_screen(self.session, self._view.cursor.block) if self._has_cursor() else None
-        if screen is None:
-            self._say("No token figures belong to this block.")
-        else:
-            self.app.push_screen(screen)
+        if self._has_cursor():
+            self.app.push_screen(why_screen(self.session, self._view.cursor.block, self._family.total))
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
@@ -555,15 +572,17 @@ class TranscriptScreen(Screen[None]):
         elif found.path is not None:
             self._open_path(found.path)
 
-    def _open_path(self, path: Path) -> None:
+    def _open_path(self, path: Path, *, follow: bool = False) -> bool:
+        """Show another session above this one; returns whether it could be opened."""
         from viewer.follow import Follower
 
         try:
-            follower = Follower(path)
+            follower = Follower(path, from_end=follow)
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
-            return
-        self.app.push_screen(TranscriptScreen(follower))
+            return False
+        self.app.push_screen(TranscriptScreen(follower, follow, loose=follow and self._loose))
+        return True
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""

@@ -64,6 +64,10 @@ class DrawnBlocks:
             if old is not None:
                 self._rows -= len(old.block.rows)
 
+    def relook(self, look: Look) -> None:
+        """What is drawn from now on looks so; whoever changes it forgets the messages that it changes."""
+        self.look = look
+
     def clear(self, look: Look | None = None) -> None:
         """Everything looks different now."""
         self._kept.clear()

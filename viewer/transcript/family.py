@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from renderers.facts import format_count, plural
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
@@ -17,6 +18,7 @@ class _Known(NamedTuple):
     """What was read of a subagent's file, while it was so long."""
 
     size: int
+    messages: int
     usage: TokenUsage | None
     subagents: list[Subagent]
 
@@ -30,6 +32,8 @@ class FamilyUsage:
         """The session's total with all its subagents, as of the last complete run."""
         self.subagents = 0
         """How many of them were found."""
+        self.done: dict[int, str] = {}
+        """What each did so far (`14 messages · 22k`), by the message of the session whose tool started it."""
 
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
@@ -37,6 +41,7 @@ class FamilyUsage:
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
         count = 0
+        done: dict[int, str] = {}
         while queue:
             subagent, depth = queue.pop()
             inner = subagent.session
@@ -48,6 +53,7 @@ class FamilyUsage:
             if inside and inner is not None:
                 usages.append(inner.usage())
                 children = inner.subagents
+                said = _said(len(inner.messages), inner.usage())
             else:
                 path = subagent.path or (inner.path if inner else session.path)
                 yield from self._read(path)
@@ -56,10 +62,13 @@ class FamilyUsage:
                     continue
                 usages.append(known.usage)
                 children = known.subagents
+                said = _said(known.messages, known.usage)
+            if depth == 1 and subagent.tool_use is not None:
+                done[subagent.tool_use] = said
             count += 1
             queue.extend((child, depth + 1) for child in children)
             yield
-        self.total, self.subagents = total_usage(usages), count
+        self.total, self.subagents, self.done = total_usage(usages), count, done
 
     def _read(self, path: Path) -> Iterator[None]:
         """Read a file unless it is as long as when it was last read. One that cannot be read counts for nothing."""
@@ -77,5 +86,14 @@ class FamilyUsage:
         except (OSError, OpenError):
             self._known.pop(path, None)
             return
-        self._known[path] = _Known(size, reading.session.usage(), reading.session.subagents)
-        reading.session.close()
+        session = reading.session
+        self._known[path] = _Known(size, len(session.messages), session.usage(), session.subagents)
+        session.close()
+
+
+def _said(messages: int, usage: TokenUsage | None) -> str:
+    """`14 messages · 22k`."""
+    facts = [plural(messages, "message")]
+    if usage is not None and usage.total is not None:
+        facts.append(format_count(usage.total))
+    return " · ".join(facts)

@@ -225,6 +225,12 @@ class Layout:
             exact = self._exact[chunk] = bytearray(CHUNK)
         exact[block & (CHUNK - 1)] = 1
 
+    def forget_height(self, block: int) -> None:
+        """The message may be taller or shorter now, though nothing else about it changed."""
+        exact = self._exact.get(block >> CHUNK_BITS)
+        if exact is not None:
+            exact[block & (CHUNK - 1)] = 0
+
     def is_exact(self, block: int) -> bool:
         """Whether the message has been measured since it last changed."""
         exact = self._exact.get(block >> CHUNK_BITS)

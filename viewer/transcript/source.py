@@ -19,6 +19,11 @@ class Following(Protocol):
     """Why the last read failed; empty when it did not."""
 
     @property
+    def written(self) -> float | None:
+        """When it was last written, seconds since 1970; None when nobody knows."""
+        ...
+
+    @property
     def session(self) -> Session:
         """A new object after RESTARTED."""
         ...
@@ -42,6 +47,7 @@ class Finished:
     loaded = True
     missing = False
     trouble = ""
+    written: float | None = None
 
     def __init__(self, session: Session) -> None:
         self.session = session

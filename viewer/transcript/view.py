@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset, Size
@@ -21,6 +22,8 @@ from viewer.transcript.select import message_source, position_of, row_number, se
 from viewer.transcript.window import TranscriptWindow
 
 _WHEEL = 3
+_LAST = 50
+"""Among so many messages at the end are the tools that run."""
 
 
 class TranscriptView(TranscriptWindow):
@@ -170,15 +173,45 @@ class TranscriptView(TranscriptWindow):
         visible = {place.block for place in self._rows}
         # The header of an exchange shows its totals, so it changes with each of its messages.
         openers = {self.session.exchanges[table.exchange[i]].start for i in (*changed, *appended) if 0 <= i < count}
-        for index in openers:
-            self._drawn.forget(index)
         self.layout_of.sync(changed)
+        self._redraw_later(openers)
         if self.following:
             self.go_end()
         elif not self._rows or self.at_end or visible & (changed | openers):
             self.show()
         else:
             self._resize_bar()
+
+    def _redraw_later(self, blocks: Iterable[int]) -> None:
+        """These messages look different now, and may have another height."""
+        for block in blocks:
+            if block < self.layout_of.count:
+                self._drawn.forget(block)
+                self.layout_of.forget_height(block)
+
+    def set_activity(self, running: int, subagents: Mapping[int, str]) -> None:
+        """Which exchange is being worked on (-1 for none), and what the subagents did so far."""
+        look, exchanges = self._look, self.session.exchanges
+        if (running, subagents) == (look.running, look.subagents):
+            return
+        others = dict(subagents.items() ^ look.subagents.items())
+        blocks = set(others)
+        for exchange in {running, look.running} if running != look.running else ():
+            if 0 <= exchange < len(exchanges):
+                # A tool without a result is either running or was left behind.
+                blocks.update(self._pending(self.session.message_range(exchange)))
+                blocks.add(exchanges[exchange].start)
+        self._look = replace(look, running=running, subagents=dict(subagents))
+        self._drawn.relook(self._look)
+        self._redraw_later(blocks)
+        if self.following:
+            self.go_end()
+        elif blocks & {place.block for place in self._rows}:
+            self.show()
+
+    def _pending(self, blocks: range) -> list[int]:
+        """The tools among the last of these messages that have no result."""
+        return [i for i in blocks[-_LAST:] if self.session.messages.has(i, Flag.PENDING)]
 
     def _resize_bar(self) -> None:
         """Only the scroll bar has to know of what came below."""

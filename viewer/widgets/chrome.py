@@ -10,7 +10,10 @@ from textual.events import Click
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from viewer.bindings import effective, footer_items
+from viewer.bindings import FooterItem, effective, footer_items
+
+_GAP = 3
+"""Blank cells between two keys of a footer."""
 
 
 class TitleBar(Widget):
@@ -57,14 +60,18 @@ class KeyFooter(Widget):
         parts: list[tuple[str, str] | str] = []
         self._shown = []
         at = 0
-        for key, label, action in kept:
+        for item in kept:
             if at:
-                parts.append("   ")
-                at += 3
-            parts += [(key, "bold $accent"), (f" {label}", "$text-muted")]
-            end = at + cell_len(key) + 1 + cell_len(label)
-            self._shown.append((at, end, action))
-            at = end
+                parts.append(" " * _GAP)
+                at += _GAP
+            for key, action in zip(item.keys, item.actions, strict=True):
+                parts += [(key, "bold $accent"), " "]
+                end = at + cell_len(key) + 1
+                self._shown.append((at, end, action))
+                at = end
+            parts.append((item.label, "$text-muted"))
+            self._shown.append((at, at + cell_len(item.label), item.actions[-1]))
+            at += cell_len(item.label)
         return Content.assemble(*parts)
 
     async def on_click(self, event: Click) -> None:
@@ -79,15 +86,10 @@ class KeyFooter(Widget):
                 return
 
 
-def fitting(items: list[tuple[str, str, str]], width: int) -> list[tuple[str, str, str]]:
-    """The first items that fit side by side, the help item always among them."""
-
-    def size(item: tuple[str, str, str]) -> int:
-        return cell_len(item[0]) + 1 + cell_len(item[1])
-
+def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:
+    """The items that fit side by side, the help item always among them."""
     kept = list(items)
-    while kept and sum(map(size, kept)) + 3 * (len(kept) - 1) > width:
-        # The last one that is not help is the least needed.
-        drop = next((i for i in reversed(range(len(kept))) if kept[i][2] != "help"), 0)
-        del kept[drop]
+    while kept and sum(item.width for item in kept) + _GAP * (len(kept) - 1) > width:
+        # The last one of those that matter least; the key that shows all keys goes last of all.
+        kept.remove(max(reversed(kept), key=lambda item: ("help" not in item.actions, item.rank)))
     return kept

@@ -23,7 +23,7 @@ from schemas.providers.claude.agent import STARTERS
 from schemas.providers.claude.branches import NOBODY
 from schemas.providers.claude.keys import MILLIS, SECONDS, key_of
 from schemas.providers.claude.notices import SHOWN_ATTACHMENTS, hidden_attachment
-from schemas.providers.claude.results import joined
+from schemas.providers.claude.results import failure, joined
 from schemas.records import Record
 from schemas.session import Exchange
 from schemas.table import NONE, pack_span
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Value = dict[str, Any]
 _TEXT, _THINKING, _TOOL = int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)
 _PENDING, _WITHHELD, _REWOUND = int(Flag.PENDING), int(Flag.WITHHELD), int(Flag.REWOUND)
+_ERROR, _INTERRUPTED = int(Flag.ERROR), int(Flag.INTERRUPTED)
 _USAGE, _RESULT = int(SpanRole.USAGE), int(SpanRole.RESULT)
 _FLAGS, _SPAN, _CHARS, _LINES = 1, 6, 7, 8  # places in a row that waits for `MessageTable.extend`
 _FACTS = frozenset({"ai-title", "last-prompt", "custom-title", "file-history-snapshot", "mode", "agent-name"})
@@ -44,22 +45,23 @@ _nowhere: Callable[[int], None] = deque[int](maxlen=0).append
 _MISFIT = (KeyError, TypeError, ValueError)
 
 
-def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]:  # noqa: C901, PLR0915
+def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]:
     """A function that takes records in the file's order; messages from its second argument on are new in this piece."""
     session, branches, agent, groups = parser.session, parser.branches, parser.agent_lines, parser.groups
-    nodes, owner, prompts, messages, spans = branches.nodes, branches.owner, branches.prompts, session.messages, session.spans
-    span_data, following, hidden, changed = spans.data, spans.following, session.hidden, parser.changed
+    nodes, owner, prompts = branches.nodes, branches.owner, branches.prompts
+    messages, spans, following = session.messages, session.spans, session.spans.following
+    hidden, changed = session.hidden, parser.changed
     uses, blocks, tasks, clock = parser.results.uses, agent.blocks, parser.links.tasks, parser.clock
     group_of, group_tails, group_last, take_usage = groups.by_id, groups.tails, session.groups.last, groups.take
     rows: list[list[Any]] = []
     """New messages that are not in the table yet: it is filled many rows at a time."""
 
-    # True between two records that went the general way: `settle` writes it back, `look` reads it anew.
+    # What follows holds between two records that go the general way: `look` reads it anew, `settle` writes it back.
     warm = ran = False
     minute, base_time, newest, oldest, time = "", 0.0, 0.0, 0.0, 0.0
     exchange, first, start, above = _NO_EXCHANGE, 0, 0, NOBODY
-    side_wanted, model, model_number = False, "", 0
-    group_before, usage_before, growing = -1, None, 0
+    side_wanted, model_number, model, usage_before = False, 0, object(), object()
+    group_before, growing = -1, 0
     uuid_before, node_before = "", NOBODY
     prompt_number, prompt_flags, answer = -1, 0, _nowhere
     facts: Value = {}
@@ -93,13 +95,18 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]: 
 
     def enter(value: Value) -> bool:
         """Whether a record stands in the tree as most do; `above` and `time` are its parent and its time then."""
-        nonlocal above, time
+        nonlocal above, time, minute, base_time
         try:
             uuid, parent, stamp, side, cwd = _place_of(value)
             # Of what JSON knows only strings have both a length and a hash.
-            if len(uuid) != 36 or len(parent) != 36 or hash(uuid) in nodes or stamp[:17] != minute:
+            if len(uuid) != 36 or len(parent) != 36 or hash(uuid) in nodes:
                 return False
-            time = base_time + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])
+            if stamp[:17] == minute:
+                time = base_time + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])
+            elif (read := clock.read(stamp)) is not None:
+                time, minute, base_time = read, clock.minute, clock.base
+            else:
+                return False
             above = node_before if parent == uuid_before else nodes.get(hash(parent), NOBODY)
         except _MISFIT:
             return False
@@ -160,12 +167,12 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]: 
                 answer = prompts[prompt].rows.append
                 prompt_flags = _REWOUND if prompts[prompt].abandoned else 0
         answer(index)
-        if time > newest and exchange.started is not None:
-            newest = exchange.ended = time
-        else:
-            if time > newest:
-                newest = time
+        if time > newest:
+            newest = time
+        if exchange.started is None or time < exchange.started:
             session.touch(exchange, time)
+        elif time > exchange.ended:  # type: ignore[operator]  # it is known as soon as the start is
+            exchange.ended = time
 
         # Its message.
         offset, size, line, _ = record
@@ -207,7 +214,7 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]: 
         nonlocal ran, facts, newest, uuid_before, node_before
         try:
             (block,) = value["message"]["content"]
-            if block["type"] != "tool_result" or block.get("is_error") is True:
+            if block["type"] != "tool_result":
                 return False
             use, content = block["tool_use_id"], block["content"]
             row = uses.get(hash(use), -1)
@@ -215,8 +222,13 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]: 
             return False
         text = content if type(content) is str else joined(content)
         extra = value.get("toolUseResult")
-        if type(extra) is dict and extra.get("interrupted") is True:
-            return False
+        outcome = 0
+        if block.get("is_error") is True:
+            if text.startswith("Exit code "):
+                text = text.partition("\n")[2]
+            outcome = failure(text, extra, value)
+        elif type(extra) is dict and extra.get("interrupted") is True:
+            outcome = _INTERRUPTED
         if row < 0 or type(use) is not str or row in tasks or text.endswith("</system-reminder>"):
             return False
         waits = row >= start
@@ -234,21 +246,23 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]: 
         chars, lines = len(text), text.count("\n") + 1 if text else 0
         if waits:
             entry = rows[row - start]
-            entry[_FLAGS], entry[_CHARS], entry[_LINES] = flags & ~_PENDING, chars, lines
+            entry[_FLAGS], entry[_CHARS], entry[_LINES] = flags ^ _PENDING | outcome, chars, lines
             spans.extend(entry[_SPAN], span)
             ended = exchange
         else:
-            messages.flags[row], messages.chars[row], messages.lines[row] = flags & ~_PENDING, chars, lines
+            messages.flags[row], messages.chars[row], messages.lines[row] = flags ^ _PENDING | outcome, chars, lines
             spans.extend(messages.span[row], span)
             ended = session.exchanges[messages.exchange[row]]
+        if outcome == _ERROR:
+            ended.errors += 1
         if row < first:
             changed.add(row)
-        if time > newest and ended.started is not None:
-            newest = ended.ended = time
-        else:
-            if time > newest:
-                newest = time
+        if time > newest:
+            newest = time
+        if ended.started is None or time < ended.started:
             session.touch(ended, time)
+        elif time > ended.ended:  # type: ignore[operator]
+            ended.ended = time
         return True
 
     def silent(value: Value, kind: str) -> bool:

@@ -13,30 +13,26 @@ from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 
 _USAGE = int(SpanRole.USAGE)
-_NOTHING = (None, None, None, None)
 
 
 def read_usage(usage: Mapping[str, Any]) -> TokenUsage | None:
     """Claude's figures do not overlap already; None if there is not one of them. `iterations` is never added."""
-    written = as_count(usage.get("cache_creation_input_tokens"))
-    kept = usage.get("cache_creation")
-    hour = None
-    if isinstance(kept, Mapping):
+    get = usage.get
+    written, kept, details = get("cache_creation_input_tokens"), get("cache_creation"), get("output_tokens_details")
+    hour = reasoning = None
+    written = as_count(written)
+    if type(kept) is dict:  # not isinstance with Mapping: that costs more than the rest, and JSON knows dicts only
         hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-        minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-        if written is None and (hour is not None or minutes is not None):
-            written = (hour or 0) + (minutes or 0)
-    details = usage.get("output_tokens_details")
-    reasoning = as_count(details.get("thinking_tokens")) if isinstance(details, Mapping) else None
-    figures = TokenUsage(
-        as_count(usage.get("input_tokens")),
-        as_count(usage.get("output_tokens")),
-        as_count(usage.get("cache_read_input_tokens")),
-        written,
-        reasoning,
-        hour,
-    )
-    return None if figures[:4] == _NOTHING else figures
+        if written is None:
+            minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+            written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+    if type(details) is dict:
+        reasoning = as_count(details.get("thinking_tokens"))
+    given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+    read = as_count(get("cache_read_input_tokens"))
+    if given is None and said is None and read is None and written is None:
+        return None
+    return TokenUsage(given, said, read, written, reasoning, hour)
 
 
 class Groups:

@@ -312,7 +312,7 @@ class Notices:
 
     def _last_prompt(self, record: Record, value: Value) -> None:
         if isinstance(text := value.get("lastPrompt"), str):
-            self._parser.titles.last_prompt = one_line(text)
+            self._parser.titles.last_prompt = text
 
     def _summary_line(self, record: Record, value: Value) -> None:
         leaf, text = value.get("leafUuid"), value.get("summary")

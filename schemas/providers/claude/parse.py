@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from schemas.clean import clean, one_line
@@ -46,6 +48,7 @@ _LAST_FACTS = {
     "sessionKind": "sessionKind",
     "teamName": "teamName",
 }
+_as_change: Callable[[tuple[Op, int]], Change] = partial(tuple.__new__, Change)
 _REWOUND, _INHERITED = int(Flag.REWOUND), int(Flag.INHERITED)
 
 
@@ -106,7 +109,8 @@ class ClaudeParser:
         self._sidechains.flush()
         self._settle()
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
-        changes += [Change(Op.APPENDED, i) for i in range(first, len(self.session.messages))]
+        # Made without a call of Python code each: there is one a message.
+        changes.extend(map(_as_change, zip(repeat(Op.APPENDED), range(first, len(self.session.messages)))))
         return changes
 
     def take(self, record: Record, value: Value, kind: object) -> None:

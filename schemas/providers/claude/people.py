@@ -98,8 +98,16 @@ class UserLines:
         rival = branches.rival(number, self._parser.parent)
         if "parentUuid" in value and value["parentUuid"] is None:
             rival = branches.root_rival(number, hash(str(value.get("sessionId"))))
+            # Files exist in which a session is repeated under new ids at the same times: nothing was taken back there.
+            if rival != NOBODY and not self._is_later(rival):
+                rival = NOBODY
         if rival != NOBODY:
             self._rewind(rival)
+
+    def _is_later(self, number: int) -> bool:
+        """Whether the record being read is later than prompt `number`; not if one of the times is unknown."""
+        older = self._session.messages.when(self._parser.branches.prompts[number].row)
+        return older is not None and self._parser.time is not None and self._parser.time > older
 
     def _rewind(self, number: int) -> None:
         for prompt in self._parser.branches.abandon(number):

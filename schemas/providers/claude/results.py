@@ -49,9 +49,9 @@ class Results:
         extra = value.get("toolUseResult") if alone else None
         exchange = session.exchanges[messages.exchange[row]]
         if block.get("is_error") is True:
-            refused = is_refusal(text) or (type(extra) is str and is_refusal(extra)) or "toolDenialKind" in value
-            flags |= _INTERRUPTED if refused else _ERROR
-            exchange.errors += not refused
+            outcome = failure(text, extra, value)
+            flags |= outcome
+            exchange.errors += outcome == _ERROR
         elif type(extra) is dict and extra.get("interrupted") is True:
             flags |= _INTERRUPTED
         messages.flags[row] = flags
@@ -62,6 +62,12 @@ class Results:
         self._parser.changed.add(row)
         if row in self._parser.links.tasks:
             self._parser.links.result(row, extra, text)
+
+
+def failure(text: str, extra: object, value: Value) -> int:
+    """The flag of a use whose result is an error: it failed, or somebody refused it."""
+    refused = is_refusal(text) or (type(extra) is str and is_refusal(extra)) or "toolDenialKind" in value
+    return _INTERRUPTED if refused else _ERROR
 
 
 def joined(content: object) -> str:

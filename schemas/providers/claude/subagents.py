@@ -12,16 +12,14 @@ from schemas.clean import one_line
 from schemas.message import Flag
 from schemas.providers.claude.classify import tag, typed_text
 from schemas.providers.claude.locate import side_dir
+from schemas.providers.claude.project import head_of, look_at, stamp_of
 from schemas.records import JsonLines, read_record
 from schemas.session import Subagent
 
 if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
 
-_HEAD = 64 << 10
 _MOST_FILES = 5000
-_MOST_SIBLINGS = 200
-"""Files of the project that are looked into for a title: old ones only, and each for its first 64 KB."""
 
 
 @dataclass(slots=True)
@@ -48,7 +46,7 @@ class SideFiles:
         """Find new agent files and link those that can be linked now. Cheap when no folder changed."""
         parser = self._parser
         folders = list(self._folders())
-        stamps = {folder: _stamp(folder) for folder in folders}
+        stamps = {folder: stamp_of(folder) for folder in folders}
         if stamps != self._stamps:
             self._stamps = stamps
             for folder in folders:
@@ -79,16 +77,8 @@ class SideFiles:
         """Take in the agent files of one folder."""
         parser = self._parser
         own = parser.session.path
-        try:
-            with os.scandir(folder) as entries:
-                names = sorted(
-                    e.name
-                    for e in entries
-                    if e.name.startswith("agent-") and e.name.endswith(".jsonl") and e.is_file(follow_symlinks=False)
-                )
-        except OSError:
-            return  # the folder is not there, or not ours to read: there are no subagents to show
-        for name in names[:_MOST_FILES]:
+        project = look_at(folder)
+        for name in project.agents[:_MOST_FILES]:
             path = folder / name
             if path in self._files or path == own:
                 continue
@@ -102,7 +92,13 @@ class SideFiles:
                     subagent.description = one_line(text, 200)
             file = _AgentFile(subagent, use if isinstance(use, str) else None)
             if folder == own.parent and own.parent.name != "subagents":
-                _look(file, path)  # beside the sessions of 2.0.x: whose it is stands in the file only
+                # Beside the sessions of 2.0.x: whose it is stands in the file only.
+                if name in project.openings:
+                    file.looked, (file.session, file.prompt) = True, project.openings[name]
+                else:
+                    _look(file, path)
+                    if file.prompt is not None:  # else it is being written
+                        project.openings[name] = (file.session, file.prompt)
                 if file.session not in (parser.session.id, parser.session.metadata.get("sessionId")):
                     continue
             self._files[path] = file
@@ -129,49 +125,22 @@ class SideFiles:
         parser.changed.add(row)
 
     def _borrow_title(self) -> None:
-        """Old versions wrote a session's summary into whatever file was open, beside the uuid of its last record."""
+        """A title from another file of the project."""
         parser = self._parser
         project = parser.session.path.parent
-        stamp = _stamp(project)
+        stamp = stamp_of(project)
         if stamp == self._project_stamp:
             return
         self._project_stamp = stamp
-        try:
-            with os.scandir(project) as entries:
-                names = [e.path for e in entries if e.name.endswith(".jsonl") and e.is_file(follow_symlinks=False)]
-        except OSError:
-            return  # a title from elsewhere is a courtesy
-        for name in sorted(names)[:_MOST_SIBLINGS]:
-            data = _head(Path(name))
-            if name == str(parser.session.path) or b'"leafUuid"' not in data:
-                continue
-            for record in JsonLines().push(data):
-                value = record[3]
-                leaf, text = value.get("leafUuid"), value.get("summary")
-                if value.get("type") != "summary" or not isinstance(leaf, str) or not isinstance(text, str):
-                    continue
-                if hash(leaf) in parser.branches.nodes:
-                    parser.titles.borrowed = one_line(text)
-
-
-def _stamp(folder: Path) -> int:
-    try:
-        return folder.stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return b""  # gone again, or unreadable: it will say so itself when it is opened
+        nodes = parser.branches.nodes
+        for leaf, text in look_at(project).summaries().items():
+            if leaf in nodes:
+                parser.titles.borrowed = text
 
 
 def _meta(path: Path) -> dict[str, Any]:
     sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".meta.json")
-    return read_record(_head(sidecar)) if sidecar.is_file() and not sidecar.is_symlink() else {}
+    return read_record(head_of(sidecar)) if sidecar.is_file() and not sidecar.is_symlink() else {}
 
 
 def _look(file: _AgentFile, path: Path | None) -> None:
@@ -180,7 +149,7 @@ def _look(file: _AgentFile, path: Path | None) -> None:
         return
     file.looked = True
     lines = JsonLines()
-    for record in lines.push(_head(path)) + lines.take_tail():
+    for record in lines.push(head_of(path)) + lines.take_tail():
         value = record[3]
         if file.session is None and isinstance(value.get("sessionId"), str):
             file.session = value["sessionId"]

@@ -19,6 +19,7 @@ class Titles:
         self.renamed = ""
         self.ai = ""
         self.last_prompt = ""
+        """As the file has it: it is written again and again, and seldom needed."""
         self.command = ""
         self.task = ""
         """What a subagent's starter called its task."""
@@ -54,7 +55,7 @@ class Titles:
             or self.task
             or one_line(_first_prompt(session), TITLE_LENGTH)
             or self.command
-            or self.last_prompt
+            or one_line(self.last_prompt, TITLE_LENGTH)
             or one_line(session.path.stem, TITLE_LENGTH)
         )
 

@@ -126,7 +126,7 @@ def _take_result(tool: Tool, result: Object, extra: object, session: Path, facts
 
 
 def _without_tail(text: str) -> str:
-    """What a subagent answered, without the lines for the program behind it. They are short: only the end is looked at."""
+    """What a subagent answered, without the few lines for the program behind it."""
     start = max(0, len(text) - 4000)
     for tail in (_AGENT_TAIL, _USAGE_TAIL):
         if match := tail.search(text, start):

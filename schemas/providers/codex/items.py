@@ -10,7 +10,7 @@ from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import summarise
 from schemas.providers.codex.prompts import Segment, segments
 from schemas.providers.codex.scan import INTERRUPT, PENDING, PROMPT, RESULT, SUBAGENT, TEXT, THINKING, TOOL, WITHHELD, Scan
-from schemas.providers.codex.tools import SPAWNS, call_input, search_key
+from schemas.providers.codex.tools import SPAWNS, search_key
 from schemas.providers.codex.values import content_text, list_of, size_of, text_of
 from schemas.records import Record, read_record
 
@@ -113,8 +113,7 @@ def _thought_nothing(scan: Scan, record: Record) -> None:
         scan.attach(last, record)  # its events came first and hold the text
         scan.bare_thinking = -1
         return
-    index = scan.add(THINKING, record)
-    scan.session.messages.flags[index] |= WITHHELD
+    index = scan.add(THINKING, record, 0, None, 0, 0, WITHHELD)
     scan.bare_thinking = index
 
 
@@ -164,8 +163,7 @@ def call(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     name = payload.get("name")
     if name == "apply_patch":
         chars, lines = size_of(text_of(payload.get("input")) or text_of(payload.get("arguments")))
-    index = scan.add(TOOL, record, 0, None, chars, lines)
-    scan.session.messages.flags[index] |= PENDING
+    index = scan.add(TOOL, record, 0, None, chars, lines, PENDING)
     scan.remember_call(call_id, index)
     if isinstance(name, str) and name in SPAWNS:
         scan.session.messages.flags[index] |= SUBAGENT
@@ -176,7 +174,8 @@ def call(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
 
 def _continue_process(scan: Scan, index: int, payload: dict[str, Any]) -> None:
     """Input for a command that still runs: let the message know the command's record, to say which one it is."""
-    process = str(call_input(payload).get("session_id"))
+    given = payload.get("arguments")
+    process = str((given if isinstance(given, dict) else parsed(text_of(given))).get("session_id"))
     if (origin := scan.processes.get(process)) is not None:
         scan.attach(index, origin)
 
@@ -189,8 +188,8 @@ def output(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
         scan.remember_call(payload.get("call_id"), index)
     else:
         scan.attach(index, record, RESULT)
-    brief = summarise(payload["tools"] if "tools" in payload else payload.get("output"))
-    text, start, failed, stopped, process = brief
+    result = payload["tools"] if "tools" in payload else payload.get("output")
+    text, start, failed, stopped, process = summarise(result)
     scan.fit(index, text, start)
     scan.settle(index, failed, stopped)
     if process is not None:
@@ -247,7 +246,7 @@ def mail(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     if own and not scan.prompted:
         scan.open(record, text, 0)
     else:
-        scan.add(Kind.NOTE, record, text=text)
+        scan.add(Kind.NOTE, record, 0, text)
 
 
 def compaction(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

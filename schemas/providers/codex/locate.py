@@ -32,6 +32,8 @@ _ENVELOPES = frozenset(
 )
 _FIRST_LINE = 16 << 20
 """Bytes. A first line holds the base instructions; tools with schemas have made it megabytes long."""
+_HEADER = 32 << 10
+"""Bytes. What most headers fit in."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
 
 
@@ -119,8 +121,8 @@ def _is_bare_item(record: dict[str, Any]) -> bool:
 
 def first_line(path: Path) -> bytes:
     """A file's first line, at most 16 MB of it. Raises OSError."""
-    with path.open("rb") as file:
-        data = file.read(HEAD_BYTES)
+    with path.open("rb", buffering=0) as file:
+        data = file.read(_HEADER)
         if data[:4] == ZSTD_MAGIC:
             data = decompressed_start(path, _FIRST_LINE)
         while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):

@@ -22,15 +22,15 @@ class Source:
 class Mirrors:
     """The texts, as hashes, that may still come from another source."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
         # By the text's hash: each message that shows it, times 16, plus the sources it was met in.
-        self._entries: dict[int, list[int]] = {}
+        self.entries: dict[int, list[int]] = {}
 
     def match(self, key: int, source: int) -> int | None:
         """The message that shows this text and has not been met in `source` yet; it now has."""
-        entries = self._entries.get(key)
+        entries = self.entries.get(key)
         if entries is not None:
             for place, entry in enumerate(entries):
                 if not entry & source:
@@ -41,16 +41,16 @@ class Mirrors:
     def note(self, key: int, message: int, source: int) -> None:
         """A message came from `source`."""
         entry = message << 4 | source
-        entries = self._entries.get(key)
+        entries = self.entries.get(key)
         if entries is None:
-            self._entries[key] = [entry]
+            self.entries[key] = [entry]
         else:
             entries.append(entry)
 
     def clear(self) -> None:
         """Nothing that came so far will come again."""
-        if self._entries:
-            self._entries = {}
+        if self.entries:
+            self.entries = {}
 
 
 def key_of(kind: int | str, text: str) -> int:

@@ -61,19 +61,20 @@ def split_text(text: str) -> list[Segment]:
     rest = text.strip()
     while rest:
         end = len(rest)
-        if match := _TAG.match(rest):
+        first = rest[0]
+        if first == "<" and (match := _TAG.match(rest)):
             tag = match[1].lower()
             close = _closing(rest, match[1], tag in _GREEDY)
             end = close + len(tag) + 3 if close >= 0 else end
             inner = rest[match.end() : close if close >= 0 else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))
-        elif _AGENTS.match(rest):
+        elif first == "#" and _AGENTS.match(rest):
             close = rest.lower().find("</instructions>")
             end = close + 15 if close >= 0 else end
             segments.append(Segment(Kind.CONTEXT, rest[:end], "project instructions"))
         elif rest.startswith(_HANDOVER):
             segments.append(Segment(Kind.CONTEXT, rest, "summary of the earlier conversation"))
-        elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
+        elif first == "#" and _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
             segments.append(Segment(Kind.CONTEXT, rest[:cut].rstrip(), "IDE context"))
             segments.append(Segment(Kind.PROMPT, rest[cut + len(_REQUEST) :].strip()))
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from schemas.providers.codex.tokens import Tokens
 from schemas.providers.codex.values import dict_of, text_of, when
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
+from schemas.table import NONE, pack_span
 
 # Plain numbers: an enum's operators and hashes would take a good part of the whole parse.
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
@@ -39,6 +41,10 @@ class Scan:
     def __init__(self, session: Session, meta: dict[str, Any], turns_of_parent: TurnsOfParent) -> None:
         self.session = session
         self.meta = meta
+        table = session.messages
+        columns: tuple[Any, ...] = (table.kind, table.flags, table.block, table.model, table.exchange, table.group)
+        columns += (table.span, table.chars, table.lines, table.time, table.key)
+        self._columns = tuple(column.append for column in columns)
         self.store = 0
         self._turns_of_parent = turns_of_parent
         self.history = History({}, frozenset())
@@ -54,8 +60,8 @@ class Scan:
         """Prompts and injected context, until the agent says something."""
         self.texts = Mirrors()
         """What the agent said and did in this turn."""
-        self.calls: dict[int, int] = {}
-        self.earlier_calls: dict[int, list[int]] = {}
+        self.calls: dict[str, int] = {}
+        self.earlier_calls: dict[str, list[int]] = {}
         self.from_events: set[int] = set()
         self.spawns: set[int] = set()
         self.processes: dict[str, Record] = {}
@@ -123,59 +129,80 @@ class Scan:
     # -- messages ------------------------------------------------------------------------------------------------------
 
     def add(
-        self, kind: int, record: Record, block: int = 0, text: str | None = None, chars: int = 0, lines: int = 0
+        self,
+        kind: int,
+        record: Record,
+        block: int = 0,
+        text: str | None = None,
+        chars: int = 0,
+        lines: int = 0,
+        flags: int = 0,
     ) -> int:
         """A new message, made from `record`; `text` or `chars` and `lines` say how big it is."""
         if text is not None:
             chars, lines = len(text), text.count("\n") + 1 if text else 0
-        time = when(record[3].get("timestamp"))
-        key = (self.store << 60) ^ (record[0] << 8) ^ block
+        offset, length, line, value = record
+        time = when(value.get("timestamp"))
         if self.inherited:
-            return self._add_inherited(kind, key, record, block, chars, lines)
+            return self._add_inherited(kind, record, time, block, chars, lines, flags)
         if self._own_begins and kind != PROMPT:
             self._open_unprompted()
-        if kind >= CONTEXT:
-            return self._add_aside(kind, key, record, block, time, chars, lines)
+        # What `Session.add_message` does, without its calls: these are the hottest lines of the parse.
         session = self.session
-        if not session.exchanges:
-            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
-        # What `Session.add_message` does, without its call: this is the hottest line of the parse.
-        exchange = session.exchanges[-1]
-        messages = session.messages
-        span = session.spans.add(self.store, record[0], record[1], record[2], 0)
-        index = messages.append(kind, key, exchange.index, span, block, time, chars, lines)
+        exchange = session.exchanges[-1] if session.exchanges else self._preamble()
+        spans, table = session.spans, session.messages
+        (
+            add_kind, add_flags, add_block, add_model, add_exchange, add_group, add_span,
+            add_chars, add_lines, add_time, add_key,
+        ) = self._columns  # fmt: skip
+        index = len(table.kind)
+        add_span(len(spans.following))
+        spans.data += pack_span(offset, length, line, self.store, 0)
+        spans.following.append(NONE)
+        add_kind(kind)
+        add_flags(flags)
+        add_block(block if block < 0xFFFF else 0xFFFF)
+        add_model(self.model if TEXT <= kind <= TOOL else 0)
+        add_exchange(exchange.index)
+        add_group(NONE)
+        add_chars(chars)
+        add_lines(lines)
+        add_time(nan if time is None else time)
+        add_key((self.store << 60) ^ (offset << 8) ^ block)
+        if kind >= CONTEXT:
+            ended = exchange.ended
+            session.touch(exchange, time)
+            # Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch.
+            if ended is not None and not (self.in_turn and self.prompted):
+                exchange.ended = ended
+            return index
         session.touch(exchange, time)
         if TEXT <= kind <= TOOL:
             if kind == TOOL:
                 exchange.tools += 1
-            messages.model[index] = self.model
-            self.prompts.clear()
+            if self.prompts.entries:
+                self.prompts.clear()
         return index
 
-    def _add_aside(
-        self, kind: int, key: int, record: Record, block: int, time: float | None, chars: int, lines: int
-    ) -> int:
-        """Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch."""
+    def _preamble(self) -> Exchange:
         session = self.session
-        ended = session.exchanges[-1].ended if session.exchanges else None
-        index = session.add_message(
-            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
-        )
-        if ended is not None and not (self.in_turn and self.prompted):
-            session.exchanges[-1].ended = ended
-        return index
+        session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+        return session.exchanges[-1]
 
-    def _add_inherited(self, kind: int, key: int, record: Record, block: int, chars: int, lines: int) -> int:
+    def _add_inherited(
+        self, kind: int, record: Record, time: float | None, block: int, chars: int, lines: int, flags: int
+    ) -> int:
         session = self.session
         passthrough = dict_of(dict_of(record[3].get("payload")).get("internal_chat_message_metadata_passthrough"))
-        time = when(passthrough.get("create_time")) or when(record[3].get("timestamp"))
+        time = when(passthrough.get("create_time")) or time
+        key = (self.store << 60) ^ (record[0] << 8) ^ block
         created, updated = session.created, session.updated
         index = session.add_message(
             kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
         )
         session.created, session.updated = created, updated
         session.exchanges[-1].inherited = True
-        session.messages.flags[index] |= INHERITED
+        session.messages.flags[index] = flags | INHERITED
         if TEXT <= kind <= TOOL:
             session.messages.model[index] = self.model
             self.prompts.clear()
@@ -227,13 +254,18 @@ class Scan:
 
     def attach(self, message: int, record: Record, role: int = _DETAIL) -> None:
         """Add a record to a message."""
-        session = self.session
-        span = session.spans.add(self.store, record[0], record[1], record[2], role)
-        tails = self._tails
+        spans, tails = self.session.spans, self._tails
+        following = spans.following
+        span = len(following)
+        spans.data += pack_span(record[0], record[1], record[2], self.store, role)
+        following.append(NONE)
         tail = tails.get(message)
-        session.spans.extend(session.messages.span[message] if tail is None else tail, span)
-        if len(tails) >= _KEPT_CALLS:
-            tails.clear()
+        if tail is None:
+            spans.extend(self.session.messages.span[message], span)
+            if len(tails) >= _KEPT_CALLS:
+                tails.clear()
+        else:
+            following[tail] = span
         tails[message] = span
         if message < self.batch:
             self._updated[message] = None
@@ -279,27 +311,28 @@ class Scan:
 
     def remember_call(self, call_id: object, message: int) -> None:
         """A tool use by its id, for its result and the events about it."""
-        if not isinstance(call_id, str) or not call_id:
+        if type(call_id) is not str or not call_id:
             return
-        key = hash(call_id)
         calls = self.calls
-        if (old := calls.pop(key, None)) is not None and self.session.messages.flags[old] & PENDING:
-            self.earlier_calls.setdefault(key, []).append(old)
-        calls[key] = message
+        if (old := calls.pop(call_id, None)) is not None and self.session.messages.flags[old] & PENDING:
+            self.earlier_calls.setdefault(call_id, []).append(old)
+        calls[call_id] = message
         if len(calls) > _KEPT_CALLS:
-            for old_key in list(calls)[: _KEPT_CALLS // 2]:
-                self.earlier_calls.pop(old_key, None)
-                self.from_events.discard(calls.pop(old_key))
+            for old_id in list(calls)[: _KEPT_CALLS // 2]:
+                self.earlier_calls.pop(old_id, None)
+                self.from_events.discard(calls.pop(old_id))
 
     def find_call(self, call_id: object) -> int | None:
         """The message of a tool use."""
-        return self.calls.get(hash(call_id)) if isinstance(call_id, str) and call_id else None
+        return self.calls.get(call_id) if type(call_id) is str else None
 
     def find_unanswered(self, call_id: object) -> int | None:
         """The latest use of this id that has no result; the latest of all if each has one."""
-        message = self.find_call(call_id)
-        if message is not None and not self.session.messages.flags[message] & PENDING:
-            stack = self.earlier_calls.get(hash(call_id))
+        if type(call_id) is not str:
+            return None
+        message = self.calls.get(call_id)
+        if self.earlier_calls and message is not None and not self.session.messages.flags[message] & PENDING:
+            stack = self.earlier_calls.get(call_id)
             if stack:
                 return stack.pop()
         return message

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from schemas.message import Kind
+from schemas.message import Kind, SpanRole
 from schemas.providers.codex.values import text_of
 from schemas.records import Record
-from schemas.session import Session
+from schemas.session import Exchange, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
 
@@ -21,8 +21,10 @@ Counts: TypeAlias = tuple[_Count, _Count, _Count, _Count, _Count, _Count]
 """Input, cached, cache written, output, reasoning and total, None where one is not given."""
 
 _NOTHING: Counts = (None, None, None, None, None, None)
-_LIMIT = 1 << 62
+_BITS = 62
+"""As `as_count` has it."""
 _FIRST_OF_ROUND, _LAST_OF_ROUND = int(Kind.TEXT), int(Kind.TOOL)  # text, thinking, tool
+_USAGE = int(SpanRole.USAGE)
 
 
 def counts_of(usage: object) -> Counts | None:
@@ -30,19 +32,22 @@ def counts_of(usage: object) -> Counts | None:
     if not isinstance(usage, dict):
         return None
     get = usage.get
-    counts: Counts = (
-        get("input_tokens"),
-        get("cached_input_tokens"),
-        get("cache_write_input_tokens"),
-        get("output_tokens"),
-        get("reasoning_output_tokens"),
-        get("total_tokens"),
+    given, cached, written = get("input_tokens"), get("cached_input_tokens"), get("cache_write_input_tokens")
+    output, reasoning, total = get("output_tokens"), get("reasoning_output_tokens"), get("total_tokens")
+    if type(given) is type(cached) is type(output) is type(reasoning) is type(total) is int and (
+        written is None or type(written) is int
+    ):
+        # As a rule all are what they should be: none is negative or too large if no such bit is set in any of them.
+        if not (given | cached | (written or 0) | output | reasoning | total) >> _BITS:
+            return given, cached, written, output, reasoning, total
+    counts = (
+        as_count(given),
+        as_count(cached),
+        as_count(written),
+        as_count(output),
+        as_count(reasoning),
+        as_count(total),
     )
-    for n in counts:
-        if n is not None and (type(n) is not int or not 0 <= n < _LIMIT):
-            a, b, c, d, e, f = map(as_count, counts)
-            counts = (a, b, c, d, e, f)
-            break
     return None if counts == _NOTHING else counts
 
 
@@ -106,7 +111,9 @@ class Tokens:
         last = info.get("last_token_usage")
         self._note_context(info.get("model_context_window"), last)
         advance = self._advance(counts_of(info.get("total_token_usage")), last)
-        if advance is None or not own or not any(advance[:5]):
+        if advance is None or not own:
+            return False
+        if not (advance[0] or advance[1] or advance[2] or advance[3] or advance[4]):
             return False
         if self._exact and self._turn and hash(self._turn) in self._exact:
             return False
@@ -169,7 +176,7 @@ class Tokens:
             self._empty(other)
         groups.usage[group] = usage
         groups.ids[group] = response or groups.ids[group]
-        session.spans.extend(groups.span[group], session.spans.add(store, record[0], record[1], record[2], 3))
+        session.spans.extend(groups.span[group], session.spans.add(store, record[0], record[1], record[2], _USAGE))
         self._claim(group)
 
     def _empty(self, group: int) -> None:
@@ -193,7 +200,17 @@ class Tokens:
     def _add(self, name: str, usage: TokenUsage, record: Record, model: int, store: int) -> int:
         self._number += 1
         name = name or f"{self._turn or self._session.id}:{self._number}"
-        group = self._session.add_group(name, usage, record, model=model, store=store)
+        session = self._session
+        exchanges = session.exchanges
+        if not exchanges:
+            exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+        # What `Session.add_group` does, without its calls.
+        exchange = exchanges[-1]
+        span = session.spans.add(store, record[0], record[1], record[2], _USAGE)
+        group = session.groups.append(name, exchange.index, usage, span, model)
+        exchange.groups.append(group)
+        if model:
+            exchange.model = model
         self._claim(group)
         return group
 
@@ -202,18 +219,14 @@ class Tokens:
         session = self._session
         messages = session.messages
         # What was said before the last prompt belongs to a round whose figures never came, unless nothing came since.
-        count, kinds = len(messages), messages.kind
-        start = max(self._round, session.exchanges[-1].start)
-        claimed = [i for i in range(start, count) if _FIRST_OF_ROUND <= kinds[i] <= _LAST_OF_ROUND]
-        if not claimed:
-            claimed = [i for i in range(self._round, start) if _FIRST_OF_ROUND <= kinds[i] <= _LAST_OF_ROUND]
+        count, begin = len(messages), self._round
         self._round = count
-        if not claimed:
+        start = session.exchanges[-1].start
+        last = self._join(group, start if start > begin else begin, count)
+        if last < 0 and begin < start:
+            last = self._join(group, begin, start)
+        if last < 0:
             return
-        column = messages.group
-        for index in claimed:
-            column[index] = group
-        last = claimed[-1]
         session.groups.last[group] = last
         exchange, now = messages.exchange[last], session.groups.exchange[group]
         if exchange != now:
@@ -221,6 +234,16 @@ class Tokens:
             session.exchanges[exchange].groups.append(group)
             session.exchanges[exchange].model = session.groups.model[group] or session.exchanges[exchange].model
             session.groups.exchange[group] = exchange
+
+    def _join(self, group: int, start: int, end: int) -> int:
+        """Let what the model made of the messages from `start` to `end` be of a group; returns the last of it, or -1."""
+        kinds, column = self._session.messages.kind, self._session.messages.group
+        last = -1
+        for index in range(start, end):
+            if _FIRST_OF_ROUND <= kinds[index] <= _LAST_OF_ROUND:
+                column[index] = group
+                last = index
+        return last
 
     def note_window(self, payload: dict[str, Any]) -> None:
         """The context window that `task_started` names."""

@@ -1,0 +1,103 @@
+"""What a project's folder holds for all its sessions, looked at once: thousands of them may lie side by side."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.clean import one_line
+from schemas.records import JsonLines
+
+HEAD = 64 << 10
+_MOST_SIBLINGS = 200
+"""Files that are looked into for titles: old ones only, and each for its first 64 KB."""
+_MOST_FOLDERS = 20
+_SECONDS = 2.0
+"""A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
+
+
+@dataclass(slots=True)
+class Project:
+    """A folder as it was a moment ago."""
+
+    stamp: int
+    seen: float
+    sessions: list[str]
+    """The paths of its `*.jsonl`, sorted, those of subagents apart."""
+    agents: list[str]
+    """The names of its `agent-*.jsonl`, sorted: Claude Code 2.0.x put them beside the sessions."""
+    openings: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    """For the name of an agent's file: the session it names, and its first prompt."""
+    _summaries: dict[int, str] | None = None
+
+    def summaries(self) -> dict[int, str]:
+        """The titles that files of the folder hold for whichever session has the record with such a hash.
+
+        Old versions wrote a session's summary into whatever file was open, beside the uuid of its last record.
+        """
+        if self._summaries is None:
+            self._summaries = {}
+            for name in self.sessions[:_MOST_SIBLINGS]:
+                data = head_of(Path(name))
+                if b'"leafUuid"' not in data:
+                    continue
+                for record in JsonLines().push(data):
+                    leaf, text = record[3].get("leafUuid"), record[3].get("summary")
+                    if record[3].get("type") == "summary" and isinstance(leaf, str) and isinstance(text, str):
+                        self._summaries.pop(hash(leaf), None)  # the last one that is said counts
+                        self._summaries[hash(leaf)] = one_line(text)
+        return self._summaries
+
+
+_projects: OrderedDict[Path, Project] = OrderedDict()
+
+
+def look_at(folder: Path) -> Project:
+    """A folder's state, kept while its time stays the same and for two seconds at most; empty if it is not there."""
+    stamp, now = stamp_of(folder), time.monotonic()
+    if not stamp:
+        return Project(stamp, now, [], [])
+    known = _projects.get(folder)
+    if known is not None and known.stamp == stamp and now - known.seen < _SECONDS:
+        _projects.move_to_end(folder)
+        return known
+    sessions: list[str] = []
+    agents: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                    if entry.name.startswith("agent-"):
+                        agents.append(entry.name)
+                    else:
+                        sessions.append(entry.path)
+    except OSError:
+        pass  # gone again, or not ours to read: there is nothing to show of it
+    project = Project(stamp, now, sorted(sessions), sorted(agents))
+    if known is not None and known.agents == project.agents:
+        project.openings = known.openings
+    _projects[folder] = project
+    _projects.move_to_end(folder)
+    if len(_projects) > _MOST_FOLDERS:
+        _projects.popitem(last=False)
+    return project
+
+
+def stamp_of(folder: Path) -> int:
+    """The time of a folder's last change, in nanoseconds; 0 if it is not there."""
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def head_of(path: Path) -> bytes:
+    """A file's first 64 KB; empty if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD)
+    except OSError:
+        return b""  # gone again, or unreadable: it will say so itself when it is opened

@@ -1,0 +1,189 @@
+"""A followed session is cleared, and another takes its place; subagents and the last exchange are at work."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from schemas.message import Flag, Kind, Tool, ToolStatus
+from schemas.session import Session, Subagent
+from schemas.usage import TokenUsage
+from tests.support import Hand
+from tests.viewer.machine import Machine
+from tests.viewer.test_tail import answer
+from tests.viewer.transcripts import Bare, lines, story, transcript
+from viewer import followset
+from viewer.follow import Follower
+from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.status import running_exchange
+from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import TitleBar
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "aaaaaaaa-0000-4000-8000-000000000002"
+CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(followset, "_LOOK_EVERY", 0.0)
+    return Machine(tmp_path)
+
+
+@asynccontextmanager
+async def followed(path: Path, *, follow: bool = True, loose: bool = False) -> AsyncIterator[Pilot[None]]:
+    screen = TranscriptScreen(Follower(path, from_end=follow), follow, loose)
+    async with Bare(screen).run_test(size=(100, 24)) as pilot:
+        await pilot.pause(0.2)
+        yield pilot
+
+
+async def seen(pilot: Pilot[None], words: str) -> bool:
+    """Whether the words come onto the screen."""
+    for _ in range(60):
+        await pilot.pause(0.05)
+        if words in shown(pilot):
+            return True
+    return False
+
+
+def shown(pilot: Pilot[None]) -> str:
+    screen = pilot.app.screen
+    title = screen.query_one("#title", TitleBar).render().plain
+    return "\n".join([title, *lines(screen.query_one(TranscriptView))])
+
+
+async def test_a_session_that_is_cleared_goes_on_in_the_next(machine: Machine) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines"])
+    async with followed(path) as pilot:
+        machine.session(TWO, [CLEAR, "", "Now the chair", "It stands"], minute=5, folder=path.parent.name)
+        assert await seen(pilot, "It stands")
+        assert len(pilot.app.screen_stack) == 2
+        # The way back: the old one stays as it was, and does not jump away again.
+        await pilot.press("q")
+        assert await seen(pilot, "It shines")
+        await pilot.pause(0.3)
+        assert len(pilot.app.screen_stack) == 1
+        assert "a new session began at" in shown(pilot)
+        await pilot.press("f")
+        assert await seen(pilot, "It stands")
+
+
+async def test_who_reads_further_up_is_told_and_not_moved(machine: Machine) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines " * 400])
+    async with followed(path) as pilot:
+        await pilot.press("g")
+        machine.session(TWO, [CLEAR, "", "Now the chair", "It stands"], minute=5, folder=path.parent.name)
+        assert await seen(pilot, "f opens it")
+        assert len(pilot.app.screen_stack) == 1
+        await pilot.press("f")
+        assert await seen(pilot, "It stands")
+
+
+@pytest.mark.parametrize("loose", [True, False])
+async def test_any_new_session_is_followed_only_where_none_was_named(machine: Machine, loose: bool) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines"])
+    async with followed(path, loose=loose) as pilot:
+        new = machine.session(TWO, ["Something else", "Gladly"], minute=5, folder=path.parent.name)
+        if loose:
+            assert await seen(pilot, "Gladly")
+            # The next one is followed in its turn.
+            answer(new, "FRESH")
+            assert await seen(pilot, "FRESH")
+        else:
+            await pilot.pause(0.5)
+            assert len(pilot.app.screen_stack) == 1
+            assert "It shines" in shown(pilot)
+
+
+async def test_nothing_opens_above_a_dialog(machine: Machine) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines"])
+    async with followed(path) as pilot:
+        await pilot.press("x")
+        machine.session(TWO, [CLEAR, "", "Now the chair", "It stands"], minute=5, folder=path.parent.name)
+        await pilot.pause(0.4)
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("escape")
+        assert await seen(pilot, "It stands")
+
+
+async def test_a_new_subagent_is_linked_and_what_it_does_is_told(machine: Machine, monkeypatch) -> None:
+    monkeypatch.setattr("viewer.screens.transcript._FAMILY_EVERY", 0.0)
+    hand = story(1)
+    path = machine.session(ONE, ["look around", "one", "two", "three"])
+    index = hand.tool(
+        Tool("Task", "task", "t", {"prompt": "look", "description": "Look around"}, status=ToolStatus.PENDING),
+        flags=Flag.SUBAGENT | Flag.PENDING,
+    )
+    async with transcript(hand, follow=True) as (pilot, view, written):
+        written.written = time.time()
+        hand.session.subagents.append(Subagent("a1", path=path, tool_use=index))
+        written.write(lambda h: h.note(Kind.NOTE, "started"))
+        await pilot.pause(0.5)
+        line = next(line for line in lines(view) if "Look around" in line)
+        assert "4 messages · 6" in line
+        assert "running" in line
+        answer(path, "MORE")
+        await pilot.pause(0.6)
+        assert any("5 messages" in line for line in lines(view))
+
+
+# -- what runs ---------------------------------------------------------------------------------------------------------
+
+
+def turn(*kinds: Kind) -> Session:
+    hand = Hand()
+    hand.prompt("go")
+    for kind in kinds:
+        hand.add(kind, opener="x" if kind is Kind.PROMPT else None)
+    return hand.session
+
+
+@pytest.mark.parametrize(
+    ("kinds", "running"),
+    [
+        ([], 0),
+        ([Kind.TOOL], 0),
+        ([Kind.TEXT, Kind.THINKING, Kind.NOTE, Kind.CONTEXT], 0),
+        ([Kind.TEXT], -1),
+        ([Kind.TEXT, Kind.NOTE], -1),
+        ([Kind.TOOL, Kind.INTERRUPT], -1),
+        ([Kind.TOOL, Kind.ERROR], -1),
+        ([Kind.TEXT, Kind.PROMPT], 1),
+    ],
+)
+def test_what_is_at_work(kinds: list[Kind], running: int) -> None:
+    session = turn(*kinds)
+    assert running_exchange(session, 1000.0, 1010.0) == running
+    assert running_exchange(session, 1000.0, 2000.0) == -1
+    assert running_exchange(session, None, 1010.0) == -1
+    session.exchanges[-1].seconds = 3.0  # the source says that it is over
+    assert running_exchange(session, 1000.0, 1010.0) == -1
+
+
+async def test_the_last_exchange_is_running_until_it_is_answered() -> None:
+    hand = story(2)
+    hand.prompt("and now?")
+    async with transcript(hand, follow=True) as (pilot, view, written):
+        written.written = time.time()
+        await pilot.pause(0.3)
+        assert "running" in next(line for line in lines(view) if "and now?" in line)
+        written.write(lambda h: h.text("this", usage=TokenUsage(1, 2)))
+        await pilot.pause(0.3)
+        header = next(line for line in lines(view) if "and now?" in line)
+        assert "running" not in header
+        assert "5 s" in header
+
+
+async def test_a_file_from_yesterday_runs_no_more(tmp_path: Path) -> None:
+    path = Machine(tmp_path).session(ONE, ["Fix the lamp"])
+    os.utime(path, (time.time() - 86_400,) * 2)
+    async with followed(path) as pilot:
+        assert "Fix the lamp" in shown(pilot)
+        assert "running" not in shown(pilot)

@@ -1,0 +1,95 @@
+"""Reading many sessions for the index, in processes beside this one when there is much to read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from signal import SIG_IGN, SIGINT, signal
+from typing import TYPE_CHECKING
+
+from viewer.summary import Indexed, bug, file_state, index_file
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from schemas.provider import SessionFile
+
+_PARALLEL_BYTES = 20 << 20
+"""So much to read is worth the start of other processes."""
+_FILE_BYTES = 100 << 10
+"""What a file costs beside its bytes, in bytes."""
+_PARCEL_BYTES = 4 << 20
+
+
+def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
+    """Read the files, newest first. Each gives a result, whatever is in it.
+
+    Where a worker process is killed, by the kernel for memory or by a person, this process reads what is left.
+    """
+    files = sorted(files, key=lambda file: file.mtime_ns, reverse=True)
+    # Names, since that is what goes to the workers and comes back.
+    left = {os.fspath(file.path): file.size + _FILE_BYTES for file in files}
+    workers = min(os.cpu_count() or 1, 4)
+    if workers > 1 and len(left) > 1 and sum(left.values()) >= _PARALLEL_BYTES:
+        for indexed in _in_parallel(dict(left), workers):
+            left.pop(indexed.path, None)
+            yield indexed
+    yield from map(index_one, left)
+
+
+def index_one(path: str) -> Indexed:
+    """`index_file`, with an error for whatever it raises."""
+    try:
+        return index_file(path)
+    except Exception as error:  # noqa: BLE001
+        # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
+        state = file_state(path)
+        return Indexed(path, state.size, state.mtime_ns, error=bug(error))
+
+
+def _in_parallel(costs: dict[str, int], workers: int) -> Iterator[Indexed]:
+    """As many of the files as the workers live to read; all of them, unless something kills one."""
+    # Imported here: most often there is little to read.
+    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, ProcessPoolExecutor, wait
+    from multiprocessing import get_context
+
+    waiting: set[Future[list[Indexed]]] = set()
+    try:
+        # A fork of a program with threads (the app's) may hang: the workers start afresh.
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal, initargs=(SIGINT, SIG_IGN)) as pool:
+            try:
+                for parcel in _parcels(costs):
+                    waiting.add(pool.submit(index_some, parcel))
+                    while len(waiting) > workers * 2:
+                        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                        for future in done:
+                            yield from future.result()
+                while waiting:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    except (BrokenExecutor, OSError, ImportError):
+        # A worker was killed, or the system gives us no processes or no semaphores. The caller reads what is left.
+        return
+
+
+def index_some(paths: list[str]) -> list[Indexed]:
+    """`index_one` of each; what a worker is asked for."""
+    return [index_one(path) for path in paths]
+
+
+def _parcels(costs: dict[str, int]) -> Iterator[list[str]]:
+    """The files in parcels that are worth being handed over, and small enough that both workers end together."""
+    paths: list[str] = []
+    total = 0
+    for path, cost in costs.items():
+        paths.append(path)
+        total += cost
+        if total >= _PARCEL_BYTES:
+            yield paths
+            paths, total = [], 0
+    if paths:
+        yield paths

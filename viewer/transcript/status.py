@@ -1,0 +1,80 @@
+"""What the quiet lines around a transcript say of its session."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from renderers.facts import format_count
+from schemas.clean import one_line
+from schemas.message import Kind
+from schemas.session import Session
+from viewer.transcript.family import FamilyUsage
+
+_FRESH = 60.0
+"""Seconds after the last write in which an agent still counts as working."""
+_WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
+_BESIDE = frozenset({Kind.NOTE, Kind.CONTEXT, Kind.UNKNOWN})
+_LINES = 4
+"""Line numbers that are named; the rest stands under `w`."""
+
+
+def running_exchange(session: Session, written: float | None, now: float) -> int:
+    """The exchange that the agent is at work on: the last one, if its file was written a moment ago (`written`, `now`:
+    seconds since 1970) and nothing says that the turn is over, neither an answer nor a recorded duration; else -1.
+    """
+    if written is None or now - written > _FRESH or not session.exchanges:
+        return -1
+    exchange = session.exchanges[-1]
+    if exchange.seconds is not None or exchange.opener is None:
+        return -1
+    kinds = session.messages.kind
+    for i in reversed(session.message_range(exchange.index)):
+        if kinds[i] not in _BESIDE:
+            return exchange.index if kinds[i] in _WORK or i == exchange.start else -1
+    return -1
+
+
+def name_line(session: Session) -> str:
+    """What to call a session: its title, or else its first prompt."""
+    return session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id
+
+
+def origin_facts(session: Session) -> str:
+    """`Claude Code · lamp-shop · fix/migrate`."""
+    facts = [session.provider_name]
+    if session.workspace_root:
+        facts.append(one_line(session.workspace_root.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1], 40))
+    if session.branch:
+        facts.append(one_line(session.branch, 40))
+    return " · ".join(facts)
+
+
+def totals_line(session: Session, family: FamilyUsage) -> Content:
+    """What could not be read, which must not be missed, then the totals."""
+    faults = _faults(session)
+    parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
+    pieces: list[str] = []
+    usage = session.usage()
+    if usage is not None and usage.total is not None:
+        rewound = any(exchange.rewound for exchange in session.exchanges)
+        pieces.append(f"{format_count(usage.total)} tokens{' with what was rewound' if rewound else ''}")
+    elif session.exchanges:
+        pieces.append("tokens unknown")
+    if session.subagents and family.total is not None and family.total.total is not None:
+        pieces.append(f"{format_count(family.total.total)} with subagents")
+    if session.context_used and session.context_window:
+        pieces.append(f"context {100 * session.context_used // session.context_window} %")
+    if pieces:
+        parts.append(((" · " if parts else "") + " · ".join(pieces), "$text-muted"))
+    return Content.assemble(*parts)
+
+
+def _faults(session: Session) -> list[str]:
+    faults: list[str] = []
+    if session.unreadable:
+        numbers = list(dict.fromkeys(lost.line for lost in session.unreadable))
+        some = ", ".join(f"{n:,}" for n in numbers[:_LINES]) + (", …" if len(numbers) > _LINES else "")
+        faults.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
+    if unknown := sum(session.unknown.values()):
+        faults.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
+    return faults
