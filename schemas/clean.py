@@ -184,10 +184,16 @@ def clean_value(value: Any, depth: int = 0) -> Any:
 
 def one_line(text: str, limit: int = 200) -> str:
     """`text` cleaned, its white space collapsed, cut at `limit` characters with an ellipsis: for titles."""
-    # A title is taken from the start of what may be megabytes, so only so much of it is looked at.
+    # A title is taken from the start of what may be megabytes, so only so much of it is looked at: mostly twice its
+    # length is enough, for where nothing needs cleaning, what follows cannot change the words before it.
+    head = text[: limit * 2]
+    if len(head) < len(text) and clean(head) == head and len(line := " ".join(head.split())) > limit:
+        return _cut(line, limit)
     line = " ".join(clean(text[: limit * 20]).split())
-    if len(line) <= limit:
-        return line
+    return line if len(line) <= limit else _cut(line, limit)
+
+
+def _cut(line: str, limit: int) -> str:
     cut = line[: limit - 1]
     # A joiner or a variation selector at the cut would pull the ellipsis into the character before it.
     return cut.rstrip("\u200d\ufe0f\ufe0e ") + "…"

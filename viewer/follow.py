@@ -95,6 +95,14 @@ class Follower:
         """When the file was last written (seconds since 1970), as of the last look."""
         return self._seen.mtime_ns / 1e9 if self._seen else None
 
+    @property
+    def unfinished(self) -> int | None:
+        """The number of a last line that waits for its end; None where all lines are whole."""
+        reading = self.reading
+        if not isinstance(reading, LinesReading) or reading.lines.offset >= reading.position:
+            return None
+        return reading.lines.line
+
     def close(self) -> None:
         """Let go of the files."""
         for reading in (self.reading, self._next):
@@ -148,7 +156,7 @@ class Follower:
         start = time.perf_counter()
         left = seconds
         while not reading.done and left > 0:
-            limit = int(min(max(self._rate * left, _SMALLEST), _LARGEST))
+            limit = int(min(max(self._rate * left / 2, _SMALLEST), _LARGEST))
             before, _ = reading.progress
             begun = time.perf_counter()
             changes += reading.step(limit)

@@ -155,12 +155,11 @@ class Library:
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
         since = time.time_ns() - int(LIVE_SECONDS * 1e9)
-        pieces = [
-            row.listed + (b"true}" if row.touched_ns > since else b"false}")
-            for _, row in self._sorted()
-            if everything or not row.blank
-        ]
-        return b"[" + b",".join(pieces) + b"]\n"
+        pieces: list[bytes] = []
+        for _, row in self._sorted():
+            if everything or not row.blank:
+                pieces += row.listed, b"true}," if row.touched_ns > since else b"false},"
+        return b"[" + b"".join(pieces)[:-1] + b"]\n"
 
     def files(self) -> list[tuple[Path, int]]:
         """Every file that holds messages, with its size: the sessions newest first, each followed by its subagents."""

@@ -32,10 +32,21 @@ def warn(message: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Bytes to standard output, which is UTF-8 whatever the locale says."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    """Bytes to standard output, which is UTF-8 whatever the locale says. Raises OSError when they cannot be written."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        discard_output()
+        raise
+
+
+def discard_output() -> None:
+    """A full disk has been said once: what is still buffered must not complain again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_json(value: Any) -> None:

@@ -30,6 +30,8 @@ def main() -> NoReturn:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif stream.encoding.lower() not in ("utf-8", "utf8"):
             stream.reconfigure(errors="replace")
+    # Textual paints 60 times a second by default: a key would wait 8 ms on average until it is looked at.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.exit(_start(sys.argv[1:]))
 
 

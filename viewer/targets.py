@@ -63,7 +63,7 @@ class Targets:
         if not given or "\0" in given:
             raise CallError(f"{path_text(given) or 'an empty argument'}: no such file")
         path = Path(given).expanduser()
-        if os.path.lexists(path):
+        if _is_there(path, given):
             return Target(path, given)
         if given == LATEST:
             newest = self.latest()
@@ -90,6 +90,17 @@ class Targets:
         names = [path_text(file.path) for file in exact] if exact else [path_text(file.id) for file in fitting]
         more = f" and {len(names) - _CANDIDATES} more" if len(names) > _CANDIDATES else ""
         raise CallError(f"{path_text(given)} fits {len(names)} sessions: {', '.join(names[:_CANDIDATES])}{more}")
+
+
+def _is_there(path: Path, given: str) -> bool:
+    """Whether there is something of that name. Raises CallError where that cannot be told."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        raise CallError(f"{path_text(given)}: permission denied") from None
+    except (OSError, ValueError):
+        return False  # not there, or no name a file could have
+    return True
 
 
 def spool_stdin() -> Path:

@@ -114,7 +114,8 @@ def files(draw: st.DrawFn) -> bytes:
         elif act == "u":
             lines.user(draw(st.sampled_from(["and", "<command-name>/x</command-name>", "go"])), **envelope)
         elif act == "q":
-            lines.fact("queue-operation", operation="remove", content="by the way", **envelope)
+            operation = draw(st.sampled_from(["enqueue", "dequeue", "remove"]))
+            lines.fact("queue-operation", operation=operation, content="by the way", **envelope)
         elif act == "f":
             lines.fact(draw(st.sampled_from(["ai-title", "mode", "new-fact"])), aiTitle="T", **envelope)
         else:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schemas.message import Kind
 from schemas.providers.claude import PROVIDER
 from tests.schemas.claude_lines import Lines, usage
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces
@@ -164,3 +165,12 @@ def test_deep_and_cyclic_parents(tmp_path: Path) -> None:
         lines.say("on")
     session = lines.read(tmp_path)
     assert len(session.exchanges) == 3 and not any(e.rewound for e in session.exchanges)
+
+
+@pytest.mark.parametrize("kind", [[], {}, [1], None, 7])
+def test_a_block_whose_type_is_no_word_is_shown_as_it_is(kind: object, tmp_path: Path) -> None:
+    lines = Lines()
+    lines.user([{"type": "text", "text": "go"}, {"type": kind}])
+    lines.agent({"type": kind}, {"type": "text", "text": "done"})
+    session = lines.read(tmp_path)
+    assert [m.kind for m in session.exchange_messages(0)] == [Kind.PROMPT, Kind.UNKNOWN, Kind.UNKNOWN, Kind.TEXT]

@@ -176,6 +176,16 @@ def test_a_rewind_abandons_all_that_stands_under_the_old_prompt(tmp_path: Path) 
     assert session.usage() == TokenUsage(7, 7, 0, 0)
 
 
+def test_a_session_repeated_at_the_same_times_rewinds_nothing(tmp_path: Path) -> None:
+    lines = Lines()
+    for copy in ("a", "b"):
+        lines.user("start", parent=None, uuid=copy * 36, timestamp="2026-11-02T09:00:00.000Z")
+        lines.say("ok", response=copy, timestamp="2026-11-02T09:00:01.000Z")
+    assert [e.rewound for e in lines.read(tmp_path).exchanges] == [False, False]
+    lines.user("start over", parent=None, timestamp="2026-11-02T09:00:00.001Z")
+    assert [e.rewound for e in lines.read(tmp_path).exchanges] == [False, True, False]
+
+
 def test_the_first_prompt_can_be_rewound_but_files_without_parents_are_left_alone(tmp_path: Path) -> None:
     lines = Lines()
     lines.user("first wording")

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.message import Flag
 from schemas.opening import family, usage_with_subagents
-from schemas.providers.claude import PROVIDER
+from schemas.providers.claude import PROVIDER, project
 from schemas.session import Session
 from tests.schemas.claude_lines import SESSION, Lines, usage
 from tests.schemas.conformance import whole
@@ -145,3 +145,24 @@ def test_inline_sidechains_of_1x(tmp_path: Path) -> None:
     assert [e.prompt for e in session.exchanges] == ["go"]
     inside = session.subagents[1].session
     assert inside is not None and [m.text for m in inside.exchange_messages(0)] == ["look around", "seen"]
+
+
+def test_a_folder_of_sessions_is_looked_into_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A title may stand in any file of the folder, but thousands of sessions must not open each other's files."""
+    leaf = "".join(["c" * 8, "-0000-4000-8000-", "c" * 12])
+    paths = []
+    for number in range(30):
+        lines = Lines(f"{number:08x}-0000-4000-8000-000000000000")
+        if number == 0:
+            lines.fact("summary", leafUuid=leaf, summary="A title from elsewhere")
+        lines.user("go", uuid=leaf if number == 29 else None)
+        paths.append(lines.write(tmp_path / "project", f"{lines.session}.jsonl"))
+    opened: list[Path] = []
+    head_of = project.head_of
+    monkeypatch.setattr(project, "head_of", lambda path: (opened.append(path), head_of(path))[1])
+    monkeypatch.setattr(project, "_SECONDS", 1e9)
+    assert [whole(PROVIDER, path).title for path in paths] == ["go"] * 29 + ["A title from elsewhere"]
+    assert sorted(opened) == paths
+    new = main_lines().write(tmp_path / "project")
+    assert whole(PROVIDER, new).title == "go"
+    assert new in opened

@@ -145,6 +145,15 @@ def test_one_line_is_one_short_clean_line(text, limit):
     assert not FORBIDDEN.search(line)
 
 
+@given(hostile.map(lambda text: text * 3) | st.text(alphabet="ab \n\u200d", max_size=60), st.integers(2, 8))
+def test_one_line_does_not_depend_on_how_much_is_looked_at(text, limit):
+    words = " ".join(clean(text[: limit * 20]).split())
+    if len(words) <= limit:
+        assert one_line(text, limit) == words
+    else:
+        assert one_line(text, limit) == words[: limit - 1].rstrip("\u200d\ufe0f\ufe0e ") + "…"
+
+
 def test_one_line_says_that_it_was_cut():
     assert one_line("  a \n\n b  ") == "a b"
     assert one_line("abcdef", 4) == "abc…"

@@ -114,7 +114,8 @@ async def test_s03_what_is_unknown_is_called_so_and_the_cut_line_is_told() -> No
     async with opened(case_file("s03")) as (pilot, view):
         header = next(line for line in lines(view) if "Thanks, commit it" in line)
         assert header.endswith("tokens unknown")
-        assert "unreadable: line 1" in bar(pilot, "#status")
+        last = case_file("s03").read_bytes().count(b"\n") + 1
+        assert f"unreadable: line {last} ·" in bar(pilot, "#status")
         assert "32k tokens" in bar(pilot, "#status")
 
 
@@ -247,8 +248,8 @@ async def test_s18_context_is_folded_and_mirrors_show_once() -> None:
         assert text.count("REPLY-ONCE") == 1
         assert text.count("Looking at the log") == 1
         assert "make: *** [all] Error 1" in text
-        assert "exchange" in bar(pilot, "#status")
-        assert bar(pilot, "#status").split("exchange ")[1].split(" of ")[1].startswith("2")
+        await pilot.press("]")
+        assert "exchange 1 of 2" in bar(pilot, "#status")
 
 
 @asynccontextmanager
@@ -275,7 +276,7 @@ async def test_s19_sessions_are_listed_by_what_their_records_say(tmp_path: Path)
     try:
         async with browsed(tmp_path, folder) as (pilot, _):
             shown = whole_screen(pilot)
-            for project in ("my-app", "site.example.org", "cc-plus", "deleted", "é"):
+            for project in ("my-app", "site.exam", "cc-plus", "deleted", "é"):
                 assert project in shown
             assert "OUTSIDE-SECRET" not in shown
     finally:
@@ -288,6 +289,7 @@ async def test_s20_resume_commands_are_quoted_or_refused(tmp_path: Path) -> None
         pilot.app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
         count = len(library.cached())
         assert count == 8
+        assert "\n" not in "".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         for _ in range(count):
             await pilot.press("ctrl+r")
             await pilot.pause(0.2)
@@ -302,6 +304,6 @@ async def test_s20_resume_commands_are_quoted_or_refused(tmp_path: Path) -> None
             assert "\n" not in line
             # With no agent to be found, only what the line itself does happens.
             subprocess.run(
-                ["sh", "-c", line], cwd=place, env={"PATH": "/nonexistent"}, capture_output=True, check=False
+                ["/bin/sh", "-c", line], cwd=place, env={"PATH": "/nonexistent"}, capture_output=True, check=False
             )
             assert not list(place.iterdir())

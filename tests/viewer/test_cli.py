@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
+import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -92,25 +95,147 @@ def _bad(machine: Machine, kind: str) -> str:
             os.mkfifo(path)
         case "loop":
             path.symlink_to(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as listener:
+                # The name's length is bounded: it is bound from within its folder.
+                listener.bind(os.path.relpath(path))
+        case "damaged zstd":
+            path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(range(200)))
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["no such file", "empty", "binary", "text", "other json", "directory", "pipe", "loop"])
-@pytest.mark.parametrize("command", ["usage", "export", "open"])
+READING = ["open", "show", "export", "usage", "tail"]
+
+
+def _call(command: str, target: object) -> list[object]:
+    return [target] if command == "open" else [command, target]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "no such file",
+        "empty",
+        "binary",
+        "text",
+        "other json",
+        "directory",
+        "pipe",
+        "loop",
+        "device",
+        "socket",
+        "damaged zstd",
+    ],
+)
+@pytest.mark.parametrize("command", READING)
 def test_bad_input_gets_one_line(machine: Machine, command: str, kind: str) -> None:
-    args = [] if command == "open" else [command]
-    result = machine.run(*args, _bad(machine, kind))
+    result = machine.run(*_call(command, _bad(machine, kind)))
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("turnlog: ") and result.err.count("\n") == 1
     assert "bad.jsonl" in result.err
 
 
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(machine: Machine) -> None:
+def _without_rights(machine: Machine, *args: object) -> subprocess.CompletedProcess[str]:
+    """turnlog run by somebody whom rights stop, which they do not do to root."""
+    rights = "-dac_override,-dac_read_search"
+    drop = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"] if os.geteuid() == 0 else []
+    return subprocess.run(
+        [*drop, sys.executable, "-m", "viewer", *map(str, args)],
+        capture_output=True,
+        text=True,
+        env=machine.env,
+        cwd=machine.home,
+        timeout=60,
+        check=False,
+    )
+
+
+no_rights = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or (os.geteuid() == 0 and not shutil.which("setpriv")),
+    reason="root may read everything",
+)
+
+
+@no_rights
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_file_that_may_not_be_read(machine: Machine, command: str, what: str) -> None:
     path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
-    path.chmod(0)
-    result = machine.run("usage", path)
-    assert result.code == 2 and "permission denied" in result.err
+    forbidden = path if what == "file" else path.parent
+    forbidden.chmod(0)
+    try:
+        result = _without_rights(machine, *_call(command, path))
+    finally:
+        forbidden.chmod(0o700)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "permission denied" in result.stderr and result.stderr.count("\n") == 1
+
+
+@no_rights
+def test_what_may_not_be_read_does_not_hide_the_rest(machine: Machine) -> None:
+    other = machine.session("bbbbbbbb-0000-4000-8000-000000000002", ["x", "y"])
+    closed = machine.session("cccccccc-0000-4000-8000-000000000003", ["x", "y"], cwd="/home/dev/closed").parent
+    other.chmod(0)
+    closed.chmod(0)
+    try:
+        result = _without_rights(machine, "list", "--json")
+        doctor = _without_rights(machine, "doctor")
+    finally:
+        closed.chmod(0o700)
+    assert result.returncode == 0
+    assert [row["id"] for row in json.loads(result.stdout)] == [ONE]
+    assert closed.name in result.stderr and "permission denied" in result.stderr
+    assert other.name in doctor.stdout
+
+
+@no_rights
+def test_an_index_that_may_not_be_written_is_done_without(machine: Machine) -> None:
+    (machine.home / ".cache").mkdir()
+    (machine.home / ".cache").chmod(0o500)
+    try:
+        result = _without_rights(machine, "list", "--json")
+        doctor = _without_rights(machine, "doctor")
+    finally:
+        (machine.home / ".cache").chmod(0o700)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert len(json.loads(result.stdout)) == 1
+    assert "no index: permission denied" in doctor.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("args", [["export", ONE], ["export", ONE, "-o", "/dev/full"], ["list", "--json"], [ONE]])
+def test_a_full_disk_gets_one_line(machine: Machine, args: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "viewer", *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=machine.env,
+            cwd=machine.home,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "no space left on device" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+@pytest.mark.parametrize("args", [[ONE], ["list"], ["usage"], ["usage", ONE], ["search", "gr"], ["doctor"]])
+def test_a_poor_locale_does_no_harm(machine: Machine, args: list[str], locale: dict[str, str]) -> None:
+    machine.session(ONE, ["größe 日本語 👍", "größe"])
+    result = machine.run(*args, COLUMNS="140", **locale)
+    assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("target", ["C:\\Users\\dev\\.claude\\x.jsonl", "\\\\server\\share", "a\\b", "C:", "~nobody/x"])
+def test_a_path_of_another_system_does_no_harm(machine: Machine, command: str, target: str) -> None:
+    result = machine.run(*_call(command, target))
+    assert (result.code, result.out) == (2, "")
+    assert "no such file" in result.err and result.err.count("\n") == 1
 
 
 def test_a_hostile_name_reaches_no_terminal(machine: Machine) -> None:
@@ -120,17 +245,19 @@ def test_a_hostile_name_reaches_no_terminal(machine: Machine) -> None:
         assert not any((ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 for c in result.err)
 
 
-def test_ambiguous_ids_are_listed(machine: Machine) -> None:
+@pytest.mark.parametrize("command", READING)
+def test_ambiguous_ids_are_listed(machine: Machine, command: str) -> None:
     machine.session("aaaaaaaa-0000-4000-8000-000000000002", ["x", "y"])
-    result = machine.run("usage", "aaaa")
-    assert result.code == 2
-    assert "fits 2 sessions" in result.err and ONE in result.err
+    result = machine.run(*_call(command, "aaaa"))
+    assert (result.code, result.out) == (2, "")
+    assert "fits 2 sessions" in result.err and ONE in result.err and result.err.count("\n") == 1
 
 
-def test_a_closed_pipe_ends_quietly(machine: Machine) -> None:
+@pytest.mark.parametrize("args", [[ONE], ["show", ONE], ["export", ONE], ["show", ONE, "--json"], ["tail", ONE]])
+def test_a_closed_pipe_ends_quietly(machine: Machine, args: list[str]) -> None:
     machine.session(ONE, ["word " * 30_000, "word " * 30_000] * 5)
     process = subprocess.Popen(
-        [sys.executable, "-m", "viewer", ONE],
+        [sys.executable, "-m", "viewer", *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=machine.env,

@@ -58,3 +58,9 @@ async def test_wake_does_not_wait_for_the_clock():
     await asyncio.sleep(0)
     hints.wake()
     await asyncio.wait_for(waiting, 30)
+
+
+async def test_after_a_change_it_looks_more_often():
+    hints = Hints(3600)
+    hints.stir()
+    await asyncio.wait_for(ticks(hints, 3), 30)

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from schemas.provider import Environment
+from schemas import opening
+from schemas.provider import Environment, Problem, Reading
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
-from viewer import indexing
+from viewer import indexing, store
 from viewer.library import Library, in_directory
-from viewer.summary import Summary, group_rows, index_file, pack, unpack
+from viewer.search import search
+from viewer.summary import Indexed, Summary, group_rows, index_file, pack, unpack
 
 
 @pytest.fixture
@@ -245,3 +249,136 @@ def test_the_first_are_the_newest_and_those_of_a_directory(machine: Machine) -> 
     library = open_library(machine)
     assert [summary.id[0] for summary in library.first(Path("/home/dev/old"), 2)] == ["5", "4", "0"]
     assert library.first(Path("/nowhere"), 100) == library.cached()
+
+
+def test_the_first_of_a_directory_are_those_in_it_and_below(machine: Machine) -> None:
+    roots = ["/home/dev/a", "/home/dev/a/b", "/home/dev/ab", "/home/dev/a-b", "/home/dev/a.b", "/home/dev/z"]
+    for number, root in enumerate(roots):
+        machine.session(f"{number}{'0' * 7}-0000-4000-8000-000000000000", ["a", "b"], minute=number, cwd=root)
+    open_library(machine).bring_up_to_date()
+    library = open_library(machine)
+    assert [summary.id[0] for summary in library.first(Path("/home/dev/x/../a"), 1)] == ["5", "1"]
+    assert [summary.id[0] for summary in library.first(Path("/home/dev/a"), 2)] == ["5", "4", "1", "0"]
+    assert len(library.first(Path("/"), 3)) == 3
+
+
+def broken_parser(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A parser with a bug that one file brings to light."""
+    real = opening.open_reading
+
+    def open_reading(path: Path, *, start: int = 0) -> Reading:
+        if path.name == name:
+            raise KeyError("\x1b[31mno such key")
+        return real(path, start=start)
+
+    monkeypatch.setattr(opening, "open_reading", open_reading)
+
+
+def test_a_bug_that_one_file_brings_to_light_is_that_files_problem(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    bad = machine.session("bbbbbbbb-0000-4000-8000-000000000002", ["prompt", "answer"])
+    broken_parser(monkeypatch, bad.name)
+    library = open_library(machine)
+    assert ids(library.bring_up_to_date()) == [good.stem]
+    ((path, reason),) = library.problems
+    assert path == bad
+    assert "KeyError" in reason and "\x1b" not in reason
+    problems: list[Problem] = []
+    assert [hit.path for hit in search(["answer"], [(bad, 1), (good, 1)], problems)] == [good]
+    assert [problem.path for problem in problems] == [bad]
+
+
+def test_a_bug_in_reading_a_subagent_leaves_its_session(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    child = machine.subagent(parent, "a1f00001", ["look", "found"], {"input_tokens": 10, "output_tokens": 20})
+    broken_parser(monkeypatch, child.name)
+    library = open_library(machine)
+    (summary,) = library.bring_up_to_date()
+    assert summary.subagents == 0
+    assert [(problem.path, child.name in problem.reason) for problem in library.problems] == [(parent, True)]
+
+
+def _killed(paths: list[str]) -> list[Indexed]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("not reached")
+
+
+def test_a_killed_worker_takes_no_session_with_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
+    monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(indexing, "index_some", _killed)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert len(open_library(machine).bring_up_to_date()) == 4
+
+
+def test_where_there_can_be_no_processes_this_one_reads(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
+
+    def no_semaphores(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", no_semaphores)
+    assert len(open_library(machine).bring_up_to_date()) == 3
+
+
+def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    open_library(machine).bring_up_to_date()
+    machine.session("bbbbbbbb-0000-4000-8000-000000000002", ["prompt", "answer"])
+    monkeypatch.setattr(store, "_WAIT", 0.05)
+    with closing(sqlite3.connect(machine.home / "cache" / "index.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        library = open_library(machine)
+        assert len(library.bring_up_to_date()) == 2
+        assert any("locked" in problem.reason for problem in library.problems)
+        assert sum(1 for _ in library.groups()) == 2
+    assert len(open_library(machine).bring_up_to_date()) == 2
+
+
+def test_damage_in_the_midst_of_the_index(machine: Machine) -> None:
+    for number in range(9):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt " * 99, "answer"], minute=number)
+    open_library(machine).bring_up_to_date()
+    path = machine.home / "cache" / "index.sqlite"
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\x5a" * (len(data) - 4096))
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    assert len(open_library(machine).first(Path("/home/dev"))) == 0
+    assert len(open_library(machine).bring_up_to_date()) == 9
+    assert len(open_library(machine).bring_up_to_date()) == 9
+    assert len(open_library(machine).cached()) == 9
+
+
+def test_a_damaged_row_is_read_anew(machine: Machine) -> None:
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    open_library(machine).bring_up_to_date()
+    with closing(sqlite3.connect(machine.home / "cache" / "index.sqlite")) as connection, connection:
+        connection.execute("UPDATE sessions SET summary = ?", (b"[1, 2",))
+    library = open_library(machine)
+    assert library.first(Path("/")) == library.cached() == []
+    assert len(library.bring_up_to_date()) == 1
+
+
+def test_a_folder_in_the_place_of_the_index(machine: Machine) -> None:
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    (machine.home / "cache" / "index.sqlite").mkdir(parents=True)
+    library = open_library(machine)
+    assert len(library.bring_up_to_date()) == 1
+    assert any("no index" in problem.reason for problem in library.problems)
+
+
+def test_two_processes_at_once(machine: Machine) -> None:
+    for number in range(20):
+        machine.session(f"aaaaaaaa-0000-4000-8000-0000000000{number:02}", ["prompt", "answer"], minute=number)
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda _: machine.run("list", "--json"), range(3)))
+    assert [(result.code, result.err, len(result.json)) for result in results] == [(0, "", 20)] * 3
+    result = machine.run("doctor", "--json")
+    assert result.json["problems"] == []

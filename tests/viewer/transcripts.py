@@ -25,6 +25,7 @@ class Written:
     missing = False
     trouble = ""
     written: float | None = None
+    unfinished: int | None = None
 
     def __init__(self, hand: Hand, loaded: bool = True) -> None:
         self.hand = hand

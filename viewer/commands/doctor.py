@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas import __version__
-from viewer.output import DONE, console, progress, short_path, table, write_json
+from viewer.output import DONE, console, progress, short_path, write_json
 
 if TYPE_CHECKING:
     from viewer.library import Library
@@ -110,12 +110,10 @@ def _print(report: dict[str, Any]) -> None:
         screen.print()
         found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}" if agent["sessions"] else "none"
         screen.print(Text.assemble((agent["name"], "bold"), f"  {found}"), soft_wrap=True)
-        rows = table([("", "left"), ("", "fill"), ("", "left"), ("", "right")])
-        rows.show_header = False
         for place in agent["locations"]:
             what = plural(place["sessions"], "session") if place["exists"] else "not there"
-            rows.add_row(" ", Text(place["path"]), Text(f"({place['reason']})", "dim"), Text(what))
-        screen.print(rows)
+            shown = Text.assemble(f"  {what:<12}  ", place["path"], (f"  ({place['reason']})", "dim"))
+            screen.print(shown, soft_wrap=True)
         for damaged in agent["unreadable"][:_SHOWN_FILES]:
             lines = ", ".join(map(str, damaged["lines"][:8])) + (", …" if len(damaged["lines"]) > 8 else "")
             screen.print(Text(f"  cannot read line {lines} of {damaged['path']}"), soft_wrap=True)

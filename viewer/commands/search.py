@@ -56,20 +56,25 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
 
 
 def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bool) -> None:
+    from rich.table import Table
     from rich.text import Text
 
     from renderers.facts import local_time
 
     if new_session:
-        head = Text(no_wrap=True, overflow="ellipsis")
-        head.append(hit.title or hit.session_id, "bold")
-        head.append(f"  {hit.provider} · {short_path(hit.path)}", "dim")
         screen.print()
-        screen.print(head)
-    line = Text("  ")
-    when = "" if hit.time is None else local_time(hit.time, date=True) + "  "
-    line.append(f"{when}{hit.kind.name.lower()}  ", "dim")
+        screen.print(Text(hit.title or hit.session_id, "bold"), no_wrap=True, overflow="ellipsis")
+        screen.print(Text(f"{hit.provider} · {short_path(hit.path)}", "dim"), soft_wrap=True)
+    when = "" if hit.time is None else local_time(hit.time, date=True)
+    facts = Text(f"  {when:<16}  {hit.kind.name.lower():<10}", "dim")
     shown = Text(hit.snippet)
     shown.highlight_words([" ".join(word.split()) for word in words], "bold reverse", case_sensitive=False)
-    line.append_text(shown)
-    screen.print(line, soft_wrap=True)
+    if not screen.is_terminal:
+        # A hit a line, for whatever reads them next.
+        screen.print(Text.assemble(facts, "  ", shown), soft_wrap=True)
+        return
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_column(no_wrap=True)
+    row.add_column(overflow="fold")
+    row.add_row(facts, shown)
+    screen.print(row)

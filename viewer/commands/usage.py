@@ -12,6 +12,7 @@ from viewer.output import DONE, CallError, console, path_text, progress, table, 
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from schemas.provider import Problem
     from schemas.session import Session
@@ -25,6 +26,9 @@ _COLUMNS = [
     ("output", "right"),
     ("total", "right"),
 ]
+_WIDE = 110
+"""So many columns have room for bars."""
+_BAR = 16
 
 
 @click.command("usage")
@@ -98,8 +102,7 @@ class _Report:
         self.total = _Total()
         self.models: set[str] = set()
         self.sessions: list[bytes] = []
-        self.tables: list[tuple[Target, Table, list[str]]] = []
-        self.left_out = 0
+        self.tables: list[tuple[Target, _Rows, list[str]]] = []
 
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
         """Read the targets. A file that is no session is an error where it was named, else it is left out and said."""
@@ -123,18 +126,14 @@ class _Report:
             except OpenError as error:
                 if strict:
                     raise
-                self._leave_out(str(error))
+                warn(str(error))
             except Exception as error:
                 reason = f"{target.shown_path}: {bug(error)}"
                 if strict:
                     raise CallError(reason) from error
                 # A bug that one file brings to light must not hide the figures of all the others.
-                self._leave_out(reason)
+                warn(reason)
             before += size
-
-    def _leave_out(self, reason: str) -> None:
-        self.left_out += 1
-        warn(reason)
 
     def _add(self, target: Target, session: Session) -> None:
         import orjson
@@ -157,7 +156,8 @@ class _Report:
         if not self._make_tables:
             self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
         else:
-            self.tables.append((target, _session_table(session), _notes(session, everything, len(usages) - 1)))
+            notes = _notes(session, everything, len(usages) - 1)
+            self.tables.append((target, _session_table(session, everything, len(usages) - 1), notes))
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
@@ -174,19 +174,72 @@ class _Report:
         from viewer.output import short_path
 
         screen = console()
-        for target, rows, notes in self.tables:
+        for target, session_table, notes in self.tables:
             if len(self.tables) > 1:
                 screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"), soft_wrap=True)
-            screen.print(rows)
+            screen.print(session_table.made(screen.width))
+            screen.print()
             for note in notes:
                 screen.print(Text(note, "dim"), soft_wrap=True)
-            screen.print()
+            if len(self.tables) > 1:
+                screen.print()
         if len(self.tables) > 1:
-            rows = table([("", "fill"), *_COLUMNS])
-            _add_row(rows, Text(f"{len(self.tables)} sessions, without subagents", "bold"), self.total.usage)
-            screen.print(rows)
+            rows = _Rows([("", "fill")])
+            rows.total(f"{len(self.tables)} sessions, without subagents", self.total.usage)
+            screen.print(rows.made(screen.width))
         if self.total.copies:
             screen.print(Text(_copies(self.total.copies), "dim"), soft_wrap=True)
+
+
+class _Rows:
+    """A table whose last columns are figures: rows, and totals at the foot. In a wide place each row has a bar that
+    says how much of the greatest it is.
+    """
+
+    def __init__(self, first: list[tuple[str, str]]) -> None:
+        self._first = first
+        self._rows: list[tuple[list[Text], TokenUsage | None]] = []
+        self._totals: list[tuple[str, TokenUsage | None]] = []
+
+    def add(self, *cells: Text, usage: TokenUsage | None) -> None:
+        """A row; `usage` gives its five figures."""
+        self._rows.append((list(cells), usage))
+
+    def total(self, label: str, usage: TokenUsage | None) -> None:
+        """A row at the foot."""
+        self._totals.append((label, usage))
+
+    def made(self, width: int) -> Table:
+        """The table for so many columns."""
+        from rich.text import Text
+
+        most = max((usage.total or 0 for _, usage in self._rows if usage), default=0)
+        wide = width >= _WIDE and len(self._rows) > 1 and most > 0
+        made = table([*self._first, *_COLUMNS, *([("", "left")] if wide else [])])
+        for cells, usage in self._rows:
+            bar = [Text(_bar(usage, most), "cyan")] if wide else []
+            made.add_row(*cells, *_figures(usage), *bar)
+        if self._rows:
+            made.add_row()
+        before = [Text("")] * (len(self._first) - 1)
+        for label, usage in self._totals:
+            made.add_row(*before, Text(label, "bold"), *_figures(usage))
+        return made
+
+
+def _figures(usage: TokenUsage | None) -> list[Text]:
+    """The five figures of a row, `-` for an unknown one."""
+    from rich.text import Text
+
+    from renderers.facts import format_count
+
+    counts = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total] if usage else [None] * 5
+    return [Text("-", "dim") if count is None else Text(format_count(count)) for count in counts]
+
+
+def _bar(usage: TokenUsage | None, most: int) -> str:
+    eighths = round((usage.total or 0) / most * _BAR * 8) if usage else 0
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def _size(path: Path) -> int:
@@ -239,36 +292,25 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
     }
 
 
-def _session_table(session: Session) -> Table:
-    """A row an exchange, and the session's total."""
+def _session_table(session: Session, with_subagents: TokenUsage | None, subagents: int) -> _Rows:
+    """A row an exchange; at the foot the session's total, and the one with its subagents."""
     from rich.text import Text
 
     from renderers.document import exchange_numbers
+    from renderers.facts import plural
 
-    rows = table([("", "right"), ("prompt", "fill"), *_COLUMNS])
+    rows = _Rows([("", "right"), ("prompt", "fill")])
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
         if not exchange.groups and exchange.opener is None:
             continue
         prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
         if exchange.rewound or exchange.inherited:
             prompt = f"({'rewound' if exchange.rewound else 'inherited'}) {prompt}"
-        _add_row(rows, Text(str(number or ""), "dim"), Text(prompt), session.exchange_usage(exchange.index))
-    rows.add_section()
-    _add_row(rows, Text(""), Text(session.title or session.id, "bold"), session.usage())
+        rows.add(Text(str(number or ""), "dim"), Text(prompt), usage=session.exchange_usage(exchange.index))
+    rows.total("own total" if subagents else "total", session.usage())
+    if subagents:
+        rows.total(f"with {plural(subagents, 'subagent')}", with_subagents)
     return rows
-
-
-def _add_row(rows: Table, *cells: Any) -> None:
-    """A row whose last cell is a usage: its five figures in their columns, `-` for an unknown one."""
-    from rich.text import Text
-
-    from renderers.facts import format_count
-
-    *first, usage = cells
-    figures = (
-        [None] * 5 if usage is None else [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total]
-    )
-    rows.add_row(*first, *(Text("-", "dim") if n is None else Text(format_count(n)) for n in figures))
 
 
 def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) -> list[str]:
@@ -277,10 +319,8 @@ def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) 
 
     own = session.usage()
     notes = [f"total {format_exact(own.total)} tokens" if own else "the agent wrote no token figures"]
-    if subagents:
-        notes[0] += f", its {plural(subagents, 'subagent')} apart" if own else ""
-        if with_subagents:
-            notes.append(f"with subagents {format_exact(with_subagents.total)} tokens")
+    if subagents and with_subagents:
+        notes[0] += f", {format_exact(with_subagents.total)} with {plural(subagents, 'subagent')}"
     inherited = sum(exchange.inherited for exchange in session.exchanges)
     if inherited:
         notes.append(f"{plural(inherited, 'exchange')} inherited from another session, counted there")
@@ -327,13 +367,13 @@ def _print_machine() -> None:
                 when = group.time if group.time is not None else summary.when
                 day = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%d")
                 days[day] = days[day] + group.usage if day in days else group.usage
-    rows = table([("day", "fill"), *_COLUMNS])
+    rows = _Rows([("day", "fill")])
     for day in sorted(days):
-        _add_row(rows, Text(day), days[day])
-    rows.add_section()
-    _add_row(rows, Text("total", "bold"), total.usage)
+        rows.add(Text(day), usage=days[day])
+    rows.total("total", total.usage)
     screen = console()
-    screen.print(rows)
+    screen.print(rows.made(screen.width))
+    screen.print()
     subagents = sum(summary.subagents for summary in summaries)
     unknown = sum(summary.usage is None for summary in summaries)
     notes = [f"{plural(len(summaries), 'session')} and {plural(subagents, 'subagent')}"]

@@ -126,9 +126,11 @@ def _where(session: Session, span: Span) -> str:
     return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
 
 
-def why_screen(session: Session, index: int, with_subagents: TokenUsage | None = None) -> LookupScreen:
+def why_screen(
+    session: Session, index: int, with_subagents: TokenUsage | None = None, cut: int | None = None
+) -> LookupScreen:
     """Where the token figures come from: of a message's group if it belongs to one, of its exchange, of the session;
-    and what of the file could not be read or understood.
+    and what of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
     group = session.messages.group[index]
 
@@ -143,7 +145,7 @@ def why_screen(session: Session, index: int, with_subagents: TokenUsage | None =
             rows.extend(prose_rows(f"{name}: {usage_line(usage, format_exact)}", width, Style()))
         rows.append(Row([]))
         rows.extend(prose_rows(RULES.get(session.provider, _OTHER_RULE), width, _DIM))
-        rows.extend(_fault_rows(session, width))
+        rows.extend(_fault_rows(session, cut, width))
         if group != NONE:
             rows.extend(_figure_rows(session, group, width))
         return rows
@@ -151,14 +153,16 @@ def why_screen(session: Session, index: int, with_subagents: TokenUsage | None =
     return LookupScreen("Tokens" if group == NONE else f"Token group {clean(session.groups.ids[group])[:60]}", make)
 
 
-def _fault_rows(session: Session, width: int) -> Iterator[Row]:
+def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:
     """What is missing from the figures, or may be: by line, so that one can look at the file."""
-    if session.unreadable:
+    if session.unreadable or cut is not None:
         yield Row([])
         yield from prose_rows("Not read", width, _BOLD)
         for lost in session.unreadable[:_MOST_LINES]:
             yield from prose_rows(f"line {lost.line:,}: {clean(lost.reason)}", width, Style())
         yield from _and_more(len(session.unreadable) - _MOST_LINES, "stretch", "stretches")
+    if cut is not None:
+        yield from prose_rows(f"line {cut:,}: unfinished", width, Style())
     if session.unknown:
         yield Row([])
         yield from prose_rows("Records of types that nobody described", width, _BOLD)

@@ -29,7 +29,7 @@ from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Position
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
-from viewer.transcript.status import name_line, origin_facts, running_exchange, totals_line
+from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
@@ -71,6 +71,7 @@ class TranscriptScreen(Screen[None]):
         self._next: Path | None = None
         """The session that took this one's place."""
         self._next_at = ""
+        self._cut_shown: int | None = None
         self._read_first()
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._hints = Hints()
@@ -137,7 +138,9 @@ class TranscriptScreen(Screen[None]):
         self._hints.watch([self.session.path])
         family_at = 0.0
         async for _ in self._hints.ticks():
-            self._take(self._follower.poll())
+            if changes := self._follower.poll():
+                self._hints.stir()
+                self._take(changes)
             if not self._follower.loaded:
                 await self._read_on()
             now = time.monotonic()
@@ -146,7 +149,7 @@ class TranscriptScreen(Screen[None]):
                 family_at = time.monotonic()
                 self._totals_due = True
             self._show_activity()
-            if self._totals_due:
+            if self._totals_due or self._cut_line() != self._cut_shown:
                 self._show_totals()
             self._look_for_next()
 
@@ -285,7 +288,13 @@ class TranscriptScreen(Screen[None]):
         now = time.monotonic()
         if self.is_mounted and now - self._totals_at > _TOTALS_EVERY:
             self._totals_at, self._totals_due = now, False
-            self.query_one("#status", TitleBar).left = totals_line(self.session, self._family)
+            self._cut_shown = self._cut_line()
+            self.query_one("#status", TitleBar).left = totals_line(self.session, self._family, self._cut_shown)
+
+    def _cut_line(self) -> int | None:
+        """The number of a last line that was cut short: no more of it came for a while."""
+        follower = self._follower
+        return None if not follower.loaded or is_fresh(follower.written, time.time()) else follower.unfinished
 
     def _show_position(self) -> None:
         """Where one is."""
@@ -554,7 +563,9 @@ class TranscriptScreen(Screen[None]):
         from viewer.screens.records import why_screen
 
         if self._has_cursor():
-            self.app.push_screen(why_screen(self.session, self._view.cursor.block, self._family.total))
+            self.app.push_screen(
+                why_screen(self.session, self._view.cursor.block, self._family.total, self._cut_line())
+            )
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""

@@ -24,6 +24,11 @@ class Following(Protocol):
         ...
 
     @property
+    def unfinished(self) -> int | None:
+        """The number of a last line that waits for its end; None where all lines are whole."""
+        ...
+
+    @property
     def session(self) -> Session:
         """A new object after RESTARTED."""
         ...
@@ -48,6 +53,7 @@ class Finished:
     missing = False
     trouble = ""
     written: float | None = None
+    unfinished: int | None = None
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -18,11 +18,16 @@ _LINES = 4
 """Line numbers that are named; the rest stands under `w`."""
 
 
+def is_fresh(written: float | None, now: float) -> bool:
+    """Whether a file was written a moment ago (both in seconds since 1970), so that more may come at any time."""
+    return written is not None and now - written <= _FRESH
+
+
 def running_exchange(session: Session, written: float | None, now: float) -> int:
     """The exchange that the agent is at work on: the last one, if its file was written a moment ago (`written`, `now`:
     seconds since 1970) and nothing says that the turn is over, neither an answer nor a recorded duration; else -1.
     """
-    if written is None or now - written > _FRESH or not session.exchanges:
+    if not is_fresh(written, now) or not session.exchanges:
         return -1
     exchange = session.exchanges[-1]
     if exchange.seconds is not None or exchange.opener is None:
@@ -49,9 +54,9 @@ def origin_facts(session: Session) -> str:
     return " · ".join(facts)
 
 
-def totals_line(session: Session, family: FamilyUsage) -> Content:
-    """What could not be read, which must not be missed, then the totals."""
-    faults = _faults(session)
+def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -> Content:
+    """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line."""
+    faults = _faults(session, cut)
     parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
     pieces: list[str] = []
     usage = session.usage()
@@ -69,10 +74,10 @@ def totals_line(session: Session, family: FamilyUsage) -> Content:
     return Content.assemble(*parts)
 
 
-def _faults(session: Session) -> list[str]:
+def _faults(session: Session, cut: int | None) -> list[str]:
     faults: list[str] = []
-    if session.unreadable:
-        numbers = list(dict.fromkeys(lost.line for lost in session.unreadable))
+    numbers = list(dict.fromkeys([*(lost.line for lost in session.unreadable), *([] if cut is None else [cut])]))
+    if numbers:
         some = ", ".join(f"{n:,}" for n in numbers[:_LINES]) + (", …" if len(numbers) > _LINES else "")
         faults.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
     if unknown := sum(session.unknown.values()):

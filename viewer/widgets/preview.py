@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from renderers.facts import format_count, format_size, local_time, plural, short_model
+from schemas.clean import one_line
 from viewer.output import short_path
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def preview(summary: Summary) -> Content:
     models = ", ".join(filter(None, map(short_model, summary.models)))
     facts = [summary.provider, models, plural(summary.exchanges, "exchange")]
     pieces.append(Content.styled(" · ".join(filter(None, facts)), dim))
-    where = short_path(summary.workspace_root) if summary.workspace_root else ""
+    where = short_path(one_line(summary.workspace_root, 4096)) if summary.workspace_root else ""
     if summary.branch:
         where += f" on {summary.branch}"
     pieces.append(Content.styled(f"\n{where}" if where else "", dim))

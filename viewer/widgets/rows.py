@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemas.clean import one_line
 from viewer.library import in_directory
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ def age(seconds: float) -> str:
 
 
 def project_name(workspace: str | None) -> str:
-    """What a project is called: the last part of its path, Windows paths included."""
+    """What a project is called: the last part of its path, Windows paths included. Always one line."""
     if not workspace:
         return ""
+    workspace = one_line(workspace, 4096)
     return workspace.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or workspace

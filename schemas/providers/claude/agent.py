@@ -173,9 +173,11 @@ class AgentLines:
             self._parser.links.call(row, use, block.get("input"))
 
     def _other_block(self, record: Record, block: Value, kind: object, number: int) -> None:
-        if kind in TOOL_USES:
+        if not isinstance(kind, str):
+            self._parser.unknown(record, f"assistant block {kind}", block=number)
+        elif kind in TOOL_USES:
             self._tool_use(record, block, number)
-        elif isinstance(kind, str) and kind.endswith("tool_result"):
+        elif kind.endswith("tool_result"):
             self._parser.results.take(record, {}, block, alone=False)
         elif kind == "fallback":
             self._parser.row(Kind.NOTE, record, block=number, chars=40, lines=1)

@@ -3,7 +3,7 @@
     an `assistant` line with one block that is new: a text, a thinking, an ordinary tool use
     a `user` line with the one result that a tool use waits for, and no error
     `progress`, and an `attachment` that holds nothing to read
-    a title, or another fact of the session outside the chain
+    a title, a text that is queued, or another fact of the session outside the chain
 
 What they mean is said where they are handled in general (parse.py, agent.py, results.py). Here it is written out again,
 over variables which the functions below share: calls and attributes cost more than the work itself, and so this halves
@@ -38,6 +38,7 @@ _ERROR, _INTERRUPTED = int(Flag.ERROR), int(Flag.INTERRUPTED)
 _USAGE, _RESULT = int(SpanRole.USAGE), int(SpanRole.RESULT)
 _FLAGS, _SPAN, _CHARS, _LINES = 1, 6, 7, 8  # places in a row that waits for `MessageTable.extend`
 _FACTS = frozenset({"ai-title", "last-prompt", "custom-title", "file-history-snapshot", "mode", "agent-name"})
+_QUEUED = ("enqueue", "dequeue")  # but not `remove`, which may show what was queued
 _NO_EXCHANGE = Exchange(0, 0, None, "")
 _place_of = itemgetter("uuid", "parentUuid", "timestamp", "isSidechain", "cwd")
 _response_of = itemgetter("id", "model", "content", "usage")
@@ -306,7 +307,11 @@ def fast_feed(parser: ClaudeParser) -> Callable[[Iterable[Record], int], None]:
                 elif kind == "progress" or kind == "attachment":
                     if silent(value, kind):
                         continue
-                elif kind in _FACTS and "uuid" not in value and "cwd" not in value:
+                elif (
+                    (kind in _FACTS or (kind == "queue-operation" and value.get("operation") in _QUEUED))
+                    and "uuid" not in value
+                    and "cwd" not in value
+                ):
                     parser.notices.metadata(record, value, kind)
                     continue
             settle()

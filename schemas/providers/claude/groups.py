@@ -61,8 +61,7 @@ class Groups:
             figures = read_usage(usage)
             if figures is None:
                 return -1
-            group = self.by_id[identity] = session.add_group(clean(group_id), figures, record, model=model)
-            self.tails.append(session.groups.span[group])
+            group = self.by_id[identity] = self._begin(group_id, figures, record, model)
             self._last_figures = self.context = figures
         else:
             if self._last_group != group or self._last_usage != usage:
@@ -74,6 +73,29 @@ class Groups:
             if moves and session.groups.exchange[group] != session.exchanges[-1].index:
                 self._move(group)
         self._last_group, self._last_usage = group, usage
+        return group
+
+    def _begin(self, group_id: str, figures: TokenUsage, record: Record, model: int) -> int:
+        """What `Session.add_group` does, written out: it runs for every response of the model."""
+        session = self._session
+        if not session.exchanges:
+            group = session.add_group(clean(group_id), figures, record, model=model)
+            self.tails.append(session.groups.span[group])
+            return group
+        exchange, groups = session.exchanges[-1], session.groups
+        span = session.spans.add(0, record[0], record[1], record[2], _USAGE)
+        # Ids that Claude Code makes need no cleaning, and a look at their letters is the cheapest way to know.
+        group = groups.append(
+            group_id if group_id.isascii() and group_id.isidentifier() else clean(group_id),
+            exchange.index,
+            figures,
+            span,
+            model,
+        )
+        self.tails.append(span)
+        exchange.groups.append(group)
+        if model:
+            exchange.model = model
         return group
 
     def _grow(self, group: int, usage: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ def media_parts(content: object) -> list[Part]:
     """A placeholder for each image and document among the blocks of a message."""
     if not isinstance(content, list):
         return []
-    return [media_part(b) for b in content if isinstance(b, dict) and b.get("type") in _KINDS]
+    return [media_part(b) for b in content if isinstance(b, dict) and str(b.get("type")) in _KINDS]
 
 
 def media_part(block: Mapping[str, Any]) -> Part:

@@ -74,13 +74,9 @@ _MAX_LINKS = 1000
 
 
 @lru_cache(200)
-def _hidden_name(kind: str) -> str:
-    return f"attachment {one_line(kind, 60)}"
-
-
 def hidden_attachment(kind: str) -> str:
-    """What an attachment that is not shown is counted as. Few types occur, so a short one is worth remembering."""
-    return _hidden_name(kind) if len(kind) < 40 else f"attachment {one_line(kind, 60)}"
+    """What an attachment that is not shown is counted as; few types occur, each of them often."""
+    return f"attachment {one_line(kind, 60)}"
 
 
 class Queue:

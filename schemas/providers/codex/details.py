@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.message import Kind
 from schemas.providers.codex.mirrors import Source, key_of
-from schemas.providers.codex.outputs import Outcome, decode, exec_outcome, mcp_outcome, patch_outcome
+from schemas.providers.codex.outputs import Outcome, decode, exec_text, mcp_outcome, patch_outcome
 from schemas.providers.codex.prompts import status_text
 from schemas.providers.codex.scan import TOOL, Scan
 from schemas.providers.codex.tools import command_line, search_key
@@ -36,18 +36,23 @@ def exec_end(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     if payload.get("source") in ("user_shell", "userShell"):
         _user_command(scan, record, payload)
         return
-    index = detail(scan, record, payload.get("call_id") or payload.get("id"), None)
+    call_id = payload.get("call_id") or payload.get("id")
+    index = scan.calls.get(call_id) if type(call_id) is str else None
+    if index is None:
+        index = detail(scan, record, call_id, None)
+    else:
+        scan.attach(index, record)
     code, status = payload.get("exit_code"), payload.get("status")
     declined = status == "declined"
     scan.settle(index, bool(whole(code)) or declined or status == "failed", declined)
     if not scan.session.messages.chars[index]:  # its result may never come
-        scan.fit(index, text_of(payload.get("aggregated_output")) or exec_outcome(payload).text)
+        scan.fit(index, exec_text(payload))
 
 
 def _user_command(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     words = payload.get("command")
     command = command_line([str(w) for w in words]) if isinstance(words, list) else text_of(words)
-    result = exec_outcome(payload).text
+    result = exec_text(payload)
     index = scan.once(scan.prompts, COMMAND, COMMAND, command, record, Source.EVENT)
     if index is not None and result.strip():
         printed = scan.add(OUTPUT, record, 1, result)

@@ -22,7 +22,7 @@ from schemas.providers.codex.items import Handler, compacted, interrupted, said,
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.prompts import event_segments
 from schemas.providers.codex.scan import PENDING, Scan
-from schemas.providers.codex.values import dict_of, number, text_of, whole
+from schemas.providers.codex.values import dict_of, number, text_of, when, whole
 from schemas.records import Record
 
 
@@ -45,7 +45,7 @@ def agent_reasoning(scan: Scan, record: Record, payload: dict[str, Any]) -> None
 def token_count(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     """Running totals; see tokens.py."""
     if scan.tokens.count(record, payload, scan.model, scan.store, not scan.inherited):
-        scan.touch(record)
+        scan.session.touch(scan.session.exchanges[-1], when(record[3].get("timestamp")))
     else:
         scan.session.hidden["token_count"] += 1
 

@@ -108,8 +108,9 @@ def thought_parts(payload: dict[str, Any]) -> list[str]:
 
 
 def _thought_nothing(scan: Scan, record: Record) -> None:
-    last = len(scan.session.messages) - 1
-    if scan.bare_thinking == last >= 0 and not scan.session.messages.flags[last] & WITHHELD:
+    last = scan.bare_thinking
+    messages = scan.session.messages
+    if last >= 0 and last == len(messages.kind) - 1 and not messages.flags[last] & WITHHELD:
         scan.attach(last, record)  # its events came first and hold the text
         scan.bare_thinking = -1
         return

@@ -36,6 +36,7 @@ _CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})", re.
 _SECONDS = re.compile(r"^Wall time: (\d+(?:\.\d+)?)", re.MULTILINE)
 _PROCESS = re.compile(r"^Process running with session ID (\S+)", re.MULTILINE)
 _ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
+_WRAPPER = frozenset({"output", "metadata"})
 _FAILED = (
     "apply_patch verification failed",
     "failed to parse function arguments",
@@ -67,12 +68,15 @@ def summarise(output: object) -> tuple[str, int, bool, bool, str | None]:
     """What the reading of a file wants to know of `decode(output)`, without the copies: a text, where in it the result
     begins, whether the use failed, whether the person stopped or refused it, and the id of a process that goes on.
     """
-    if type(output) is str and (match := _HEADER.match(output)):
-        start = match.end()
-        if not output.startswith("aborted", start):
-            classic, _, exited, process = match.groups()
-            return output, start, (exited or classic or "0").strip("-0") != "", False, process
-    found = decode(output)
+    if type(output) is not str:
+        found = decode(output)
+    elif (match := _HEADER.match(output)) is None:
+        found = _decode_text(output)
+    elif output.startswith("aborted", start := match.end()):
+        found = _decode_match(output, match)
+    else:
+        classic, _, exited, process = match.groups()
+        return output, start, (exited or classic or "0").strip("-0") != "", False, process
     return found.text, 0, found.failed, found.aborted or found.denied, found.process
 
 
@@ -116,13 +120,10 @@ def _decode_wrapped(text: str) -> Outcome:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return Outcome(text)
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("output"), str)
-        or not value.keys() <= {"output", "metadata"}
-    ):
+    output = value.get("output") if isinstance(value, dict) else None
+    if not isinstance(output, str) or not value.keys() <= _WRAPPER:
         return Outcome(text)
-    inner = _decode_text(value["output"]) if value["output"][:1] != "{" else Outcome(value["output"])
+    inner = _decode_text(output) if output[:1] != "{" else Outcome(output)
     return _with_metadata(inner, dict_of(value.get("metadata")))
 
 
@@ -167,14 +168,21 @@ def mcp_outcome(result: object) -> Outcome:
     return Outcome(text, failed=inner.get("isError") is True, images=tuple(content_images(content)))
 
 
+def exec_text(event: dict[str, Any]) -> str:
+    """What a command printed, by an `exec_command_end` event or a `CommandExecution` item."""
+    if both := text_of(event.get("aggregated_output")):
+        return both
+    printed, complained = text_of(event.get("stdout")), text_of(event.get("stderr"))
+    both = f"{printed}\n{complained}" if printed and complained else printed or complained
+    return both or text_of(event.get("formatted_output"))
+
+
 def exec_outcome(event: dict[str, Any]) -> Outcome:
     """The result within an `exec_command_end` event or a `CommandExecution` item."""
     code = whole(event.get("exit_code"))
-    streams = [text_of(event.get(key)) for key in ("stdout", "stderr")]
-    text = text_of(event.get("aggregated_output")) or "\n".join(s for s in streams if s)
     status = text_of(event.get("status"))
     return Outcome(
-        text or text_of(event.get("formatted_output")),
+        exec_text(event),
         code,
         failed=bool(code) or status in ("failed", "declined"),
         denied=status == "declined",

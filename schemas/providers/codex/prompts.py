@@ -7,6 +7,7 @@ records are cut into segments (formats note 6.4).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,6 +24,7 @@ class Segment(NamedTuple):
     label: str = ""
 
 
+PROMPT = int(Kind.PROMPT)  # an enum's member takes ten times as long to look up
 _TAGS = {
     "user_instructions": "project instructions",
     "instructions": "project instructions",
@@ -55,7 +57,8 @@ _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
 
-def split_text(text: str) -> list[Segment]:
+@lru_cache(maxsize=16)  # Codex says much of it again at the beginning of each turn
+def split_text(text: str) -> tuple[Segment, ...]:
     """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT."""
     segments: list[Segment] = []
     rest = text.strip()
@@ -80,7 +83,7 @@ def split_text(text: str) -> list[Segment]:
         else:
             segments.append(Segment(Kind.PROMPT, rest))
         rest = rest[end:].strip()
-    return segments
+    return tuple(segments)
 
 
 def _closing(text: str, tag: str, last: bool) -> int:
@@ -143,10 +146,10 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
             at = len(found) if at is None else at
             continue
         pieces = (
-            split_text(value) if what == "text" else [Segment(Kind.PROMPT, value if what == "other" else value.text)]
+            split_text(value) if what == "text" else (Segment(Kind.PROMPT, value if what == "other" else value.text),)
         )
         for piece in pieces:
-            if piece.kind != Kind.PROMPT:
+            if piece.kind != PROMPT:
                 found.append(piece)
             elif not typed_role:
                 found.append(Segment(Kind.CONTEXT, piece.text, f"{text_of(payload.get('role')) or 'unknown'} message"))
@@ -164,7 +167,7 @@ def event_segments(payload: dict[str, Any]) -> list[Segment]:
     """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
     kind = text_of(payload.get("kind"))
     text = text_of(payload.get("message"))
-    found = split_text(text)
+    found = list(split_text(text))
     if kind in ("user_instructions", "environment_context"):
         return [s._replace(kind=Kind.CONTEXT, label=s.label or kind.replace("_", " ")) for s in found]
     images = list_of(payload.get("images")) + list_of(payload.get("local_images"))

@@ -47,38 +47,46 @@ class CodexParser:
         """Take more records, in the file's order; returns what changed."""
         scan = self._scan
         scan.begin_batch()
-        history = scan.history
-        settled = history.settled
-        items, events = ITEMS, EVENTS
+        handlers, settled = _HANDLERS, scan.history.settled
         for record in records:
-            value = record[3]
-            kind = value.get("type")
-            payload = value.get("payload")
-            if type(payload) is not dict:
-                self._bare(record, value)
-                continue
-            if not settled:
-                self._look(value, payload, kind if type(kind) is str else "")
-                settled = history.settled
-            if kind == "response_item":
-                sub = payload.get("type")
-                handler = items.get(sub) if type(sub) is str else _untyped(payload)
-            elif kind == "event_msg":
-                sub = payload.get("type")
-                handler = events.get(sub) if type(sub) is str else None
-                if handler is None and type(sub) is str and sub.endswith(("_begin", "_delta")):
-                    handler = hide
-            else:
-                self._line(record, kind if type(kind) is str else "", payload)
-                history = scan.history  # a header may have come
-                settled = history.settled
-                continue
-            if handler is not None:
-                handler(scan, record, payload)
-            else:
-                self._unknown(record, f"{kind} {sub}" if type(sub) is str else str(kind))
+            if settled:
+                value = record[3]
+                try:
+                    payload = value["payload"]
+                    handler = handlers[value["type"]][payload["type"]]
+                except (KeyError, TypeError):
+                    pass  # something rarer, or a field of another type
+                else:
+                    handler(scan, record, payload)
+                    continue
+            self._take(record)
+            settled = scan.history.settled  # a header may have come
         self._title()
         return scan.end_batch()
+
+    def _take(self, record: Record) -> None:
+        """Take a record of whatever sort."""
+        value = record[3]
+        kind, payload = value.get("type"), value.get("payload")
+        if not isinstance(payload, dict):
+            self._bare(record, value)
+            return
+        if not self._scan.history.settled:
+            self._look(value, payload, text_of(kind))
+        sub = payload.get("type")
+        if kind == "response_item":
+            handler = ITEMS.get(sub) if isinstance(sub, str) else _untyped(payload)
+        elif kind == "event_msg":
+            handler = EVENTS.get(sub) if isinstance(sub, str) else None
+            if handler is None and text_of(sub).endswith(("_begin", "_delta")):
+                handler = hide
+        else:
+            self._line(record, text_of(kind), payload)
+            return
+        if handler is not None:
+            handler(self._scan, record, payload)
+        else:
+            self._unknown(record, f"{kind} {sub}" if isinstance(sub, str) else str(kind))
 
     def feed_base(self, records: Iterable[Record], store: int) -> list[Change]:
         """Take records of another file that this one goes on from; `store` is that file's place in the session."""
@@ -211,6 +219,7 @@ def _no_turns(meta: dict[str, Any]) -> frozenset[str]:
     return frozenset()
 
 
+_HANDLERS = {"response_item": ITEMS, "event_msg": EVENTS}
 _LINES: dict[str, Callable[[CodexParser, Record, dict[str, Any]], None]] = {
     "session_meta": CodexParser._meta,
     "turn_context": CodexParser._turn_context,

@@ -7,6 +7,7 @@ Nothing in here keeps a body: texts are hashed, messages point at their records.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import repeat
 from math import nan
 from pathlib import Path
@@ -29,6 +30,7 @@ PROMPT, TEXT, THINKING, TOOL = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.THINKI
 INTERRUPT, CONTEXT = int(Kind.INTERRUPT), int(Kind.CONTEXT)
 RESULT, _DETAIL = int(SpanRole.RESULT), int(SpanRole.DETAIL)
 _APPENDED, _UPDATED = Op.APPENDED, Op.UPDATED
+_new_change: Callable[[tuple[Op, int]], Change] = partial(tuple.__new__, Change)  # without the call into Python
 TurnsOfParent = Callable[[dict[str, Any]], frozenset[str]]
 """The turn ids of the session that a header names as its parent, if they are at hand."""
 _KEPT_CALLS = 4096
@@ -111,14 +113,14 @@ class Scan:
 
     def begin_batch(self) -> None:
         """More records come."""
-        self.batch = len(self.session.messages)
+        self.batch = len(self.session.messages.kind)
 
     def end_batch(self) -> list[Change]:
         """What the records since `begin_batch` changed: what was there before first, then what is new."""
         changes = [Change(_UPDATED, message) for message in self._updated]
         self._updated = {}
         new = range(self.batch, len(self.session.messages))
-        changes.extend(map(Change._make, zip(repeat(_APPENDED), new, strict=False)))
+        changes.extend(map(_new_change, zip(repeat(_APPENDED), new, strict=False)))
         return changes
 
     def changed(self, message: int) -> None:
@@ -156,32 +158,31 @@ class Scan:
             add_chars, add_lines, add_time, add_key,
         ) = self._columns  # fmt: skip
         index = len(table.kind)
+        model = 0
+        if TEXT <= kind <= TOOL:
+            model = self.model
+            if kind == TOOL:
+                exchange.tools += 1
+            if self.prompts.entries:
+                self.prompts.clear()
         add_span(len(spans.following))
         spans.data += pack_span(offset, length, line, self.store, 0)
         spans.following.append(NONE)
         add_kind(kind)
         add_flags(flags)
         add_block(block if block < 0xFFFF else 0xFFFF)
-        add_model(self.model if TEXT <= kind <= TOOL else 0)
+        add_model(model)
         add_exchange(exchange.index)
         add_group(NONE)
         add_chars(chars)
         add_lines(lines)
         add_time(nan if time is None else time)
         add_key((self.store << 60) ^ (offset << 8) ^ block)
-        if kind >= CONTEXT:
-            ended = exchange.ended
-            session.touch(exchange, time)
-            # Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch.
-            if ended is not None and not (self.in_turn and self.prompted):
-                exchange.ended = ended
-            return index
+        ended = exchange.ended
         session.touch(exchange, time)
-        if TEXT <= kind <= TOOL:
-            if kind == TOOL:
-                exchange.tools += 1
-            if self.prompts.entries:
-                self.prompts.clear()
+        if kind >= CONTEXT and ended is not None and not (self.in_turn and self.prompted):
+            # Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch.
+            exchange.ended = ended
         return index
 
     def _preamble(self) -> Exchange:
@@ -257,7 +258,8 @@ class Scan:
         spans, tails = self.session.spans, self._tails
         following = spans.following
         span = len(following)
-        spans.data += pack_span(record[0], record[1], record[2], self.store, role)
+        offset, length, line, _ = record
+        spans.data += pack_span(offset, length, line, self.store, role)
         following.append(NONE)
         tail = tails.get(message)
         if tail is None:
@@ -314,8 +316,10 @@ class Scan:
         if type(call_id) is not str or not call_id:
             return
         calls = self.calls
-        if (old := calls.pop(call_id, None)) is not None and self.session.messages.flags[old] & PENDING:
-            self.earlier_calls.setdefault(call_id, []).append(old)
+        if call_id in calls:
+            old = calls.pop(call_id)
+            if self.session.messages.flags[old] & PENDING:
+                self.earlier_calls.setdefault(call_id, []).append(old)
         calls[call_id] = message
         if len(calls) > _KEPT_CALLS:
             for old_id in list(calls)[: _KEPT_CALLS // 2]:

@@ -64,15 +64,15 @@ def usage_of(counts: Counts) -> TokenUsage:
 
 def _difference(new: Counts, old: Counts) -> Counts:
     # Written out: a loop takes five times as long, and this runs for every response.
-    fresh, cached, written, output, reasoning, total = new
-    fresh0, cached0, written0, output0, reasoning0, total0 = old
+    fresh, cached, written, output, reasoning, _ = new
+    fresh0, cached0, written0, output0, reasoning0, _ = old
     return (
         fresh if fresh is None or not fresh0 else fresh - fresh0 if fresh > fresh0 else 0,
         cached if cached is None or not cached0 else cached - cached0 if cached > cached0 else 0,
         written if written is None or not written0 else written - written0 if written > written0 else 0,
         output if output is None or not output0 else output - output0 if output > output0 else 0,
         reasoning if reasoning is None or not reasoning0 else reasoning - reasoning0 if reasoning > reasoning0 else 0,
-        total if total is None or not total0 else total - total0 if total > total0 else 0,
+        None,  # nobody asks for it
     )
 
 
@@ -113,13 +113,14 @@ class Tokens:
         advance = self._advance(counts_of(info.get("total_token_usage")), last)
         if advance is None or not own:
             return False
-        if not (advance[0] or advance[1] or advance[2] or advance[3] or advance[4]):
+        usage = usage_of(advance)
+        if not (usage[0] or usage[1] or usage[2] or usage[3] or usage[4]):
             return False
         if self._exact and self._turn and hash(self._turn) in self._exact:
             return False
-        name = text_of(info.get("model"))
-        group = self._add("", usage_of(advance), record, self._session.model_index(name) if name else model, store)
-        self._deltas.append(group)
+        if "model" in info and (name := text_of(info["model"])):
+            model = self._session.model_index(name)
+        self._deltas.append(self._add("", usage, record, model, store))
         return True
 
     def _note_context(self, window: object, last: object) -> None:
@@ -206,7 +207,8 @@ class Tokens:
             exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
         # What `Session.add_group` does, without its calls.
         exchange = exchanges[-1]
-        span = session.spans.add(store, record[0], record[1], record[2], _USAGE)
+        offset, length, line, _ = record
+        span = session.spans.add(store, offset, length, line, _USAGE)
         group = session.groups.append(name, exchange.index, usage, span, model)
         exchange.groups.append(group)
         if model:
@@ -217,33 +219,31 @@ class Tokens:
     def _claim(self, group: int) -> None:
         """Join the round's messages, those since the last group, to the group; it ends where the last one stands."""
         session = self._session
-        messages = session.messages
-        # What was said before the last prompt belongs to a round whose figures never came, unless nothing came since.
-        count, begin = len(messages), self._round
+        kinds, column = session.messages.kind, session.messages.group
+        count, begin = len(kinds), self._round
         self._round = count
+        # What was said before the last prompt belongs to a round whose figures never came, unless nothing came since.
         start = session.exchanges[-1].start
-        last = self._join(group, start if start > begin else begin, count)
-        if last < 0 and begin < start:
-            last = self._join(group, begin, start)
-        if last < 0:
-            return
-        session.groups.last[group] = last
-        exchange, now = messages.exchange[last], session.groups.exchange[group]
-        if exchange != now:
-            session.exchanges[now].groups.remove(group)
-            session.exchanges[exchange].groups.append(group)
-            session.exchanges[exchange].model = session.groups.model[group] or session.exchanges[exchange].model
-            session.groups.exchange[group] = exchange
-
-    def _join(self, group: int, start: int, end: int) -> int:
-        """Let what the model made of the messages from `start` to `end` be of a group; returns the last of it, or -1."""
-        kinds, column = self._session.messages.kind, self._session.messages.group
         last = -1
-        for index in range(start, end):
+        for index in range(start if start > begin else begin, count):
             if _FIRST_OF_ROUND <= kinds[index] <= _LAST_OF_ROUND:
                 column[index] = group
                 last = index
-        return last
+        if last < 0:
+            for index in range(begin, start):
+                if _FIRST_OF_ROUND <= kinds[index] <= _LAST_OF_ROUND:
+                    column[index] = group
+                    last = index
+            if last < 0:
+                return
+        groups = session.groups
+        groups.last[group] = last
+        exchange, now = session.messages.exchange[last], groups.exchange[group]
+        if exchange != now:
+            session.exchanges[now].groups.remove(group)
+            session.exchanges[exchange].groups.append(group)
+            session.exchanges[exchange].model = groups.model[group] or session.exchanges[exchange].model
+            groups.exchange[group] = exchange
 
     def note_window(self, payload: dict[str, Any]) -> None:
         """The context window that `task_started` names."""
