@@ -14,7 +14,7 @@ from pathlib import Path
 INTERVAL = 0.1
 """Seconds between looks when nothing is heard."""
 QUICK = 0.008
-"""Seconds between looks while something changes: events take 10 to 20 ms, and who writes a line often writes another."""
+"""Seconds between looks while something changes: events take 10 to 20 ms, and after a line often comes another."""
 QUICK_FOR = 2.0
 """Seconds after a change in which to look so often. A look is one `stat`."""
 

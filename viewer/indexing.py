@@ -19,22 +19,34 @@ _PARALLEL_BYTES = 20 << 20
 _FILE_BYTES = 100 << 10
 """What a file costs beside its bytes, in bytes."""
 _PARCEL_BYTES = 4 << 20
+_NEWEST = 50
+"""So many fill a screen."""
 
 
 def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
-    """Read the files, newest first. Each gives a result, whatever is in it.
+    """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it.
 
     Where a worker process is killed, by the kernel for memory or by a person, this process reads what is left.
     """
-    files = sorted(files, key=lambda file: file.mtime_ns, reverse=True)
     # Names, since that is what goes to the workers and comes back.
-    left = {os.fspath(file.path): file.size + _FILE_BYTES for file in files}
+    left = {os.fspath(file.path): file.size + _FILE_BYTES for file in _in_order(files)}
     workers = min(os.cpu_count() or 1, 4)
     if workers > 1 and len(left) > 1 and sum(left.values()) >= _PARALLEL_BYTES:
         for indexed in _in_parallel(dict(left), workers):
             left.pop(indexed.path, None)
             yield indexed
     yield from map(index_one, left)
+
+
+def _in_order(files: list[SessionFile]) -> list[SessionFile]:
+    """The newest files first, which a person waits for; then the others, the files of a folder together, since a parser
+    looks at what lies beside a session and remembers it for a while. The folder with the newest of them comes first.
+    """
+    files = sorted(files, key=lambda file: file.mtime_ns, reverse=True)
+    folders: dict[str, list[SessionFile]] = {}
+    for file in files[_NEWEST:]:
+        folders.setdefault(os.path.dirname(file.path), []).append(file)
+    return [*files[:_NEWEST], *(file for folder in folders.values() for file in folder)]
 
 
 def index_one(path: str) -> Indexed:

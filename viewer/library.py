@@ -93,7 +93,7 @@ class Library:
                 summaries.append(unpack(data, path, size, mtime_ns))
             except (ValueError, TypeError):
                 continue  # damaged; `refresh` reads the file anew
-        return sorted(summaries, key=lambda summary: summary.when, reverse=True)
+        return sorted(summaries, key=lambda summary: (summary.when, str(summary.path)), reverse=True)
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
@@ -241,8 +241,8 @@ class Library:
         return self._path
 
 
-def _when(item: tuple[str, Row]) -> float:
-    return item[1].when
+def _when(item: tuple[str, Row]) -> tuple[float, str]:
+    return item[1].when, item[0]  # the path, so that a list looks the same each time
 
 
 def _is_stale(row: Row | None, file: SessionFile) -> bool:

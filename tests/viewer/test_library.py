@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas import opening
-from schemas.provider import Environment, Problem, Reading
+from schemas.provider import Environment, Problem, Reading, SessionFile
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
@@ -382,3 +382,12 @@ def test_two_processes_at_once(machine: Machine) -> None:
     assert [(result.code, result.err, len(result.json)) for result in results] == [(0, "", 20)] * 3
     result = machine.run("doctor", "--json")
     assert result.json["problems"] == []
+
+
+def test_the_newest_are_read_first_then_folder_after_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"a/1": 9, "b/1": 8, "b/2": 7, "c/1": 6, "b/3": 5, "c/2": 4, "b/4": 3}
+    files = [SessionFile("claude", Path(name), name, 1, when) for name, when in sorted(times.items())]
+    monkeypatch.setattr(indexing, "_NEWEST", 2)
+    monkeypatch.setattr(indexing, "index_file", lambda path: Indexed(path, 1, 1))
+    read = [indexed.path for indexed in indexing.index_all(files)]
+    assert read == ["a/1", "b/1", "b/2", "b/3", "b/4", "c/1", "c/2"]

@@ -95,7 +95,7 @@ def test_the_table_fits_80_columns_and_takes_nothing_for_markup(machine: Machine
         "eeeeeeee-0000-4000-8000-000000000005", ["日本語のタイトル " * 20, "ok"], cwd="/home/dev/" + "long" * 20
     )
     result = machine.run("list")
-    assert result.code == 0 and result.err == ""
+    assert result.code == 0
     assert "Dark [red]mode[/red]" in result.out
     from rich.cells import cell_len
 
@@ -127,3 +127,12 @@ def test_age_and_project() -> None:
         "0 s", "12 s", "1 m", "2 h", "3 d", "3 mo", "2 y",
     ]  # fmt: skip
     assert [project_name(p) for p in ("/a/b", "/a/b/", "C:\\git\\x", None, "/")] == ["b", "b", "x", "", ""]
+
+
+def test_a_file_that_is_left_out_is_said_to_people(machine: Machine) -> None:
+    path = machine.session("dddddddd-0000-4000-8000-000000000009", ["x"])
+    path.write_bytes(b"\0\1")
+    result = machine.run("list")
+    assert result.code == 0
+    assert result.err == "turnlog: 2 files left out or not read in full (turnlog doctor says which and why)\n"
+    assert machine.run("list", "--json").err == ""

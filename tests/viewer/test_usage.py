@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from schemas import opening
+from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.machine import Machine
-from viewer.commands.usage import session_object
+from viewer.commands.usage import _Report, session_object
+from viewer.output import CallError
+from viewer.targets import Target
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -72,8 +77,9 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
     assert session["usage"] == usage(1)
     assert session["usageWithSubagents"] == usage(2)
     text = machine.run("usage", path).out
-    assert "total 370 tokens, its 1 subagent apart" in text
-    assert "with subagents 740 tokens" in text
+    assert "total 370 tokens, 740 with 1 subagent" in text
+    own, both = (next(line for line in text.splitlines() if name in line) for name in ("own total", "with 1 subagent"))
+    assert (own.split()[-1], both.split()[-1]) == ("370", "740")
 
 
 def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -> None:
@@ -105,6 +111,34 @@ def test_a_table_for_people(machine: Machine) -> None:
     assert "Say [bold]hi[/bold]" in out
     assert "total 740 tokens" in out
     assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_a_wide_table_has_bars(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one", "second", "two"], usage=FIGURES)
+    wide, narrow = (machine.run("usage", path, COLUMNS=columns).out for columns in ("140", "80"))
+    assert "█" in wide and "█" not in narrow
+    assert all(len(line) <= 140 for line in wide.splitlines())
+
+
+def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad = (machine.session(f"{n * 8}-0000-4000-8000-000000000001", ["x", "y"], usage=FIGURES) for n in "ab")
+    real = opening.open_reading
+
+    def open_reading(path: Path, *, start: int = 0) -> Reading:
+        if path == bad:
+            raise KeyError("no such key")
+        return real(path, start=start)
+
+    monkeypatch.setattr(opening, "open_reading", open_reading)
+    said: list[str] = []
+    monkeypatch.setattr("viewer.commands.usage.warn", said.append)
+    targets = [Target(path, str(path)) for path in (bad, good)]
+    report = _Report(with_subagents=False, tables=False)
+    report.read(targets, lambda done, total: None, strict=False)
+    assert [session["id"] for session in json.loads(report.to_json())["sessions"]] == [good.stem]
+    assert len(said) == 1 and bad.name in said[0] and "KeyError" in said[0]
+    with pytest.raises(CallError, match="KeyError"):
+        _Report(with_subagents=False, tables=False).read(targets, lambda done, total: None, strict=True)
 
 
 def test_unknown_is_no_zero(machine: Machine) -> None:

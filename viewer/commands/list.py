@@ -51,6 +51,10 @@ def command(
         _print(rows)
     else:
         warn("no sessions found" if library.all() else "no sessions found (turnlog doctor says where it looked)")
+    if not as_json and (unread := len(library.unread)):
+        from renderers.facts import plural
+
+        warn(f"{plural(unread, 'file')} left out or not read in full (turnlog doctor says which and why)")
     return NO if filtered and not rows else DONE
 
 

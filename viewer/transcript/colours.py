@@ -1,22 +1,20 @@
-"""The transcript's colours: one component class for each style of the palette, in the theme's own variables."""
+"""The transcript's colours, from the variables of whatever theme is chosen.
+
+Not component classes of CSS: three dozen of them would be worked out anew each time the widget's styles are, four times
+before the first picture, which is a tenth of the time that it takes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from typing import NamedTuple
 
 from rich.style import Style
+from textual.color import Color
 from textual.widget import Widget
 
-from renderers.terminal.code import ROLES
 from renderers.terminal.palette import Palette
-
-PREFIX = "transcript--"
-_NAMES = tuple(field.name for field in fields(Palette) if field.name != "syntax")
-COMPONENTS = {
-    *(PREFIX + name for name in _NAMES),
-    *(f"{PREFIX}code-{role}" for role in ROLES),
-    *(PREFIX + name for name in ("cursor", "mark", "match", "unread")),
-}
 
 CSS = """
 TranscriptWindow {
@@ -26,49 +24,89 @@ TranscriptWindow {
     scrollbar-size-vertical: 1;
     background: $background;
     color: $foreground;
-    & > .transcript--dim, & > .transcript--rule { color: $text-muted; }
-    & > .transcript--prompt { color: $foreground; text-style: bold; }
-    & > .transcript--person { color: $accent; text-style: bold; }
-    & > .transcript--agent { color: $success; }
-    & > .transcript--thinking { color: $text-muted; text-style: italic; }
-    & > .transcript--tool { color: $foreground; text-style: bold; }
-    & > .transcript--target { color: $foreground; }
-    & > .transcript--output { color: $foreground 80%; }
-    & > .transcript--good { color: $success; }
-    & > .transcript--bad { color: $error; text-style: bold; }
-    & > .transcript--warn { color: $warning; }
-    & > .transcript--add { color: $success; background: $success 10%; }
-    & > .transcript--remove { color: $error; background: $error 10%; }
-    & > .transcript--add_text { color: $success; }
-    & > .transcript--remove_text { color: $error; }
-    & > .transcript--heading { color: $accent; text-style: bold; }
-    & > .transcript--link { color: $accent; text-style: underline; }
-    & > .transcript--code { color: $warning; }
-    & > .transcript--block { background: $surface; }
-    & > .transcript--code-keyword { color: $accent; }
-    & > .transcript--code-string { color: $success; }
-    & > .transcript--code-comment { color: $text-muted; text-style: italic; }
-    & > .transcript--code-number { color: $warning; }
-    & > .transcript--code-name { text-style: bold; }
-    & > .transcript--code-builtin { color: $accent; }
-    & > .transcript--code-add { color: $success; }
-    & > .transcript--code-remove { color: $error; }
-    & > .transcript--cursor { background: $boost; }
-    & > .transcript--mark { color: $accent; }
-    & > .transcript--match { background: $warning; color: $background; }
-    & > .transcript--unread { color: $accent; text-style: bold; }
 }
 """
 
 
+class _Look(NamedTuple):
+    """Colours as names of the theme's variables, with how much of them is laid over the background."""
+
+    colour: str = ""
+    background: str = ""
+    style: str = ""
+
+
+_PALETTE = {
+    "dim": _Look("text-muted"),
+    "rule": _Look("text-muted"),
+    "prompt": _Look("foreground", "", "bold"),
+    "person": _Look("accent", "", "bold"),
+    "agent": _Look("success"),
+    "thinking": _Look("text-muted", "", "italic"),
+    "tool": _Look("foreground", "", "bold"),
+    "target": _Look("foreground"),
+    "output": _Look("foreground 80%"),
+    "good": _Look("success"),
+    "bad": _Look("error", "", "bold"),
+    "warn": _Look("warning"),
+    "add": _Look("success", "success 10%"),
+    "remove": _Look("error", "error 10%"),
+    "add_text": _Look("success"),
+    "remove_text": _Look("error"),
+    "heading": _Look("accent", "", "bold"),
+    "link": _Look("accent", "", "underline"),
+    "code": _Look("warning"),
+    "block": _Look("", "surface"),
+}
+_SYNTAX = {
+    "keyword": _Look("accent"),
+    "string": _Look("success"),
+    "comment": _Look("text-muted", "", "italic"),
+    "number": _Look("warning"),
+    "name": _Look("", "", "bold"),
+    "builtin": _Look("accent"),
+    "add": _Look("success"),
+    "remove": _Look("error"),
+}
+_OVERLAYS = {
+    "cursor": _Look("", "boost"),
+    "mark": _Look("accent"),
+    "match": _Look("background", "warning"),
+    "unread": _Look("accent", "", "bold"),
+}
+
+
 def palette_of(widget: Widget) -> Palette:
     """The palette in the colours of the widget's theme: whole styles, background included."""
-    styles = {name: widget.get_component_rich_style(PREFIX + name) for name in _NAMES}
+    variables, base, background = widget.app.theme_variables, widget.rich_style, widget.background_colors[1]
+    styles = {
+        field.name: base + _style(_PALETTE.get(field.name, _Look()), variables, background)
+        for field in fields(Palette)
+        if field.name != "syntax"
+    }
     # Highlighted code stands on the code block's background, so its roles say no background of their own.
-    syntax = {role: widget.get_component_rich_style(f"{PREFIX}code-{role}", partial=True) for role in ROLES}
-    return Palette(**styles, syntax={role: style for role, style in syntax.items() if style})
+    syntax = {role: _style(look, variables, background) for role, look in _SYNTAX.items()}
+    return Palette(**styles, syntax=syntax)
 
 
 def extra_style(widget: Widget, name: str) -> Style:
     """One of the styles that are laid over rows: cursor, mark, match, unread. Only what it sets itself."""
-    return widget.get_component_rich_style(PREFIX + name, partial=True)
+    return _style(_OVERLAYS[name], widget.app.theme_variables, widget.background_colors[1])
+
+
+def _style(look: _Look, variables: Mapping[str, str], background: Color) -> Style:
+    below = background + _colour(look.background, variables, background) if look.background else background
+    return Style.parse(look.style) + Style(
+        color=(below + _colour(look.colour, variables, below)).rich_color if look.colour else None,
+        bgcolor=below.rich_color if below != background else None,
+    )
+
+
+def _colour(name: str, variables: Mapping[str, str], below: Color) -> Color:
+    """A variable's colour: `success 10%` is a tenth of it, and a theme's `auto 60%` is black or white, as fits."""
+    name, _, share = name.partition(" ")
+    value, _, own = variables[name].partition(" ")
+    colour = below.get_contrast_text(1.0) if value == "auto" else Color.parse(value)
+    for part in filter(None, (share, own)):
+        colour = colour.multiply_alpha(float(part.rstrip("%")) / 100)
+    return colour

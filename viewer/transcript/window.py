@@ -24,7 +24,7 @@ from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
 from schemas.message import Kind
 from schemas.session import Session
-from viewer.transcript.colours import COMPONENTS, CSS, extra_style, palette_of
+from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
@@ -37,7 +37,6 @@ _START = Position(0, 0)
 class TranscriptWindow(ScrollView, can_focus=True):
     """A session's messages, as much of them as fits, from the line `top` on."""
 
-    COMPONENT_CLASSES = COMPONENTS
     DEFAULT_CSS = CSS
 
     class Moved(Event):

@@ -9,7 +9,18 @@ from schemas.message import Kind
 from schemas.providers.codex.mirrors import Source, key_of
 from schemas.providers.codex.outputs import summarise
 from schemas.providers.codex.prompts import Segment, segments
-from schemas.providers.codex.scan import INTERRUPT, PENDING, PROMPT, RESULT, SUBAGENT, TEXT, THINKING, TOOL, WITHHELD, Scan
+from schemas.providers.codex.scan import (
+    INTERRUPT,
+    PENDING,
+    PROMPT,
+    RESULT,
+    SUBAGENT,
+    TEXT,
+    THINKING,
+    TOOL,
+    WITHHELD,
+    Scan,
+)
 from schemas.providers.codex.tools import SPAWNS, search_key
 from schemas.providers.codex.values import content_text, list_of, size_of, text_of
 from schemas.records import Record, read_record

@@ -16,7 +16,7 @@ from typing import Any
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.codex.history import History, agent_name, agent_path, is_subagent, parent_of
-from schemas.providers.codex.mirrors import Mirrors, Source, key_of
+from schemas.providers.codex.mirrors import Mirrors, key_of
 from schemas.providers.codex.tokens import Tokens
 from schemas.providers.codex.values import dict_of, text_of, when
 from schemas.records import Record
@@ -199,7 +199,7 @@ class Scan:
         key = (self.store << 60) ^ (record[0] << 8) ^ block
         created, updated = session.created, session.updated
         index = session.add_message(
-            kind, key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
+            Kind(kind), key, record, block=block, time=time, chars=chars, lines=lines, store=self.store
         )
         session.created, session.updated = created, updated
         session.exchanges[-1].inherited = True

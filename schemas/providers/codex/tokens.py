@@ -34,12 +34,13 @@ def counts_of(usage: object) -> Counts | None:
     get = usage.get
     given, cached, written = get("input_tokens"), get("cached_input_tokens"), get("cache_write_input_tokens")
     output, reasoning, total = get("output_tokens"), get("reasoning_output_tokens"), get("total_tokens")
-    if type(given) is type(cached) is type(output) is type(reasoning) is type(total) is int and (
-        written is None or type(written) is int
+    # As a rule all are what they should be: none is negative or too large if no such bit is set in any of them.
+    if (
+        type(given) is type(cached) is type(output) is type(reasoning) is type(total) is int
+        and (written is None or type(written) is int)
+        and not (given | cached | (written or 0) | output | reasoning | total) >> _BITS
     ):
-        # As a rule all are what they should be: none is negative or too large if no such bit is set in any of them.
-        if not (given | cached | (written or 0) | output | reasoning | total) >> _BITS:
-            return given, cached, written, output, reasoning, total
+        return given, cached, written, output, reasoning, total
     counts = (
         as_count(given),
         as_count(cached),
