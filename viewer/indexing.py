@@ -29,7 +29,7 @@ def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
     Where a worker process is killed, by the kernel for memory or by a person, this process reads what is left.
     """
     # Names, since that is what goes to the workers and comes back.
-    left = {os.fspath(file.path): file.size + _FILE_BYTES for file in _in_order(files)}
+    left = {file.file: file.size + _FILE_BYTES for file in _in_order(files)}
     workers = min(os.cpu_count() or 1, 4)
     if workers > 1 and len(left) > 1 and sum(left.values()) >= _PARALLEL_BYTES:
         for indexed in _in_parallel(dict(left), workers):
@@ -45,7 +45,7 @@ def _in_order(files: list[SessionFile]) -> list[SessionFile]:
     files = sorted(files, key=lambda file: file.mtime_ns, reverse=True)
     folders: dict[str, list[SessionFile]] = {}
     for file in files[_NEWEST:]:
-        folders.setdefault(os.path.dirname(file.path), []).append(file)
+        folders.setdefault(os.path.dirname(file.file), []).append(file)
     return [*files[:_NEWEST], *(file for folder in folders.values() for file in folder)]
 
 

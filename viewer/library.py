@@ -109,7 +109,7 @@ class Library:
         self._load()
         with _uncollected():
             found = self._found = discover(self._env)
-            files = {os.fspath(file.path): file for file in found.files}
+            files = {file.file: file for file in found.files}
             gone = [path for path in self._rows if path not in files]
             for path in gone:
                 del self._rows[path]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from viewer.output import DONE, WRONG, warn
+from viewer.output import DONE, WRONG, discard_output, warn
 
 if TYPE_CHECKING:
     from viewer.summary import Summary
@@ -60,8 +60,17 @@ def ending(action: Callable[[], object]) -> int:
     except _shown() as error:
         return fail(str(error))
     except OSError as error:
+        _flush_or_discard()
         name = f"{error.filename}: " if error.filename else ""
         return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
+
+
+def _flush_or_discard() -> None:
+    """What was printed before the error stays; where it cannot be written, that is the error, and it is said once."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_output()
 
 
 def _shown() -> tuple[type[Exception], ...]:

@@ -25,7 +25,7 @@ class Agent:
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         for path in location.path.glob("*.s"):
             stat = path.stat()
-            yield SessionFile(self.id, path, path.stem, stat.st_size, stat.st_mtime_ns)
+            yield SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)
 
     def detect(self, head: Head) -> bool:
         return False

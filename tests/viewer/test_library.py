@@ -386,7 +386,7 @@ def test_two_processes_at_once(machine: Machine) -> None:
 
 def test_the_newest_are_read_first_then_folder_after_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     times = {"a/1": 9, "b/1": 8, "b/2": 7, "c/1": 6, "b/3": 5, "c/2": 4, "b/4": 3}
-    files = [SessionFile("claude", Path(name), name, 1, when) for name, when in sorted(times.items())]
+    files = [SessionFile("claude", name, name, 1, when) for name, when in sorted(times.items())]
     monkeypatch.setattr(indexing, "_NEWEST", 2)
     monkeypatch.setattr(indexing, "index_file", lambda path: Indexed(path, 1, 1))
     read = [indexed.path for indexed in indexing.index_all(files)]

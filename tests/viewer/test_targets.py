@@ -13,7 +13,7 @@ from viewer.targets import Targets, spool_stdin
 
 
 def session(session_id: str, when: int, size: int = 10) -> SessionFile:
-    return SessionFile("claude", Path(f"/store/{session_id}.jsonl"), session_id, size, when)
+    return SessionFile("claude", f"/store/{session_id}.jsonl", session_id, size, when)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
 
 
 def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    files = [session("same", 2), SessionFile("codex", Path("/archive/same.jsonl"), "same", 1, 1)]
+    files = [session("same", 2), SessionFile("codex", "/archive/same.jsonl", "same", 1, 1)]
     monkeypatch.setattr("viewer.discover.discover", lambda: Found(files))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CallError, match=r"/store/same\.jsonl, /archive/same\.jsonl"):

@@ -14,19 +14,18 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Key
-from textual.screen import Screen
 
 from renderers.facts import local_time
 from renderers.terminal.block import exchange_number
 from schemas.clean import one_line
 from schemas.message import Flag
 from schemas.opening import OpenError
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Op
 from viewer.bindings import bindings
 from viewer.hints import Hints
+from viewer.screens.finding import FindingScreen
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.folds import LEVELS
-from viewer.transcript.layout import Position
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, totals_line
@@ -35,8 +34,6 @@ from viewer.widgets.chrome import KeyFooter, TitleBar
 
 if TYPE_CHECKING:
     from viewer.followset import Succession
-    from viewer.screens.find_bar import FindBar
-    from viewer.transcript.find import Finder
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -50,7 +47,7 @@ _QUIET = 0.08
 _FAMILY_EVERY = 3.0
 
 
-class TranscriptScreen(Screen[None]):
+class TranscriptScreen(FindingScreen):
     """One session. `follow` begins at its end and keeps to it, and goes on with the session that takes its place;
     with `loose`, with any that begins in this directory when this one has gone quiet.
     """
@@ -64,21 +61,17 @@ class TranscriptScreen(Screen[None]):
     """
 
     def __init__(self, follower: Following, follow: bool = False, loose: bool = False) -> None:
-        super().__init__()
         self._follower = follower
+        self._read_first()
+        super().__init__(TranscriptView(follower.session, at_end=follow, id="transcript"))
         self._loose = loose
         self._succession: Succession | None = None
         self._next: Path | None = None
         """The session that took this one's place."""
         self._next_at = ""
         self._cut_shown: int | None = None
-        self._read_first()
-        self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._hints = Hints()
         self._family = FamilyUsage()
-        self._finder: Finder | None = None
-        self._find_bar: FindBar | None = None
-        self._find_from = (Position(0, 0), Position(0, 0))
         self._live_count = (-1, 0)
         self._stirred = asyncio.Event()
         self._shown_following = follow
@@ -87,11 +80,6 @@ class TranscriptScreen(Screen[None]):
         """Whether what comes now is new, and not only being read for the first time."""
         self._seen = True
         """Whether the person has been at the end since the last message came."""
-
-    @property
-    def session(self) -> Session:
-        """The session on the screen."""
-        return self._view.session
 
     def _read_first(self) -> None:
         """Enough for the first picture."""
@@ -314,9 +302,6 @@ class TranscriptScreen(Screen[None]):
         pieces.append("end" if view.at_end else f"{view.percent} %")
         self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
 
-    def _say(self, text: str) -> None:
-        self.app.notify(text, markup=False, timeout=4)
-
     # -- moving ----------------------------------------------------------------------------------------------------
 
     def action_line_down(self) -> None:
@@ -405,120 +390,6 @@ class TranscriptScreen(Screen[None]):
     def action_fold_output(self) -> None:
         """All tool output."""
         self._view.toggle_output()
-
-    # -- searching -------------------------------------------------------------------------------------------------
-
-    async def action_search(self) -> None:
-        """Ask what to look for."""
-        from viewer.screens.find_bar import FindBar
-
-        self._find_from = (self._view.top, self._view.cursor)
-        if self._find_bar is None:
-            self._find_bar = FindBar()
-            # Waited for, so that the next letters go there and do not fold or move anything.
-            await self.mount(self._find_bar, before="#status")
-        self._find_bar.box.value = ""
-        self.set_focus(self._find_bar.box)
-
-    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
-        """Search while it is typed."""
-        if self._find_bar is not None:
-            self._look_for(event.query)
-
-    def on_find_bar_given(self) -> None:
-        """Go on reading at the hit."""
-        self.set_focus(self._view)
-        if not self._view.sought:
-            self._close_find()
-
-    def _look_for(self, query: str) -> None:
-        self._view.sought = query
-        self.workers.cancel_group(self, "find")
-        self._finder = None
-        if len(query.strip()) < 1:
-            self._say_count("")
-            self._view.show()
-            return
-        from viewer.transcript.find import Finder
-
-        self._finder = Finder(self.session, query, self._find_from[1].block)
-        self.run_worker(self._search(self._finder), group="find", exclusive=True)
-
-    async def _search(self, finder: Finder) -> None:
-        """Look at all of the session; go to the first hit as soon as there is one."""
-        await asyncio.sleep(0.05)  # the next letter may be on its way
-        went = shown = False
-        last = time.monotonic()
-        begun = time.perf_counter()
-        for _ in finder.run():
-            if time.perf_counter() - begun > SLICE:
-                if not went and finder.hits:
-                    went = self._go_hit(1, inclusive=True)
-                if time.monotonic() - last > 0.2:
-                    last = time.monotonic()
-                    self._show_count()
-                await asyncio.sleep(0)
-                begun = time.perf_counter()
-        if not went and finder.hits:
-            went = self._go_hit(1, inclusive=True)
-        shown = went or bool(finder.hits)
-        self._show_count()
-        if not shown:
-            self._view.go_back(*self._find_from)
-
-    def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
-        """To the next (or previous) line that holds what is looked for; the search goes round at the ends."""
-        finder = self._finder
-        if finder is None or not finder.hits:
-            return False
-        start = self._find_from[1] if inclusive else self._view.cursor
-        gone = self._view.go_hit(finder.hits, start, step, inclusive=inclusive)
-        self._show_count()
-        return gone
-
-    def _show_count(self) -> None:
-        finder = self._finder
-        if finder is None:
-            return
-        total = f"{len(finder.hits):,}{'' if finder.done else ' …'}"
-        if finder.done and not finder.hits:
-            text = "not found"
-        elif (at := self._view.cursor.block) in finder.hits:
-            text = f"{finder.hits.index(at) + 1:,} of {total}"
-        else:
-            text = total
-        self._say_count(text)
-
-    def _say_count(self, text: str) -> None:
-        if self._find_bar is not None:
-            self._find_bar.say(text)
-
-    def action_search_next(self) -> None:
-        """The next hit."""
-        self._again(1)
-
-    def action_search_previous(self) -> None:
-        """The previous hit."""
-        self._again(-1)
-
-    def _again(self, step: int) -> None:
-        if not self._view.sought:
-            self._say("Nothing is looked for; / begins a search.")
-        elif self._finder is None or self._finder.is_outdated:  # read anew, or grown since
-            self._find_from = (self._view.top, self._view.cursor)
-            self._look_for(self._view.sought)
-        elif not self._go_hit(step):
-            self._say(f"{one_line(self._view.sought, 60)}: {'not found' if self._finder.done else 'not found yet'}")
-
-    def _close_find(self) -> None:
-        self.workers.cancel_group(self, "find")
-        if self._find_bar is not None:
-            self._find_bar.remove()
-            self._find_bar = None
-        self._view.sought = ""
-        self._finder = None
-        self.set_focus(self._view)
-        self._view.show()
 
     # -- copying and looking things up -----------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
             except OSError as error:
                 problems.append(Problem(Path(entry.path), _reason(error)))
                 continue
-            yield SessionFile(PROVIDER_ID, Path(entry.path), name[:-6], stat.st_size, stat.st_mtime_ns)
+            yield SessionFile(PROVIDER_ID, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
 
 
 def _entries(folder: Path, problems: list[Problem], *, missing_is_fine: bool = False) -> list[os.DirEntry[str]]:

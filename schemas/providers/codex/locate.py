@@ -195,7 +195,7 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
             continue
         if (rollout.id, rollout.rollout) in bases:
             continue  # a newer file of the same thread goes on from this one
-        yield SessionFile("codex", rollout.path, rollout.id, rollout.size, rollout.mtime_ns)
+        yield SessionFile("codex", os.fspath(rollout.path), rollout.id, rollout.size, rollout.mtime_ns)
 
 
 def _distinct(found: Iterable[Found]) -> Iterator[Found]:
