@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool
+from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, SpanRole, Tool
 from schemas.records import MemoryStore
 from schemas.session import Session
 from schemas.usage import TokenUsage
@@ -35,7 +35,7 @@ class Hand:
         *,
         opener: str | None = None,
         usage: TokenUsage | None = None,
-        flags: Flag = Flag(0),
+        flags: Flag = NO_FLAGS,
         **fields: Any,
     ) -> int:
         """Any message; `fields` are Message's."""

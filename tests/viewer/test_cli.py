@@ -205,7 +205,9 @@ def test_an_index_that_may_not_be_written_is_done_without(machine: Machine) -> N
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize("args", [["export", ONE], ["export", ONE, "-o", "/dev/full"], ["list", "--json"], [ONE], ["usage"]])
+@pytest.mark.parametrize(
+    "args", [["export", ONE], ["export", ONE, "-o", "/dev/full"], ["list", "--json"], [ONE], ["usage"]]
+)
 def test_a_full_disk_gets_one_line(machine: Machine, args: list[str]) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
