@@ -2,33 +2,40 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
 
 .PHONY: run test check bench screenshots clean
 
-run: $(STAMP)
+run: $(READY)
 	@$(BIN)/turnlog
 
-test: $(STAMP)
+test: $(READY_DEV)
 	$(BIN)/python -m pytest -n 2
 
-check: $(STAMP)
+check: $(READY_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)
+bench: $(READY_DEV)
 	$(BIN)/python -m tests.bench
 
-screenshots: $(STAMP)
+screenshots: $(READY_DEV)
 	$(BIN)/python screenshots/take.py
 
-$(STAMP): pyproject.toml
+$(READY): pyproject.toml
+	@echo "Making $(VENV) for turnlog; this takes about a minute, once." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
-	@touch $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY_DEV): $(READY)
+	@echo "Adding the tools for development to $(VENV), once." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

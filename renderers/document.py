@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from renderers.facts import exchange_facts, format_exact, iso_time, plural, usage_line, utc_time
+from renderers.facts import exchange_facts, exchange_numbers, format_exact, iso_time, plural, usage_line, utc_time
 from renderers.headline import Headline, headline, relative_path
 from renderers.inputs import tool_inputs
 from renderers.options import Include
@@ -99,17 +99,6 @@ class Items(NamedTuple):
 
 
 Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
-
-
-def exchange_numbers(session: Session) -> list[int | None]:
-    """The number people call each exchange by; None for the preamble and for what is rewound or inherited."""
-    numbers: list[int | None] = []
-    count = 0
-    for exchange in session.exchanges:
-        live = exchange.opener is not None and not exchange.rewound and not exchange.inherited
-        count += live
-        numbers.append(count if live else None)
-    return numbers
 
 
 def exchange_title(exchange: Exchange, number: int | None) -> str:

@@ -33,6 +33,16 @@ def format_seconds(seconds: float | None) -> str:
     return _two(total // 86_400, "d", total % 86_400 // 3600, "h")
 
 
+def format_age(seconds: float) -> str:
+    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `7 w`, `2 y`. What is to come is `0 s` ago."""
+    seconds = max(0.0, seconds)
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
+        if seconds < limit:
+            return f"{int(seconds // size)} {unit}"
+    weeks = int(seconds // (7 * 86_400))
+    return f"{weeks} w" if weeks < 104 else f"{int(seconds // (365.25 * 86_400))} y"
+
+
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
 
@@ -123,6 +133,17 @@ def usage_line(usage: TokenUsage | None, number: Callable[[int | None], str] = f
 
 def _piece(name: str, count: int | None, number: Callable[[int | None], str]) -> str:
     return f"{name} {'unknown' if count is None else number(count)}"
+
+
+def exchange_numbers(session: Session) -> list[int | None]:
+    """The number people call each exchange by; None for the preamble and for what is rewound or inherited."""
+    numbers: list[int | None] = []
+    count = 0
+    for exchange in session.exchanges:
+        live = exchange.opener is not None and not exchange.rewound and not exchange.inherited
+        count += live
+        numbers.append(count if live else None)
+    return numbers
 
 
 def exchange_facts(

@@ -194,7 +194,7 @@ def _hits(tool: Tool) -> _Facts:
     noun = "file" if tool.name == "Glob" else "hit"
     if match := _FOUND.match(tool.text):
         return (Outcome(plural(int(match[1]), "file" if match[2] == "file" else "hit"), "plain"),)
-    if not tool.text.strip() or re.match(r"No (?:files|matches|results)", tool.text):
+    if not tool.text.strip() or re.match(r"no (?:files|matches|results)", tool.text, re.IGNORECASE):
         return (Outcome(f"no {noun}s", "plain"),)
     rows = [line for line in tool.text.split("\n") if line.strip() and line != "--" and not line.startswith("(")]
     return (Outcome(plural(len(rows), noun), "plain"),)

@@ -33,7 +33,6 @@ from renderers.document import (
     Piece,
     Prompt,
     Prose,
-    exchange_numbers,
 )
 from renderers.facts import format_exact
 from renderers.headline import Outcome

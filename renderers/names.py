@@ -68,7 +68,7 @@ def shell_line(argv: Sequence[str], cwd: str | None) -> ShellLine:
     terminal may act on it before any shell sees the quotes.
     """
     if not argv:
-        return ShellLine(None, "this agent has no command to resume a session")
+        return ShellLine(None, "its id is not one that the agent could resume")
     for what, text in (("the directory", cwd or ""), *(("the command", word) for word in argv)):
         if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text):
             return ShellLine(None, f"{what} holds a control character")

@@ -24,7 +24,7 @@ from renderers.document import (
     Prompt,
     Prose,
 )
-from renderers.facts import format_count
+from renderers.facts import format_count, plural
 from renderers.options import Include
 from renderers.redact import Redactor
 from schemas.session import Session
@@ -96,7 +96,8 @@ def _summary(facts: Mapping[str, Fact]) -> str:
     tokens = facts.get("tokens")
     total = tokens.get("totalTokens") if isinstance(tokens, dict) else None
     pieces = [str(facts[name]) for name in ("agent", "workspace", "branch", "created") if name in facts]
-    pieces.append(f"{facts['exchanges']} exchanges")
+    if isinstance(exchanges := facts["exchanges"], int):
+        pieces.append(plural(exchanges, "exchange"))
     if total is not None:
         pieces.append(f"{format_count(total)} tokens")
     return " · ".join(pieces)

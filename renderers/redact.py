@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 _MARK = "[redacted: {}]"
@@ -54,7 +54,13 @@ def _written_down(text: str) -> bool:
 def _password(text: str) -> bool:
     """Whether the value of `password = …` is one rather than a word, a type or an expression."""
     kinds = any(c.isdigit() for c in text), any(c.isalpha() for c in text), not text.replace("_", "").isalnum()
-    return sum(kinds) >= 2 and _no_code(text) and _entropy(text) >= 2.0
+    return (sum(kinds) >= 2 or _scrambled(text)) and _no_code(text) and _entropy(text) >= 2.0
+
+
+def _scrambled(text: str) -> bool:
+    """Letters whose case changes as no name's does: `eMjvqPVStNKi`, but not `myPasswordField`."""
+    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
+    return len(text) >= 8 and changes * 5 >= len(text) * 2
 
 
 def _no_code(text: str) -> bool:
@@ -100,6 +106,7 @@ _RULES = (
     _Rule("slack address", "hooks.slack.com/", re.compile(r"hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/]{20,})")),
     _rule("anthropic key", "sk-", "ant-[A-Za-z0-9_-]{20,}"),
     _rule("openai key", "sk-", "(?!ant-)[A-Za-z0-9_-]{20,}", _random_key),
+    _rule("digitalocean token", "do", "[oprt]_v1_[a-f0-9]{64}"),
     _rule("stripe key", "sk_live_", "[A-Za-z0-9]{16,}"),
     _rule("stripe key", "rk_live_", "[A-Za-z0-9]{16,}"),
     _rule("stripe key", "sk_test_", "[A-Za-z0-9]{16,}"),

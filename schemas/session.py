@@ -108,7 +108,7 @@ class Session:
         self.provider = provider
         self.provider_name = provider_name
         self.path = path
-        self.id = session_id
+        self.id = one_line(session_id, 300)  # often a file's name, which is text from outside like any other
         self.title = ""
         self.workspace_root: str | None = None
         self.branch: str | None = None

@@ -5,7 +5,7 @@ The config file is `config.toml` in the user's config directory for turnlog:
     theme = "turnlog-light"
 
     [keys]              # in the transcript
-    fold = "enter, x"
+    fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
 

@@ -93,12 +93,19 @@ def pipe_closed() -> int:
     return DONE
 
 
+def _draw_where_people_look() -> None:
+    """Textual draws on standard error; where that is no terminal (`2>log`) the screen belongs on standard output."""
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        sys.__stderr__ = sys.__stdout__
+
+
 def open_screen(path: Path, *, follow: bool = False) -> None:
     """The transcript of one session. Raises OpenError for what is none, before a screen covers the message."""
     from schemas.opening import head_of, recognise
 
     gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
     recognise(head_of(path))
+    _draw_where_people_look()
     from viewer.app import run_transcript
 
     run_transcript(path, follow)
@@ -111,6 +118,7 @@ def browse() -> None:
     from viewer.library import Library
 
     gc.disable()
+    _draw_where_people_look()
     here, library = Path.cwd(), Library()
     known: list[Summary] = []
     # SQLite reads while Textual is imported.

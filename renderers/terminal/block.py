@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.facts import exchange_facts, format_exact, format_seconds, plural, short_model, usage_line
+from renderers.facts import exchange_facts, exchange_numbers, format_exact, format_seconds, plural, short_model, usage_line
 from renderers.headline import headline
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row
@@ -62,25 +62,21 @@ def _group_rows(session: Session, index: int, look: Look) -> Iterable[Row]:
 # -- prompts ---------------------------------------------------------------------------------------------------------
 
 
-def exchange_number(session: Session, n: int) -> int:
-    """An exchange's number as people count: from 1, what came before the first prompt apart."""
-    return n + 1 if session.exchanges[0].opener is not None else n
-
-
 def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block:
     """An exchange's header: its prompt, and the quiet facts at the right edge."""
     palette = look.palette
     folded = fold is Fold.LINE
     old = bool(message.flags & (Flag.REWOUND | Flag.INHERITED))
     style = palette.dim if old else palette.prompt
-    number = f"{exchange_number(session, message.exchange)}"
+    number = exchange_numbers(session)[message.exchange]
+    mark = f" {number}" if number is not None else ""
     head = [
         Segment(" "),
         Segment(CLOSED if folded else OPEN, palette.dim if old else palette.person),
-        Segment(f" {number}", palette.dim if old else palette.person),
+        Segment(mark, palette.dim if old else palette.person),
         Segment("  "),
     ]
-    column = 1 + 1 + 1 + len(number) + 2
+    column = 1 + 1 + len(mark) + 2
     room = look.measure - column
     text = message.text or message.label or "(empty prompt)"
     facts, below = _facts_beside(session, message, folded, room, text, look)

@@ -77,7 +77,7 @@ class _Drawing:
         self._width, self._palette, self._base = width, palette, base
         self._highlights, self._wanted = highlights, wanted
         self._indent: list[Segment] = []  # before every row: quote bars, the width of list markers
-        self._marker: Segment | None = None  # before the next row only, in place of the last indentation
+        self._markers: dict[int, Segment] = {}  # before the next row only, each in place of that indentation
         self._gap = False  # a blank row is due before the next block
         self._lists: list[tuple[int | None, bool]] = []  # next number (None: bullets), whether it is tight
 
@@ -129,9 +129,9 @@ class _Drawing:
             if number is not None:
                 self._lists[-1] = (number + 1, tight)
             self._push(Segment(" " * len(marker)))
-            self._marker = Segment(marker, self._palette.rule)
+            self._markers[len(self._indent) - 1] = Segment(marker, self._palette.rule)
         elif token.type == "list_item_close":
-            if self._marker is not None:  # an empty item
+            if len(self._indent) - 1 in self._markers:  # an empty item
                 self._row([], gutter=0)
             self._pop()
             self._gap = not self._lists[-1][1]
@@ -155,7 +155,7 @@ class _Drawing:
 
     def _pop(self) -> None:
         self._indent.pop()
-        self._marker = None
+        self._markers.pop(len(self._indent), None)
 
     def _space(self) -> None:
         """The blank row between two blocks."""
@@ -166,9 +166,9 @@ class _Drawing:
     def _row(self, segments: list[Segment], gutter: int, join: str = "\n", source: str | None = None) -> None:
         """A row behind the indentation; `gutter` counts decoration of the block's own."""
         indent = self._indent
-        if self._marker is not None:
-            indent = [*indent[:-1], self._marker]
-            self._marker = None
+        if self._markers:
+            indent = [self._markers.get(i, segment) for i, segment in enumerate(indent)]
+            self._markers.clear()
         cells = self._indent_cells()
         if cells > self._width - self._room:
             indent, cells = self._narrowed(indent)
@@ -192,16 +192,17 @@ class _Drawing:
     def _paragraph(self, token: Token, style: Style) -> None:
         self._space()
         for spans in self._inline(token, style):
-            task = self._task(spans) if self._marker is not None else None
+            task = self._task(spans) if len(self._indent) - 1 in self._markers else None
             for segments, join in wrap(task or spans, self._room):
                 self._row(segments, 0, join)
 
     def _task(self, spans: Spans) -> Spans | None:
         """A task list's box takes the place of the bullet."""
         text, style = spans[0] if spans else ("", Style())
+        place = len(self._indent) - 1
         for box, mark, colour in (("[ ] ", "☐ ", self._palette.dim), ("[x] ", "☑ ", self._palette.good)):
-            if text[:4].lower() == box and self._marker is not None and self._marker.text == "• ":
-                self._marker = Segment(mark, colour)
+            if text[:4].lower() == box and self._markers[place].text == "• ":
+                self._markers[place] = Segment(mark, colour)
                 return [(text[4:], style), *spans[1:]]
         return None
 

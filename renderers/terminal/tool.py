@@ -19,7 +19,7 @@ from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, width_of
 from renderers.terminal.text import code_rows, diff_rows, output_rows
-from schemas.clean import clean
+from schemas.clean import one_line
 from schemas.message import Message, Tool, ToolStatus
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
@@ -117,7 +117,7 @@ def _said(value: Any, head: Headline) -> bool:
 
 def _argument(name: str, value: Any, tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
     palette, column, width = look.palette, look.text, look.width - look.text
-    label = clean(str(name))
+    label = one_line(str(name))
     if not isinstance(value, str):
         value = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
         if len(value) < 200 and width_of(flat := " ".join(value.split())) <= width - len(label) - 2:

@@ -56,6 +56,7 @@ def diff(path: str, added: int, removed: int, **more: Any) -> FileDiff:
         (tool("Grep", "search", "a:1\nb:2", input={"pattern": "x", "path": f"{ROOT}/src"}), 'Grep "x" in src | 2 hits'),
         (tool("Grep", "search", "Found 14 files\na", input={"pattern": "lock"}), 'Grep "lock" | 14 files'),
         (tool("Grep", "search", "No matches found", input={"pattern": "lock"}), 'Grep "lock" | no hits'),
+        (tool("Grep", "search", "no matches", input={"pattern": "lock"}), 'Grep "lock" | no hits'),
         (tool("Glob", "search", "a\nb", input={"pattern": "**/*.py"}), 'Glob "**/*.py" | 2 files'),
         (
             tool("Task", "task", input={"subagent_type": "explore", "description": "find other callers of lock()"}),

@@ -138,3 +138,9 @@ def test_unknown_languages_stay_plain_and_are_asked_for_once() -> None:
         pass
     assert not highlights.needs(want)
     assert highlights.lookup(want) is None
+
+
+def test_a_list_item_that_begins_with_a_quote_or_a_list_keeps_its_marker() -> None:
+    rows = [row.text for row in markdown_rows("1. > quoted\n2. - item\n", 40, Palette(), Highlights(), [])]
+    assert "1. ▎ quoted" in rows
+    assert "2. • item" in rows

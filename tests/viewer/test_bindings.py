@@ -104,3 +104,13 @@ def test_keys_are_called_what_people_call_them() -> None:
     assert key_name("ctrl+f", short=True) == "^f"
     assert key_name("pagedown") == "pgdn"
     assert key_name("G") == "G"
+
+
+def test_the_readmes_example_is_a_config_that_works(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    start = readme.index("    # ~/.config/turnlog/config.toml")
+    example = readme[start : readme.index("\n\n", start)]
+    path = tmp_path / "config.toml"
+    path.write_text("\n".join(line[4:] for line in example.split("\n")))
+    assert read_config(path).theme == "turnlog-light"
+    assert read_config(path).keymap["transcript.fold"] == "enter,v"

@@ -34,19 +34,33 @@ _SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})
 
 
 def detect(head: Head) -> bool:
-    """Whether most of what can be read of the beginning are Claude Code's records.
+    """Whether a record of the conversation is there that only Claude Code writes, or most records are its.
 
-    A file of `summary` lines alone is no session: they name sessions of other files. A stream (`--output-format
-    stream-json`) has `session_id` where a session has `sessionId`.
+    One is enough, since record types come with every release (formats note 3): what is unknown says nothing against
+    the rest. A file of `summary` lines alone is no session: they name sessions of other files. A stream
+    (`--output-format stream-json`) has `session_id` where a session has `sessionId`.
     """
     if head.compressed:
         return False
     records = head.records
+    if any(_is_telling(record) for record in records):
+        return True
     ours = sum(_is_ours(record) for record in records)
     summaries = sum(r.get("type") == "summary" and isinstance(r.get("leafUuid"), str) for r in records)
     if not ours:
         return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
     return bool((ours + summaries) * 2 >= len(records))
+
+
+def _is_telling(record: Mapping[str, Any]) -> bool:
+    """A prompt or an answer with the whole envelope (formats note 2)."""
+    return (
+        record.get("type") in ("user", "assistant")
+        and "parentUuid" in record
+        and isinstance(record.get("sessionId"), str)
+        and isinstance(record.get("message"), Mapping)
+        and _is_chain(str(record["type"]), record)
+    )
 
 
 def _is_ours(record: Mapping[str, Any]) -> bool:
