@@ -34,7 +34,7 @@ from renderers.document import (
     Prompt,
     Prose,
 )
-from renderers.facts import format_exact
+from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Outcome
 from renderers.options import Include
 from renderers.redact import Redactor

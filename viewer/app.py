@@ -79,6 +79,8 @@ class TurnlogApp(App[None]):
             if hasattr(signal, name) and os.name == "posix":
                 # Leaving in order gives the terminal back: no mouse reports, its own screen.
                 loop.add_signal_handler(getattr(signal, name), self._leave)
+        # What was said on one screen is no longer about the next.
+        self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
         self.call_after_refresh(self._settle)
 
     def _leave(self) -> None:
@@ -227,15 +229,16 @@ class TurnlogApp(App[None]):
         self.show_message("Resume", Content.assemble(*parts))
 
 
-def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None) -> None:
-    """Browse sessions until the person leaves; `known` is what `library.first` gave, if it was asked already.
+def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None, word: str = "") -> None:
+    """Browse sessions until the person leaves; `known` is what `library.first` gave, if it was asked already; `word`
+    is BrowserScreen's.
 
     Raises ConfigError for a config file that cannot be meant.
     """
     from viewer.screens.browser import BrowserScreen
 
     app = TurnlogApp(read_config(config_path()))
-    app.start_with(BrowserScreen(library, start_directory, known=known))
+    app.start_with(BrowserScreen(library, start_directory, known=known, word=word))
     _run(app)
 
 

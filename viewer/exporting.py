@@ -23,13 +23,27 @@ def check_free(path: Path, *, force: bool) -> None:
 def write_file(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
     """Write a file beside its place and rename it there. An existing file is kept unless `force`: a CallError.
 
-    A device or a pipe is written to as it is. Raises OSError.
+    A device or a pipe is written to as it is. Raises CallError with the reason when it cannot be written.
     """
     check_free(path, force=force)
-    if _is_special(path):
-        with path.open("wb") as file:
-            file.writelines(chunks)
-        return
+    try:
+        if _is_special(path):
+            with path.open("wb") as file:
+                file.writelines(chunks)
+        else:
+            _write_beside(path, chunks, force=force)
+    except FileExistsError:
+        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)") from None
+    except BrokenPipeError:
+        raise  # whoever reads the pipe has enough, which is no error
+    except OSError as error:
+        # The name in the error is that of the file beside it, which says nothing to anybody.
+        reason = "permission denied" if isinstance(error, PermissionError) else error.strerror or str(error)
+        raise CallError(f"{path_text(path)}: {reason.lower()}") from error
+
+
+def _write_beside(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
+    """Write a file and rename it. Raises OSError: FileExistsError when the name is taken and not to be replaced."""
     # A link's target is replaced, not the link.
     place = Path(os.path.realpath(path)) if path.is_symlink() else path
     beside = place.with_name(f".{secrets.token_hex(8)}.turnlog-tmp")
@@ -42,11 +56,6 @@ def write_file(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
             os.replace(beside, place)
         else:
             _move_new(beside, place)
-    except FileExistsError:
-        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)") from None
-    except OSError as error:
-        error.filename = str(path)  # the name of the file beside it says nothing to anybody
-        raise
     finally:
         beside.unlink(missing_ok=True)
 

@@ -152,6 +152,16 @@ class Library:
             if (summary := self._summary(path, row)) is not None:
                 yield summary, group_rows(self._groups.get(path) or stored.get(path, b""))
 
+    def is_blank(self, file: SessionFile) -> bool | None:
+        """Whether there is nothing to read in a file, being no session or one in which nothing was said; None where
+        the index does not know the file as it is now.
+        """
+        self._load()
+        row = self._rows.get(file.file)
+        if row is None or _is_stale(row, file):
+            return None
+        return bool(row.blank) or not row.packed
+
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
         since = time.time_ns() - int(LIVE_SECONDS * 1e9)

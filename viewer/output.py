@@ -69,16 +69,6 @@ def short_path(path: os.PathLike[str] | str) -> str:
     return clean(text)
 
 
-def age(seconds: float) -> str:
-    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `4 mo`, `2 y`."""
-    seconds = max(0.0, seconds)
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (60 * 86_400, 86_400, "d")):
-        if seconds < limit:
-            return f"{int(seconds / size)} {unit}"
-    months = int(seconds / (30.44 * 86_400))
-    return f"{months} mo" if months < 24 else f"{months // 12} y"
-
-
 class Progress:
     """A bar on a terminal's standard error, drawn once the work has taken a while; elsewhere nothing."""
 
@@ -119,20 +109,23 @@ def progress(label: str) -> Iterator[Progress]:
         bar.clear()
 
 
-def console() -> Console:
-    """Where tables for people go: standard output, 80 columns where nothing says how wide it is, no markup."""
+def console(piped: int = 80) -> Console:
+    """Where tables for people go: standard output, 80 columns where nothing says how wide it is, no markup.
+
+    `piped` is the width behind a pipe, which has none; COLUMNS goes before it.
+    """
     from rich.console import Console
 
     if not sys.stdout.isatty():
         # Nothing behind a pipe cuts lines; a table of 80 columns can be read anywhere.
-        return Console(width=_columns(), markup=False, highlight=False, emoji=False)
+        return Console(width=_columns(piped), markup=False, highlight=False, emoji=False)
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def _columns() -> int:
-    """COLUMNS where it is a sensible number, else 80."""
+def _columns(default: int) -> int:
+    """COLUMNS where it is a sensible number."""
     value = os.environ.get("COLUMNS", "")
-    return max(40, int(value)) if value.isdecimal() and len(value) < 5 else 80
+    return max(40, int(value)) if value.isdecimal() and len(value) < 5 else default
 
 
 def table(columns: Iterable[tuple[str, str]]) -> Table:

@@ -305,6 +305,12 @@ def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
                 opened.close()
 
 
+def says_something(session: Session) -> bool:
+    """Whether there is anything to read in what was read of a session by now: what `Summary.blank` denies."""
+    kinds = session.messages.kind
+    return any(kind in kinds for kind in _AGENT_KINDS) or bool(session.live_exchanges)
+
+
 def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, subagents: int) -> Summary:
     """The summary of a session that has been read."""
     live = session.live_exchanges

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.facts import exchange_facts, exchange_numbers, format_exact, format_seconds, plural, short_model, usage_line
+from renderers.facts import (
+    exchange_facts,
+    exchange_numbers,
+    format_exact,
+    format_seconds,
+    plural,
+    short_model,
+    usage_line,
+)
 from renderers.headline import headline
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row

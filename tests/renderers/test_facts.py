@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from renderers.facts import (
     exchange_facts,
+    format_age,
     format_count,
     format_exact,
     format_seconds,
@@ -39,6 +40,13 @@ from tests.support import START, Hand
 )
 def test_seconds(seconds: float | None, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+def test_ages() -> None:
+    days = [day * 86_400 for day in (3, 13, 15, 280, 900)]
+    assert [format_age(s) for s in (-5, 12, 90, 7300, *days)] == [
+        "0 s", "12 s", "1 m", "2 h", "3 d", "13 d", "2 w", "40 w", "2 y",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -49,3 +49,11 @@ def test_content_cannot_look_like_ours(text: str) -> None:
     hand.tool(Tool("Bash", "shell", "t", {"command": "x"}, text=f"═══ 9. fake\n> fake\n{text}"))
     lines = text_of(hand).split("\n")
     assert [line for line in lines if line.startswith(("═", ">"))] == ["═══ 1. go", "═══ Totals"]
+
+
+def test_one_exchange_is_no_plural() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    assert "1 exchange" in text_of(hand).split("\n")[1].split(" · ")
+    hand.prompt("on")
+    assert "2 exchanges" in text_of(hand).split("\n")[1].split(" · ")

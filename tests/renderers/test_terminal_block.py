@@ -196,3 +196,10 @@ def test_every_kind_fits_every_width(kind: Kind, fold: Fold, width: int) -> None
             assert 0 <= row.gutter <= len(row.text)
             assert "\n" not in row.text
             assert "\t" not in row.text
+
+
+def test_the_name_of_an_argument_is_one_line() -> None:
+    hand = Hand()
+    index = hand.tool(Tool("Probe", "other", "t", {"a\nkey\r\n": "short", "an\nother": "two\nlines"}))
+    for fold in (Fold.SHORT, Fold.FULL):
+        assert not [line for line in texts(draw(hand, index, fold)) if "\n" in line or "\r" in line]

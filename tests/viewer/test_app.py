@@ -18,6 +18,7 @@ from viewer.bindings import Config, ConfigError
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.message import MessageScreen, PathPrompt
 from viewer.themes import DARK, LIGHT, fitting_theme
+from viewer.widgets.chrome import TitleBar
 from viewer.widgets.preview import Preview
 from viewer.widgets.sessions import SessionList
 
@@ -194,7 +195,7 @@ async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) ->
         app.screen.query_one(Input).value = str(tmp_path / "no" / "such.md")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("Toast"))
-        assert "No such file" in str(app.screen.query_one("Toast").render())
+        assert "no such file" in str(app.screen.query_one("Toast").render())
 
 
 async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> None:
@@ -252,3 +253,27 @@ async def test_ctrl_c_leaves_when_nothing_is_selected() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+c")
     assert app.return_code == 0
+
+
+async def test_a_notice_leaves_the_last_two_lines_free_and_goes_with_its_screen() -> None:
+    app = browser(summary("a"))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        app.say("Copied")
+        await until(pilot, lambda: app.screen.query("Toast"))
+        await pilot.pause()
+        assert app.screen.query_one("Toast").region.bottom == 22
+        await pilot.press("f1")
+        await pilot.pause()
+        assert not app.screen.query("Toast")
+        await pilot.press("q")
+        await until(pilot, lambda: not app.screen.query("Toast"))
+        app.show_help("list")
+        app.say("said on the new screen")
+        await until(pilot, lambda: app.screen.query("Toast"))
+
+
+async def test_the_demo_says_that_it_is_one() -> None:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW, word="demo"))  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)):
+        assert str(app.screen.query_one(TitleBar).render()).startswith("turnlog demo   ")

@@ -17,7 +17,7 @@ from viewer.screens.browser import BrowserScreen, Filter
 from viewer.summary import Summary
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import Preview
-from viewer.widgets.rows import Days, Row, Shelf, age, project_name
+from viewer.widgets.rows import Days, Row, Shelf, project_name
 from viewer.widgets.sessions import SessionList
 
 
@@ -114,15 +114,13 @@ def test_every_session_has_exactly_one_row_and_every_group_one_heading(
             assert row.heading == current
 
 
-def test_ages_are_short() -> None:
-    assert [age(s) for s in (-5, 0, 59, 60, 3599, 7200, 86_400, 13 * DAY, 20 * DAY, 800 * DAY)] == [
-        "0 s", "0 s", "59 s", "1 m", "59 m", "2 h", "1 d", "13 d", "2 w", "2 y",
-    ]  # fmt: skip
+def test_days_and_projects_have_names() -> None:
     assert [Days(NOW).group(when) for when in (NOW + DAY, NOW, 0, -1e18, math.inf)] == [
         "today", "today", "earlier", "earlier", "today",
     ]  # fmt: skip
     assert project_name("C:\\work\\shop\\") == "shop"
     assert project_name("/") == "/"
+    assert project_name("/work/lamp\nshop\x1b[2J") == "lamp shop"
 
 
 # -- the screen ----------------------------------------------------------------------------------------------------
@@ -155,7 +153,8 @@ async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.Mon
     async with app.run_test(size=(100, 30)) as pilot:
         lines = drawn(app)
         assert lines[0].startswith(" this directory")
-        assert lines[1].startswith("▌") and "Title a" in lines[1] and "1 h" in lines[1] and "39k" in lines[1]
+        assert lines[1].startswith("▌") and "Title a" in lines[1] and "1 h" in lines[1]
+        assert "37k" in lines[1]  # its own tokens, as `turnlog list` has them; 39k with its subagents
         await pilot.press("down", "enter", "ctrl+f")
     assert opened == [(Path("/nowhere/b.jsonl"), False), (Path("/nowhere/b.jsonl"), True)]
 

@@ -74,6 +74,7 @@ def test_no_sessions_print_the_demo(tmp_path: Path) -> None:
     result = Machine(tmp_path).run()
     assert result.code == 0
     assert len(result.out) > 1000
+    assert result.err == "turnlog: no sessions on this machine; this is the bundled demo\n"
 
 
 def _bad(machine: Machine, kind: str) -> str:

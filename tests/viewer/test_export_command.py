@@ -101,3 +101,9 @@ def test_an_export_is_utf8_whatever_the_locale_says(machine: Machine) -> None:
     machine.session(ONE, ["größe 日本語", "👍"])
     out = machine.run("export", ONE, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0").out
     assert "größe 日本語" in out and "👍" in out
+
+
+def test_an_empty_name_is_a_wrong_call(machine: Machine) -> None:
+    result = machine.run("export", ONE, "-o", "")
+    assert (result.code, result.out, result.err) == (2, "", "turnlog: -o: an empty name\n")
+    assert not list(machine.home.glob("*.md"))

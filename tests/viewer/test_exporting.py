@@ -76,6 +76,17 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 
 
 def test_no_such_folder_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught:
-        write_file(tmp_path / "no" / "a.md", [b"x"], force=False)
-    assert caught.value.filename == str(tmp_path / "no" / "a.md")
+    path = tmp_path / "no" / "a.md"
+    with pytest.raises(CallError) as caught:
+        write_file(path, [b"x"], force=False)
+    assert str(caught.value) == f"{path}: no such file or directory"
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(name: object, *args: object) -> int:
+        raise PermissionError(13, "Permission denied", str(name))
+
+    monkeypatch.setattr(exporting.os, "open", denied)
+    with pytest.raises(CallError) as caught:
+        write_file(tmp_path / "a.md", [b"x"], force=False)
+    assert str(caught.value) == f"{tmp_path / 'a.md'}: permission denied"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import MouseScrollDown
 
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from viewer.app import TurnlogApp
@@ -69,3 +70,32 @@ async def test_the_title_bar_follows_its_facts() -> None:
     app.start_with(BrowserScreen(HandLibrary([summary("a"), summary("b", provider="codex")]), HERE, lambda: NOW))  # type: ignore[arg-type]
     async with app.run_test(size=(100, 24)):
         assert "2 sessions · 2 agents" in str(app.screen.query_one(TitleBar).render())
+
+
+@pytest.mark.parametrize("keys", [["end"], ["G"], ["pagedown"] * 5, ["j"] * 40, ["down"] * 40])
+async def test_every_key_of_the_help_can_be_reached_on_a_small_screen(keys: list[str]) -> None:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.show_help("transcript")
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        body, scroll = app.screen.query_one("#dialog-body"), app.screen.query_one("#keys-scroll")
+        hint = app.screen.query_one("#dialog-hint").region
+        assert body.region.bottom == scroll.region.bottom < hint.y
+        assert scroll.region.y > 0 and hint.bottom <= 24
+        await pilot.press("g")
+        await pilot.pause()
+        assert body.region.y == scroll.region.y
+
+
+async def test_the_wheel_scrolls_the_help() -> None:
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.show_help("transcript")
+        await pilot.pause()
+        await pilot._post_mouse_events([MouseScrollDown], "#keys-scroll", offset=(5, 5), button=0)
+        await pilot.pause()
+        assert app.screen.query_one("#keys-scroll").scroll_offset.y > 0

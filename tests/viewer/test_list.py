@@ -8,7 +8,7 @@ import pytest
 
 from tests.viewer.machine import Machine
 from viewer.commands.list import parse_since, project_name
-from viewer.output import CallError, age
+from viewer.output import CallError
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_table_fits_80_columns_and_takes_nothing_for_markup(machine: Machine
     machine.session(
         "eeeeeeee-0000-4000-8000-000000000005", ["日本語のタイトル " * 20, "ok"], cwd="/home/dev/" + "long" * 20
     )
-    result = machine.run("list")
+    result = machine.run("list", COLUMNS="80")
     assert result.code == 0
     assert "Dark [red]mode[/red]" in result.out
     from rich.cells import cell_len
@@ -122,11 +122,25 @@ def test_since() -> None:
         parse_since("soon")
 
 
-def test_age_and_project() -> None:
-    assert [age(s) for s in (-5, 12, 90, 7300, 86_400 * 3, 86_400 * 100, 86_400 * 900)] == [
-        "0 s", "12 s", "1 m", "2 h", "3 d", "3 mo", "2 y",
-    ]  # fmt: skip
-    assert [project_name(p) for p in ("/a/b", "/a/b/", "C:\\git\\x", None, "/")] == ["b", "b", "x", "", ""]
+def test_a_project_is_one_line() -> None:
+    paths = ("/a/b", "/a/b/", "C:\\git\\x", None, "/", "/a/new\nline\n")
+    assert [project_name(p) for p in paths] == ["b", "b", "x", "", "", "new line"]
+
+
+def test_a_newline_in_a_folder_makes_no_rows(machine: Machine) -> None:
+    before = len(machine.run("list").out.splitlines())
+    machine.session("dddddddd-0000-4000-8000-000000000004", ["x", "y"], cwd="/home/dev/new\ntouch\nline", folder="n")
+    out = machine.run("list").out
+    assert len(out.splitlines()) == before + 1
+    assert "new touch line" in out
+
+
+def test_a_row_has_an_id_that_opens_it(machine: Machine) -> None:
+    heading, row, *_, foot = machine.run("list").out.splitlines()
+    assert heading.split()[:2] == ["id", "title"]
+    assert row.split()[0] == "bbbbbbbb"
+    assert "Dark" in machine.run("show", row.split()[0]).out
+    assert foot == "tokens without subagents"
 
 
 def test_a_file_that_is_left_out_is_said_to_people(machine: Machine) -> None:

@@ -66,6 +66,15 @@ def test_for_people(machine: Machine) -> None:
     assert (result.code, result.out, result.err) == (1, "", "turnlog: nothing found\n")
 
 
+def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> None:
+    long = "a zebra " + "of many words " * 9
+    machine.session(ONE, [f"{long}\n{long}", "bought"], minute=2, cwd="", folder="-x")
+    _, title, place, *hits = machine.run("search", "zebra", COLUMNS="40").out.splitlines()
+    assert title.startswith("a zebra of many") and len(title) > 80
+    assert place.startswith("claude · ~/") and place.endswith(".jsonl")
+    assert len(hits) == 1 and len(hits[0]) > 80
+
+
 def test_bad_calls(machine: Machine) -> None:
     for args in ([], [""], ["  "]):
         result = machine.run("search", *args)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.provider import SessionFile
-from viewer.discover import Found
+from schemas.provider import Environment, SessionFile
+from tests.viewer.machine import Machine
+from viewer.discover import Found, discover
+from viewer.library import Library
 from viewer.output import CallError
 from viewer.targets import Targets, spool_stdin
 
@@ -69,6 +71,36 @@ def test_what_is_nothing(targets: Targets, given: str) -> None:
     with pytest.raises(CallError) as caught:
         targets.resolve(given)
     assert not any(ord(c) < 32 for c in str(caught.value))
+
+
+def test_latest_skips_what_is_no_session_and_where_nothing_was_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    said = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "done"], minute=1)
+    blank, other = said.with_name("b.jsonl"), said.with_name("c.jsonl")
+    blank.write_text('{"type":"mode","mode":"normal","sessionId":"b"}\n')
+    other.write_text("no session")
+    env = Environment(machine.env, tmp_path, "linux")
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    assert len(discover(env).files) == 3
+    assert Targets().resolve("latest").path == said
+    for _ in (library := Library(env)).refresh():
+        pass
+    assert [library.is_blank(file) for file in discover(env).files] == [True, True, False]
+    said.unlink()
+    assert Targets().latest() is None
+    assert Targets().resolve("latest").path in (blank, other)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(" ", "' '"), ("a\nb", r"'a\nb'"), ("~no-such-user/x", "~no-such-user/x"), ("a  b", "'a  b'")]
+)
+def test_an_odd_argument_is_named_as_it_is(targets: Targets, given: str, name: str) -> None:
+    with pytest.raises(CallError) as caught:
+        targets.resolve(given)
+    assert str(caught.value).startswith(f"{name}: no such file")
 
 
 def test_latest_of_no_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from typing import Any
 
 import pytest
+from textual.events import Key
 from textual.geometry import Offset
 from textual.selection import Selection
+from textual.widgets import Input, OptionList
 
+from renderers.facts import exchange_numbers
 from renderers.terminal.folds import Fold
 from schemas.message import Flag, Kind, Tool
 from schemas.session import Subagent
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
+from viewer.screens.finding import FindingScreen
 from viewer.transcript.layout import Position
 from viewer.transcript.select import row_number
 from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import TitleBar
 
 
 def cursor_row(view: TranscriptView) -> int:
@@ -359,3 +366,71 @@ async def test_copying_an_exchange_gives_markdown() -> None:
         assert "prompt number 1" in copied
         assert "answer 1 says **why**" in copied
         assert "prompt number 2" not in copied
+
+
+async def test_letters_that_come_right_behind_the_slash_are_looked_for() -> None:
+    async with transcript(story()) as (pilot, view, _):
+        for name in ("slash", "t", "z", "slash", "q"):  # in one go, as from a paste: nothing is handled in between
+            pilot.app.post_message(Key(name, "/" if name == "slash" else name))
+        await pilot.pause(0.3)
+        assert pilot.app.screen.query_one("#find", Input).value == "tz/q"
+        assert view.folds.level == 2 and view.folds.thinking is None
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_search_that_is_replaced_before_it_begins_leaves_no_warning() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        async with transcript(story()) as (pilot, _, _):
+            screen = pilot.app.screen
+            assert isinstance(screen, FindingScreen)
+            for word in ("a", "an", "ans"):
+                screen._look_for(word)
+            await pilot.pause()
+        gc.collect()
+    assert not [w for w in caught if "never awaited" in str(w.message)]
+
+
+async def test_exchanges_have_the_numbers_that_exports_give_them() -> None:
+    hand = Hand()
+    hand.prompt("first")
+    hand.prompt("a dead end", flags=Flag.REWOUND)
+    hand.session.exchanges[1].rewound = True
+    hand.prompt("another try")
+    hand.text("done")
+    async with transcript(hand) as (pilot, view, _):
+        assert exchange_numbers(hand.session) == [1, None, 2]
+        shown = "\n".join(lines(view))
+        assert " 1  first" in shown and " 2  another try" in shown and "  a dead end" in shown
+        assert "2  a dead end" not in shown
+        status = pilot.app.screen.query_one("#status", TitleBar)
+        assert "exchange 1 of 2 (1 rewound)" in status.right.plain
+        await pilot.press("]")
+        assert "rewound exchange" in status.right.plain
+        await pilot.press("Y")
+        await pilot.press("]")
+        assert "exchange 2 of 2 (1 rewound)" in status.right.plain
+        await pilot.press("tab")
+        await pilot.pause()
+        options = pilot.app.screen.query_one(OptionList)
+        assert [str(options.get_option_at_index(n).prompt)[:5] for n in range(3)] == ["  1  ", "     ", "  2  "]
+
+
+async def test_the_end_stays_in_sight_when_levels_change_while_following() -> None:
+    async with transcript(story(8), follow=True) as (pilot, view, _):
+        assert view.following and view.at_end
+        for _ in range(4):
+            await pilot.press("z")
+            assert view.following and view.at_end
+        await pilot.press("o")
+        assert view.following and view.at_end
+
+
+async def test_each_level_that_was_chosen_is_named() -> None:
+    async with transcript(story(1)) as (pilot, _, _):
+        status = pilot.app.screen.query_one("#status", TitleBar)
+        assert "one-liners" not in status.right.plain
+        for name in ("everything", "prompts", "answers", "one-liners"):
+            await pilot.press("z")
+            await pilot.pause()
+            assert status.right.plain.startswith(f"{name} · ")

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
 from schemas import opening
 from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.machine import Machine
-from viewer.commands.usage import _Report, session_object
+from viewer.commands.usage import _Report, _Rows, session_object
 from viewer.output import CallError
 from viewer.targets import Target
 
@@ -78,7 +81,9 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
     assert session["usageWithSubagents"] == usage(2)
     text = machine.run("usage", path).out
     assert "total 370 tokens, 740 with 1 subagent" in text
-    own, both = (next(line for line in text.splitlines() if name in line) for name in ("own total", "with 1 subagent"))
+    own, both = (
+        next(line for line in text.splitlines() if name in line) for name in ("   session ", "with 1 subagent")
+    )
     assert (own.split()[-1], both.split()[-1]) == ("370", "740")
 
 
@@ -159,7 +164,35 @@ def test_standard_input(machine: Machine) -> None:
 def test_no_sessions(machine: Machine) -> None:
     assert machine.run("usage", "--json").json == {"sessions": [], "total": None, "costUsd": None, "unpriced": []}
     result = machine.run("usage")
-    assert result.code == 2 and "no sessions" in result.err
+    assert result.code == 1 and "no sessions" in result.err
+
+
+def test_the_foot_is_called_session_and_says_nothing_twice(machine: Machine) -> None:
+    one = machine.session(ONE, ["first", "one"], usage=FIGURES)
+    two = machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, minute=4)
+    single = machine.run("usage", one).out.splitlines()
+    assert sum(line.split()[-1:] == ["370"] for line in single) == 1
+    assert [line.split()[-1] for line in machine.run("usage", two).out.splitlines() if "session" in line] == ["740"]
+
+
+@pytest.mark.parametrize("columns", ["40", "57", "80", "109", "110", "200"])
+def test_the_table_fits(machine: Machine, columns: str) -> None:
+    path = machine.session(ONE, ["日本語のタイトル" * 20, "hi", "a\tb " * 50, "hi"], usage=FIGURES)
+    table = machine.run("usage", path, COLUMNS=columns).out.split("\ntotal ")[0].splitlines()
+    assert max(map(cell_len, table)) <= int(columns)
+    assert [line.rstrip("█ ").split()[-1] for line in table if line] == ["total", "370", "370", "740"]
+
+
+def test_rows_are_not_measured_again_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _Rows("prompt")
+    for number in range(3000):
+        rows.add(str(number), f"prompt {number}", TokenUsage(number, 1))
+    screen = Console(file=io.StringIO(), width=80)
+    monkeypatch.setattr("rich.table.Table.__rich_console__", None)  # whose time grows with rows times cells
+    rows.print(screen)
+    written = screen.file.getvalue().splitlines()
+    assert len(written) == 3001
+    assert written[-1].split()[:3] == ["2999", "prompt", "2999"]
 
 
 def test_what_a_parser_took_back_counts_nowhere() -> None:

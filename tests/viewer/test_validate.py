@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,21 @@ def test_what_cannot_be_checked_ends_with_2_and_one_line(machine, document, opti
     assert (result.code, result.out) == (2, "")
     assert words in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_odd_paths(machine):
+    os.mkfifo(machine.home / "pipe")
+    for given, words in (
+        ("pipe", "pipe: not a regular file"),
+        ("/dev/null", "/dev/null: not a regular file"),
+        ("", "an empty argument: no such file"),
+        (".", ".: is a directory"),
+        ("/proc/self/mem", "/proc/self/mem: "),
+    ):
+        result = machine.run("validate", given)
+        assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+        assert result.err.startswith(f"turnlog: {words}")
 
 
 def test_a_file_that_is_not_there(machine):

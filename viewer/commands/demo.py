@@ -38,4 +38,4 @@ def command(live: bool) -> None:
 
             library = demo_library(env)
             library.bring_up_to_date()
-            run_browser(library, DIRECTORY)
+            run_browser(library, DIRECTORY, word="demo")

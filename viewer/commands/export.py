@@ -49,6 +49,8 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     from viewer.targets import Targets
 
     _check(form, parts)
+    if destination == "":
+        raise CallError("-o: an empty name")
     include = Include(redact=redact, **parts)
     path = Targets().resolve(target).path
     with progress("reading") as bar:

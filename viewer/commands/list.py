@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from viewer.output import DONE, NO, CallError, age, console, path_text, progress, table, warn, write_bytes, write_json
+from schemas.clean import one_line
+from viewer.output import DONE, NO, CallError, console, path_text, progress, table, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
     from viewer.library import Library
     from viewer.summary import Summary
 
+_ID = 8
+"""Characters of an id that a row shows: enough for a TARGET, and where they are not, `turnlog` names the candidates."""
+_WIDE = 100
+"""So many columns have room for ids. Behind a pipe they are always there."""
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -112,15 +117,18 @@ def report_problems(library: Library) -> None:
 def _print(rows: list[Summary]) -> None:
     from rich.text import Text
 
-    from renderers.facts import format_count
+    from renderers.facts import format_age, format_count
     from viewer.library import in_directory
 
     here = Path.cwd()
     ours = [row for row in rows if in_directory(row.workspace_root, here)]
     others = [row for row in rows if not in_directory(row.workspace_root, here)]
+    screen = console(piped=_WIDE)
+    ids = not screen.is_terminal or screen.width >= _WIDE
     quiet = table(
         [
             ("", "left"),
+            *([("id", "left")] if ids else []),
             ("title", "fill"),
             ("project", "left"),
             ("agent", "left"),
@@ -129,27 +137,30 @@ def _print(rows: list[Summary]) -> None:
             ("tokens", "right"),
         ]
     )
-    quiet.columns[2].max_width = 16
+    quiet.columns[3 if ids else 2].max_width = 16
+    before = [""] * (2 if ids else 1)
     now = time.time()
     for heading, group in (("this directory", ours), ("elsewhere", others)):
         if not group:
             continue
         if ours:
-            quiet.add_row("", Text(heading, "dim italic"))
+            quiet.add_row(*before, Text(heading, "dim italic"))
         for row in group:
             total = row.usage.total if row.usage else None
             quiet.add_row(
                 Text("●" if row.live else " ", "green"),
-                Text(row.title or "(untitled)"),
+                *([Text(one_line(row.id)[:_ID], "dim")] if ids else []),
+                Text(one_line(row.title) or "(untitled)"),
                 Text(project_name(row.workspace_root), "dim"),
                 Text(row.provider, "dim"),
-                Text(age(now - row.when), "dim"),
+                Text(format_age(now - row.when), "dim"),
                 Text(str(row.exchanges)),
                 Text("-" if total is None else format_count(total)),
             )
-    console().print(quiet)
+    screen.print(quiet)
+    screen.print(Text("tokens without subagents", "dim"))
 
 
 def project_name(workspace: str | None) -> str:
-    """The last folder of a workspace, whichever system's path it is."""
-    return re.split(r"[/\\]", (workspace or "").rstrip("/\\"))[-1]
+    """The last folder of a workspace, whichever system's path it is, always on one line."""
+    return re.split(r"[/\\]", one_line(workspace or "", 4096).rstrip("/\\"))[-1]

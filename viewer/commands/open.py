@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from viewer.output import DONE
+from viewer.output import DONE, warn
 from viewer.start import browse, open_screen
 
 
@@ -33,18 +33,13 @@ def command(target: str | None = None, follow: bool = False) -> int:
 
 def _print_newest() -> None:
     """The newest session that has something to read, else the demo's."""
-    from schemas.opening import OpenError, head_of, recognise
     from viewer.printing import print_text
     from viewer.targets import Targets
 
-    for file in Targets().found.files:
-        if file.size:
-            try:
-                recognise(head_of(file.path))
-            except OpenError:
-                continue  # no session: `turnlog list` says what is wrong with it
-            print_text(file.path)
-            return
+    if newest := Targets().latest():
+        print_text(newest.path)
+        return
     from viewer.commands.demo import command as demo
 
+    warn("no sessions on this machine; this is the bundled demo")
     click.get_current_context().invoke(demo, live=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from schemas.clean import one_line
 from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
 
 if TYPE_CHECKING:
@@ -61,20 +62,23 @@ def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bo
 
     from renderers.facts import local_time
 
+    piped = not screen.is_terminal
     if new_session:
         screen.print()
-        screen.print(Text(hit.title or hit.session_id, "bold"), no_wrap=True, overflow="ellipsis")
-        screen.print(Text(f"{hit.provider} · {short_path(hit.path)}", "dim"), soft_wrap=True)
+        title = Text(one_line(hit.title) or hit.session_id, "bold")
+        screen.print(title, soft_wrap=piped, no_wrap=not piped, overflow="ignore" if piped else "ellipsis")
+        facts = " · ".join(filter(None, (hit.provider, one_line(short_path(hit.path), 4096))))
+        screen.print(Text(facts, "dim"), soft_wrap=True)
     when = "" if hit.time is None else local_time(hit.time, date=True)
-    facts = Text(f"  {when:<16}  {hit.kind.name.lower():<10}", "dim")
+    place = Text(f"  {when:<16}  {hit.kind.name.lower():<10}", "dim")
     shown = Text(hit.snippet)
     shown.highlight_words([" ".join(word.split()) for word in words], "bold reverse", case_sensitive=False)
-    if not screen.is_terminal:
+    if piped:
         # A hit a line, for whatever reads them next.
-        screen.print(Text.assemble(facts, "  ", shown), soft_wrap=True)
+        screen.print(Text.assemble(place, "  ", shown), soft_wrap=True)
         return
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(no_wrap=True)
     row.add_column(overflow="fold")
-    row.add_row(facts, shown)
+    row.add_row(place, shown)
     screen.print(row)

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from viewer.output import DONE, CallError, console, path_text, progress, table, warn, write_bytes
+from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes
 
 if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+    from rich.console import Console
+    from rich.segment import Segment
 
     from schemas.provider import Problem
     from schemas.session import Session
     from schemas.usage import TokenUsage
     from viewer.targets import Target
 
-_COLUMNS = [
-    ("input", "right"),
-    ("cache read", "right"),
-    ("cache write", "right"),
-    ("output", "right"),
-    ("total", "right"),
-]
+_COLUMNS = ("input", "cache read", "cache write", "output", "total")
+_GAP = 2
+_LEAST = 8
+"""Cells that the text of a row has at least; where it would have fewer, figures are left out, the total last."""
 _WIDE = 110
 """So many columns have room for bars."""
 _BAR = 16
@@ -41,8 +38,7 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     and resumed sessions copy them, counts once in a total.
     """
     if not targets and not as_json:
-        _print_machine()
-        return DONE
+        return _print_machine()
     report = _Report(with_subagents=not targets, tables=not as_json)
     with progress("reading sessions") as bar:
         report.read(_chosen(targets), bar, strict=bool(targets))
@@ -177,64 +173,101 @@ class _Report:
         for target, session_table, notes in self.tables:
             if len(self.tables) > 1:
                 screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"), soft_wrap=True)
-            screen.print(session_table.made(screen.width))
+            session_table.print(screen)
             screen.print()
             for note in notes:
                 screen.print(Text(note, "dim"), soft_wrap=True)
             if len(self.tables) > 1:
                 screen.print()
         if len(self.tables) > 1:
-            rows = _Rows([("", "fill")])
+            rows = _Rows("")
             rows.total(f"{len(self.tables)} sessions, without subagents", self.total.usage)
-            screen.print(rows.made(screen.width))
+            rows.print(screen)
         if self.total.copies:
             screen.print(Text(_copies(self.total.copies), "dim"), soft_wrap=True)
 
 
 class _Rows:
-    """A table whose last columns are figures: rows, and totals at the foot. In a wide place each row has a bar that
-    says how much of the greatest it is.
+    """A table of figures: a number, a text and the figures in each row, and totals at the foot. In a wide place each
+    row has a bar that says how much of the greatest it is.
+
+    A session can have 100,000 exchanges, so widths are found in one pass, and rows are written as they are.
     """
 
-    def __init__(self, first: list[tuple[str, str]]) -> None:
-        self._first = first
-        self._rows: list[tuple[list[Text], TokenUsage | None]] = []
+    def __init__(self, heading: str) -> None:
+        self._heading = heading
+        self._rows: list[tuple[str, str, TokenUsage | None]] = []
         self._totals: list[tuple[str, TokenUsage | None]] = []
 
-    def add(self, *cells: Text, usage: TokenUsage | None) -> None:
+    def add(self, number: str, text: str, usage: TokenUsage | None) -> None:
         """A row; `usage` gives its five figures."""
-        self._rows.append((list(cells), usage))
+        self._rows.append((number, text, usage))
 
     def total(self, label: str, usage: TokenUsage | None) -> None:
         """A row at the foot."""
         self._totals.append((label, usage))
 
-    def made(self, width: int) -> Table:
-        """The table for so many columns."""
-        from rich.text import Text
+    def say(self, usage: TokenUsage | None) -> bool:
+        """Whether a single row says as much as a total would."""
+        return len(self._rows) == 1 and self._rows[0][2] == usage
 
-        most = max((usage.total or 0 for _, usage in self._rows if usage), default=0)
+    def print(self, screen: Console) -> None:
+        """Write the table."""
+        from rich.segment import Segments
+
+        screen.print(Segments(self._segments(screen.width)), end="", crop=False)
+
+    def _segments(self, width: int) -> Iterator[Segment]:
+        from rich.cells import cell_len, set_cell_size
+        from rich.segment import Segment
+        from rich.style import Style
+
+        from schemas.clean import one_line
+
+        dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
+        most = max((usage.total or 0 for *_, usage in self._rows if usage), default=0)
         wide = width >= _WIDE and len(self._rows) > 1 and most > 0
-        made = table([*self._first, *_COLUMNS, *([("", "left")] if wide else [])])
-        for cells, usage in self._rows:
-            bar = [Text(_bar(usage, most), "cyan")] if wide else []
-            made.add_row(*cells, *_figures(usage), *bar)
-        if self._rows:
-            made.add_row()
-        before = [Text("")] * (len(self._first) - 1)
-        for label, usage in self._totals:
-            made.add_row(*before, Text(label, "bold"), *_figures(usage))
-        return made
+        figures = [
+            [*_COLUMNS],
+            *(_figures(usage) for _, _, usage in self._rows),
+            *(_figures(usage) for _, usage in self._totals),
+        ]
+        sizes = [max(map(len, column)) + _GAP for column in zip(*figures, strict=True)]
+        numbers = max((len(number) + _GAP for number, *_ in self._rows if number), default=0)
+        room = width - numbers - (_GAP + _BAR if wide else 0)
+        left_out = 0
+        while room - sum(sizes[left_out:]) < _LEAST and left_out < len(sizes) - 1:
+            left_out += 1
+        fill = max(_LEAST, room - sum(sizes[left_out:]))
+
+        def line(number: str, text: str, row: list[str], style: Style | None, bar: str = "") -> Iterator[Segment]:
+            text = one_line(text, max(fill, 2) * 2)
+            shown = set_cell_size(text, fill) if cell_len(text) <= fill else set_cell_size(text, fill - 1) + "…"
+            if numbers:
+                yield Segment(f"{number:>{numbers - _GAP}}{'':{_GAP}}", dim)
+            yield Segment(shown, style)
+            cells = zip(row[left_out:], sizes[left_out:], strict=True)
+            yield Segment("".join(f"{cell:>{size}}" for cell, size in cells), dim if style is dim else None)
+            if bar:
+                yield Segment(f"{'':{_GAP}}{bar}", cyan)
+            yield Segment.line()
+
+        rows = iter(figures)
+        yield from line("", self._heading, next(rows), dim)
+        for number, text, usage in self._rows:
+            yield from line(number, text, next(rows), None, _bar(usage, most) if wide else "")
+        if self._rows and self._totals:
+            yield Segment.line()
+        for label, _ in self._totals:
+            yield from line("", label, next(rows), bold)
 
 
-def _figures(usage: TokenUsage | None) -> list[Text]:
+def _figures(usage: TokenUsage | None) -> list[str]:
     """The five figures of a row, `-` for an unknown one."""
-    from rich.text import Text
-
     from renderers.facts import format_count
 
     counts = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total] if usage else [None] * 5
-    return [Text("-", "dim") if count is None else Text(format_count(count)) for count in counts]
+    return ["-" if count is None else format_count(count) for count in counts]
 
 
 def _bar(usage: TokenUsage | None, most: int) -> str:
@@ -293,21 +326,20 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
 
 
 def _session_table(session: Session, with_subagents: TokenUsage | None, subagents: int) -> _Rows:
-    """A row an exchange; at the foot the session's total, and the one with its subagents."""
-    from rich.text import Text
+    """A row an exchange; at the foot the session's total, unless its one row says it, and that with its subagents."""
+    from renderers.facts import exchange_numbers, plural
 
-    from renderers.document import exchange_numbers
-    from renderers.facts import plural
-
-    rows = _Rows([("", "right"), ("prompt", "fill")])
+    rows = _Rows("prompt")
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
         if not exchange.groups and exchange.opener is None:
             continue
         prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
         if exchange.rewound or exchange.inherited:
             prompt = f"({'rewound' if exchange.rewound else 'inherited'}) {prompt}"
-        rows.add(Text(str(number or ""), "dim"), Text(prompt), usage=session.exchange_usage(exchange.index))
-    rows.total("own total" if subagents else "total", session.usage())
+        rows.add(str(number or ""), prompt, session.exchange_usage(exchange.index))
+    own = session.usage()
+    if subagents or not rows.say(own):
+        rows.total("session", own)
     if subagents:
         rows.total(f"with {plural(subagents, 'subagent')}", with_subagents)
     return rows
@@ -342,8 +374,8 @@ def _copies(count: int) -> str:
 # -- the whole machine ---------------------------------------------------------------------------------------------
 
 
-def _print_machine() -> None:
-    """All sessions from the index, a row a day."""
+def _print_machine() -> int:
+    """All sessions from the index, a row a day. The exit code says whether there are any."""
     from datetime import datetime
 
     from rich.text import Text
@@ -357,7 +389,8 @@ def _print_machine() -> None:
         summaries = library.bring_up_to_date(bar)
     report_problems(library)
     if not summaries:
-        raise CallError("no sessions found (turnlog doctor says where it looked)")
+        warn("no sessions found (turnlog doctor says where it looked)")
+        return NO
     total = _Total()
     days: dict[str, TokenUsage] = {}
     for summary, groups in library.groups():
@@ -367,12 +400,12 @@ def _print_machine() -> None:
                 when = group.time if group.time is not None else summary.when
                 day = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%d")
                 days[day] = days[day] + group.usage if day in days else group.usage
-    rows = _Rows([("day", "fill")])
+    rows = _Rows("day")
     for day in sorted(days):
-        rows.add(Text(day), usage=days[day])
+        rows.add("", day, days[day])
     rows.total("total", total.usage)
     screen = console()
-    screen.print(rows.made(screen.width))
+    rows.print(screen)
     screen.print()
     subagents = sum(summary.subagents for summary in summaries)
     unknown = sum(summary.usage is None for summary in summaries)
@@ -383,3 +416,4 @@ def _print_machine() -> None:
         notes.append(_copies(total.copies))
     for note in notes:
         screen.print(Text(note, "dim"), soft_wrap=True)
+    return DONE

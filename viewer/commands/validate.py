@@ -50,14 +50,22 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
 
 
 def _path(file: str) -> Path:
-    from viewer.targets import STDIN, spool_stdin
+    from viewer.targets import STDIN, given_path, spool_stdin
 
-    return spool_stdin() if file == STDIN else Path(file)
+    return spool_stdin() if file == STDIN else given_path(file)
 
 
 def _read(path: Path) -> bytes:
-    """The file's bytes. Raises OSError, and CallError for an empty file, which is no document of any format."""
-    data = path.read_bytes()
+    """The file's bytes. Raises OSError, and CallError for what is no regular file (a pipe may never end), and for an
+    empty file, which is no document of any format.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CallError(f"{path_text(path)}: not a regular file")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        error.filename = error.filename or str(path)  # reading, unlike opening, does not say what
+        raise
     if not data.strip():
         raise CallError(f"{path_text(path)}: empty")
     return data

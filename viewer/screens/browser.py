@@ -72,9 +72,12 @@ class BrowserScreen(Screen[None]):
         start_directory: Path,
         clock: Callable[[], float] = time.time,
         known: list[Summary] | None = None,
+        word: str = "",
     ) -> None:
+        """`word` stands beside the program's name: which sessions these are, if not the machine's."""
         super().__init__()
         self._clock = clock
+        self._word = word
         self._library = library
         self._directory = start_directory
         self._shelf = Shelf(start_directory)
@@ -116,7 +119,8 @@ class BrowserScreen(Screen[None]):
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     def _title(self) -> Content:
-        return Content.assemble(("turnlog", "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
+        name = f"turnlog {self._word}".rstrip()
+        return Content.assemble((name, "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
 
     def _counts(self) -> Content:
         sessions = self._shelf.sessions()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
+from textual.actions import SkipAction
 from textual.screen import Screen
 
 from schemas.clean import one_line
@@ -15,6 +17,8 @@ from viewer.transcript.source import SLICE
 from viewer.transcript.view import TranscriptView
 
 if TYPE_CHECKING:
+    from textual.worker import WorkType
+
     from viewer.screens.find_bar import FindBar
     from viewer.transcript.find import Finder
 
@@ -38,9 +42,13 @@ class FindingScreen(Screen[None]):
         self.app.notify(text, markup=False, timeout=4)
 
     async def action_search(self) -> None:
-        """Ask what to look for."""
+        """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
+        the bar it is a letter like others.
+        """
         from viewer.screens.find_bar import FindBar
 
+        if self._find_bar is not None and self.focused is self._find_bar.box:
+            raise SkipAction
         self._find_from = (self._view.top, self._view.cursor)
         if self._find_bar is None:
             self._find_bar = FindBar()
@@ -71,7 +79,13 @@ class FindingScreen(Screen[None]):
         from viewer.transcript.find import Finder
 
         self._finder = Finder(self.session, query, self._find_from[1].block)
-        self.run_worker(self._search(self._finder), group="find", exclusive=True)
+        self._work(partial(self._search, self._finder), "find")
+
+    def _work(self, work: WorkType[None], group: str) -> None:
+        """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
+        never awaited, and Python complains at the end.
+        """
+        self.run_worker(work, group=group, exclusive=True)
 
     async def _search(self, finder: Finder) -> None:
         """Look at all of the session; go to the first hit as soon as there is one."""

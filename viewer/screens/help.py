@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.widgets import Static
 
 from viewer.bindings import config_path, key_name
@@ -17,6 +18,8 @@ from viewer.output import short_path
 from viewer.screens.message import Dialog
 
 _TITLES = {"list": "Keys in the list of sessions", "transcript": "Keys in a transcript"}
+_AROUND = 7
+"""Lines for the box's title, hint and padding, and one that shows that it is a box."""
 
 
 class HelpScreen(Dialog[None]):
@@ -28,6 +31,8 @@ class HelpScreen(Dialog[None]):
         Binding("k,up", "scroll(-1)", show=False),
         Binding("space,pagedown", "scroll(10)", show=False),
         Binding("b,pageup", "scroll(-10)", show=False),
+        Binding("g,home", "edge(False)", show=False),
+        Binding("G,end", "edge(True)", show=False),
     ]
 
     def __init__(self, table: str, keys: tuple[Key, ...]) -> None:
@@ -39,9 +44,18 @@ class HelpScreen(Dialog[None]):
         with VerticalScroll(id="keys-scroll", can_focus=False):
             yield Static(help_text(self._keys), id="dialog-body", markup=False)
 
+    def on_resize(self, event: Resize) -> None:
+        """The keys take the height that the rest of the box leaves, and scroll in it."""
+        self.query_one("#keys-scroll").styles.max_height = max(1, event.size.height - _AROUND)
+
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one("#keys-scroll").scroll_relative(y=lines, animate=False)
+
+    def action_edge(self, end: bool) -> None:
+        """Scroll to the last line, or to the first."""
+        scroll = self.query_one("#keys-scroll")
+        scroll.scroll_end(animate=False) if end else scroll.scroll_home(animate=False)
 
 
 def help_text(keys: Iterable[Key]) -> Content:

@@ -11,8 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from renderers.facts import exchange_facts
-from renderers.terminal.block import exchange_number
+from renderers.facts import exchange_facts, exchange_numbers
 from schemas.session import Session
 from viewer.screens.message import Dialog
 
@@ -44,6 +43,7 @@ class OutlineScreen(Dialog[int]):
     def __init__(self, session: Session, current: int) -> None:
         super().__init__("Exchanges", "enter goes there   esc closes")
         self._session, self._current = session, current
+        self._numbers = exchange_numbers(session)
 
     def compose_body(self) -> ComposeResult:
         """One line an exchange."""
@@ -62,7 +62,7 @@ class OutlineScreen(Dialog[int]):
         exchange = session.exchanges[n]
         if exchange.opener is None:
             return Content("    before the first prompt")
-        number = f"{exchange_number(session, n):>3}  "
+        number = f"{self._numbers[n] or '':>3}  "
         width = min(_WIDTH, self.app.size.width - _AROUND) - 2
         facts = " · ".join(exchange_facts(session, n)[:2])
         mark = "rewound  " if exchange.rewound else "inherited  " if exchange.inherited else ""

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,12 +17,11 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Key
 
-from renderers.facts import local_time
-from renderers.terminal.block import exchange_number
+from renderers.facts import exchange_numbers, local_time
 from schemas.clean import one_line
 from schemas.message import Flag
 from schemas.opening import OpenError
-from schemas.session import Change, Op
+from schemas.session import Change, Exchange, Op
 from viewer.bindings import bindings
 from viewer.hints import Hints
 from viewer.screens.finding import FindingScreen
@@ -52,7 +53,9 @@ class TranscriptScreen(FindingScreen):
     with `loose`, with any that begins in this directory when this one has gone quiet.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
+    ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
@@ -72,7 +75,8 @@ class TranscriptScreen(FindingScreen):
         self._cut_shown: int | None = None
         self._hints = Hints()
         self._family = FamilyUsage()
-        self._live_count = (-1, 0)
+        self._numbers: list[int | None] = []
+        self._rewound = 0
         self._stirred = asyncio.Event()
         self._shown_following = follow
         self._totals_at, self._totals_due = 0.0, True
@@ -109,8 +113,8 @@ class TranscriptScreen(FindingScreen):
             from viewer.followset import Succession
 
             self._succession = Succession(self.session, loose=self._loose)
-        self.run_worker(self._read(), group="read", exclusive=True)
-        self.run_worker(self._idle(), group="idle", exclusive=True)
+        self._work(self._read, "read")
+        self._work(self._idle, "idle")
 
     async def on_unmount(self) -> None:
         """Let go of the file."""
@@ -208,7 +212,7 @@ class TranscriptScreen(FindingScreen):
         if last_restart >= 0:
             self._finder = None
             self._view.set_session(self._follower.session)
-            self.run_worker(self._in_slices(self._view.settle()), group="settle", exclusive=True)
+            self._work(partial(self._in_slices, self._view.settle()), "settle")
             changes = changes[last_restart + 1 :]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._live and appended and (self._seen or self._view.unread is None):
@@ -288,17 +292,20 @@ class TranscriptScreen(FindingScreen):
         """Where one is."""
         session, view = self.session, self._view
         pieces: list[str] = []
-        if view.folds.level != 2:
+        if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
             pieces.append("reading …")
-        if self._live_count[0] != len(session.exchanges):  # walked once, not with every key
-            self._live_count = (len(session.exchanges), sum(e.rewound for e in session.exchanges))
-        rewound = f" ({self._live_count[1]} rewound)" if self._live_count[1] else ""
+        if len(self._numbers) != len(session.exchanges):  # walked once, not with every key
+            self._numbers = exchange_numbers(session)
+            self._rewound = sum(exchange.rewound for exchange in session.exchanges)
+        rewound = f" ({self._rewound} rewound)" if self._rewound else ""
         if session.exchanges and view.cursor.block < len(session.messages):
-            number = exchange_number(session, session.messages.exchange[view.cursor.block])
-            last = exchange_number(session, len(session.exchanges) - 1)
-            pieces.append(f"exchange {number} of {last}{rewound}" if number else "before the first prompt")
+            index = session.messages.exchange[view.cursor.block]
+            if (number := self._numbers[index]) is not None:
+                pieces.append(f"exchange {number} of {max(filter(None, self._numbers))}{rewound}")
+            else:
+                pieces.append(_unnumbered(session.exchanges[index]))
         pieces.append("end" if view.at_end else f"{view.percent} %")
         self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
 
@@ -416,8 +423,9 @@ class TranscriptScreen(FindingScreen):
 
         exchange = self.session.messages.exchange[self._view.cursor.block]
         text = render_exchange(self.session, exchange, Include())
-        number = exchange_number(self.session, exchange)
-        self._say(put_on_clipboard(self.app, text, f"exchange {number} as Markdown"))
+        number = exchange_numbers(self.session)[exchange]
+        name = f"exchange {number}" if number else _unnumbered(self.session.exchanges[exchange])
+        self._say(put_on_clipboard(self.app, text, f"{name} as Markdown"))
 
     def _has_cursor(self) -> bool:
         return self._view.cursor.block < len(self.session.messages)
@@ -515,3 +523,10 @@ class TranscriptScreen(FindingScreen):
             self.dismiss()
         else:
             self.app.exit()
+
+
+def _unnumbered(exchange: Exchange) -> str:
+    """What to call an exchange that has no number."""
+    if exchange.opener is None:
+        return "before the first prompt"
+    return "rewound exchange" if exchange.rewound else "inherited exchange"

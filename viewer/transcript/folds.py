@@ -100,6 +100,8 @@ class Folds:
         self._session = session
         self.table = session.messages
         self.level = DEFAULT_LEVEL
+        self.chosen = False
+        """Whether a person chose the level."""
         self.thinking: bool | None = None
         """All thinking open (True) or folded (False), whatever the level says."""
         self.output: bool | None = None
@@ -140,7 +142,7 @@ class Folds:
 
     def set_level(self, level: int) -> None:
         """The same for all; what was opened one by one is forgotten."""
-        self.level = level
+        self.level, self.chosen = level, True
         self.thinking = self.output = None
         self.blocks.clear()
         self.exchanges.clear()

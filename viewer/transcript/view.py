@@ -33,7 +33,7 @@ class TranscriptView(TranscriptWindow):
 
     def _refold(self, head_before: int, blocks: range | None = None) -> None:
         """Take in that folds changed; the line under the cursor stays where it is. `head_before`: the rows that stood
-        above the cursor's block then.
+        above the cursor's block then. Where the end is followed and all was folded anew, the end stays in sight.
         """
         if not self.layout_of.count:
             return
@@ -41,6 +41,9 @@ class TranscriptView(TranscriptWindow):
         cursor = self.cursor
         offset = cursor.line - head_before
         self.layout_of.refold(blocks)
+        if self.following and blocks is None:
+            self.go_end()
+            return
         near = self._near(cursor)
         if near.block == cursor.block:
             self._measure(cursor.block)
@@ -229,7 +232,7 @@ class TranscriptView(TranscriptWindow):
         keys = {old.key[i]: i for i in (*places, *starts.values()) if i < len(old)}
         found = {keys[key]: i for i, key in enumerate(session.messages.key) if key in keys}
         new = Folds(session)
-        new.level, new.thinking, new.output = folds.level, folds.thinking, folds.output
+        new.level, new.chosen, new.thinking, new.output = folds.level, folds.chosen, folds.thinking, folds.output
         new.blocks = {found[i]: fold for i, fold in folds.blocks.items() if i in found}
         new.exchanges = {
             session.messages.exchange[found[start]]: folds.exchanges[e] for e, start in starts.items() if start in found

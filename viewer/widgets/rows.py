@@ -146,16 +146,6 @@ class Days:
         return next((name for start, name in self._starts if when >= start), "earlier")
 
 
-def age(seconds: float) -> str:
-    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `7 w`, `2 y`."""
-    seconds = max(0.0, seconds)
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
-        if seconds < limit:
-            return f"{int(seconds // size)} {unit}"
-    weeks = int(seconds // (7 * 86_400))
-    return f"{weeks} w" if weeks < 104 else f"{int(seconds // (365.25 * 86_400))} y"
-
-
 def project_name(workspace: str | None) -> str:
     """What a project is called: the last part of its path, Windows paths included. Always one line."""
     if not workspace:

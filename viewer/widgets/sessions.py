@@ -16,8 +16,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from renderers.facts import format_count
-from viewer.widgets.rows import HERE, Row, age, project_name
+from renderers.facts import format_age, format_count
+from viewer.widgets.rows import HERE, Row, project_name
 
 if TYPE_CHECKING:
     from viewer.summary import Summary
@@ -252,10 +252,10 @@ class SessionList(ScrollView, can_focus=False):
         if name == "agent":
             return "  " + set_cell_size(_cut(summary.provider, size), size)
         if name == "age":
-            text = age(self._clock() - summary.when)
+            text = format_age(self._clock() - summary.when)
         elif name == "tokens":
-            usage = summary.usage_with_subagents
-            text = format_count(usage.total if usage else None)
+            # Its own, as `turnlog list` says it; the preview says both.
+            text = format_count(summary.usage.total if summary.usage else None)
         else:
             text = format_count(summary.exchanges)
         return text.rjust(size)
