@@ -96,7 +96,7 @@ def pipe_closed() -> int:
 def _draw_where_people_look() -> None:
     """Textual draws on standard error; where that is no terminal (`2>log`) the screen belongs on standard output."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
-        sys.__stderr__ = sys.__stdout__
+        vars(sys)["__stderr__"] = sys.__stdout__  # typed as final, but what Textual looks at
 
 
 def open_screen(path: Path, *, follow: bool = False) -> None:
