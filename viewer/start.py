@@ -101,9 +101,9 @@ def _draw_where_people_look() -> None:
 
 def open_screen(path: Path, *, follow: bool = False) -> None:
     """The transcript of one session. Raises OpenError for what is none, before a screen covers the message."""
+    gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
     from schemas.opening import head_of, recognise
 
-    gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
     recognise(head_of(path))
     _draw_where_people_look()
     from viewer.app import run_transcript
@@ -113,11 +113,11 @@ def open_screen(path: Path, *, follow: bool = False) -> None:
 
 def browse() -> None:
     """The sessions of this machine; the demo's where there are none."""
+    gc.disable()
     from threading import Thread
 
     from viewer.library import Library
 
-    gc.disable()
     _draw_where_people_look()
     here, library = Path.cwd(), Library()
     known: list[Summary] = []
