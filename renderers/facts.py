@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from schemas.clean import one_line
 from schemas.session import Session
 from schemas.usage import TokenUsage
 
@@ -173,3 +174,11 @@ def exchange_facts(
     if usage is not None and usage.total is not None:
         facts.append(format_count(usage.total))
     return facts
+
+
+def project_name(workspace: str | None) -> str:
+    """What a project is called: the last part of its path, Windows paths included. Always one line."""
+    if not workspace:
+        return ""
+    workspace = one_line(workspace, 4096)
+    return workspace.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or workspace

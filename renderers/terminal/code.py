@@ -24,7 +24,6 @@ _SLICE = 60
 Marks = list[tuple[int, str]]
 """A line of code as lengths and roles."""
 
-ROLES = ("keyword", "string", "comment", "number", "name", "builtin", "operator", "add", "remove")
 _ROLE_OF = (
     ("Token.Comment", "comment"),
     ("Token.Keyword", "keyword"),

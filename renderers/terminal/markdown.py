@@ -15,7 +15,7 @@ from rich.style import Style
 
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, width_of, wrap
+from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, wrap
 from renderers.terminal.table import table_rows
 from renderers.terminal.text import code_rows
 from schemas.clean import clean
@@ -299,8 +299,3 @@ def _is_tight(tokens: list[Token], i: int) -> bool:
         if token.type == "paragraph_open" and token.level == level:
             return token.hidden
     return True
-
-
-def prose_width(spans: Spans) -> int:
-    """Cells that styled text fills."""
-    return sum(width_of(text) for text, _ in spans)

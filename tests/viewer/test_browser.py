@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from renderers.facts import project_name
 from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
 from viewer.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen, Filter
 from viewer.summary import Summary
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import Preview
-from viewer.widgets.rows import Days, Row, Shelf, project_name
+from viewer.widgets.rows import Days, Row, Shelf
 from viewer.widgets.sessions import SessionList
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from renderers.facts import project_name
 from tests.viewer.machine import Machine
-from viewer.commands.list import parse_since, project_name
+from viewer.commands.list import parse_since
 from viewer.output import CallError
 
 
@@ -124,7 +125,7 @@ def test_since() -> None:
 
 def test_a_project_is_one_line() -> None:
     paths = ("/a/b", "/a/b/", "C:\\git\\x", None, "/", "/a/new\nline\n")
-    assert [project_name(p) for p in paths] == ["b", "b", "x", "", "", "new line"]
+    assert [project_name(p) for p in paths] == ["b", "b", "x", "", "/", "new line"]
 
 
 def test_a_newline_in_a_folder_makes_no_rows(machine: Machine) -> None:

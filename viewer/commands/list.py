@@ -117,7 +117,7 @@ def report_problems(library: Library) -> None:
 def _print(rows: list[Summary]) -> None:
     from rich.text import Text
 
-    from renderers.facts import format_age, format_count
+    from renderers.facts import format_age, format_count, project_name
     from viewer.library import in_directory
 
     here = Path.cwd()
@@ -159,8 +159,3 @@ def _print(rows: list[Summary]) -> None:
             )
     screen.print(quiet)
     screen.print(Text("tokens without subagents", "dim"))
-
-
-def project_name(workspace: str | None) -> str:
-    """The last folder of a workspace, whichever system's path it is, always on one line."""
-    return re.split(r"[/\\]", one_line(workspace or "", 4096).rstrip("/\\"))[-1]

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemas.clean import one_line
 from viewer.library import in_directory
 
 if TYPE_CHECKING:
@@ -144,11 +143,3 @@ class Days:
     def group(self, when: float) -> str:
         """The heading for a session of that time."""
         return next((name for start, name in self._starts if when >= start), "earlier")
-
-
-def project_name(workspace: str | None) -> str:
-    """What a project is called: the last part of its path, Windows paths included. Always one line."""
-    if not workspace:
-        return ""
-    workspace = one_line(workspace, 4096)
-    return workspace.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or workspace

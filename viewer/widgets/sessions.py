@@ -16,8 +16,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from renderers.facts import format_age, format_count
-from viewer.widgets.rows import HERE, Row, project_name
+from renderers.facts import format_age, format_count, project_name
+from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
     from viewer.summary import Summary

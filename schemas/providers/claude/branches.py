@@ -45,11 +45,6 @@ class Branches:
         self._latest: dict[int, int] = {}
         self._roots: dict[int, int] = {}
 
-    def new_node(self, parent: int) -> int:
-        """A node under `parent`; it stands under the same prompt."""
-        self.owner.append(self.owner[parent])
-        return len(self.owner) - 1
-
     def add_prompt(self, node: int, parent: int, row: int) -> int:
         """A record that opens an exchange; returns the prompt's number."""
         number = len(self.prompts)
