@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from renderers.facts import exchange_facts, exchange_numbers, format_exact, iso_time, plural, usage_line, utc_time
+from renderers.facts import (
+    exchange_facts,
+    exchange_numbers,
+    format_exact,
+    iso_time,
+    lack_names,
+    plural,
+    usage_line,
+    utc_time,
+)
 from renderers.headline import Headline, headline, relative_path
 from renderers.inputs import tool_inputs
 from renderers.options import Include
@@ -158,6 +167,7 @@ class Document:
             "exchanges": len(s.live_exchanges),
             "messages": len(s.messages),
             "tokens": own.to_json() if own else None,
+            "not_in_source": lack_names(s.lacks),
             "tokens_with_subagents": family.to_json() if family and self._listed() else None,
             "subagents": len(self._listed()) or None,
             "forked_from": s.lineage.forked_from,

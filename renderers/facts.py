@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from schemas.clean import one_line
-from schemas.session import Session
+from schemas.session import Lack, Session
 from schemas.usage import TokenUsage
 
 _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)(?=$|[-@:\[])")
@@ -134,6 +134,19 @@ def usage_line(usage: TokenUsage | None, number: Callable[[int | None], str] = f
 
 def _piece(name: str, count: int | None, number: Callable[[int | None], str]) -> str:
     return f"{name} {'unknown' if count is None else number(count)}"
+
+
+_LACKS = (Lack.TOKENS, Lack.TIMES, Lack.THINKING, Lack.RESULTS)
+
+
+def lack_names(lacks: Collection[Lack]) -> list[str]:
+    """What a source never tells, what one would miss most first."""
+    return [lack.value for lack in _LACKS if lack in lacks]
+
+
+def lacks_line(names: Sequence[str]) -> str:
+    """The same as a remark: `source gives no tokens, times`; empty where it tells all."""
+    return f"source gives no {', '.join(names)}" if names else ""
 
 
 def exchange_numbers(session: Session) -> list[int | None]:

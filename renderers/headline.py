@@ -165,6 +165,8 @@ def _changed(tool: Tool, root: str | None) -> _What:
         paths[f"{path} → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else path] = None
     names = list(paths)
     shown = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
+    if not facts and verb == "Delete":  # what was in it is not told
+        return verb, shown, ()
     return verb, shown, tuple(facts) or (Outcome("no change", "plain"),)
 
 
@@ -189,7 +191,7 @@ def _search(tool: Tool, root: str | None) -> _What:
 
 
 def _hits(tool: Tool) -> _Facts:
-    if tool.status is not ToolStatus.OK:
+    if tool.status is not ToolStatus.OK or (tool.output is None and not tool.text):  # nobody tells what was found
         return ()
     noun = "file" if tool.name == "Glob" else "hit"
     if match := _FOUND.match(tool.text):
@@ -201,7 +203,7 @@ def _hits(tool: Tool) -> _Facts:
 
 
 def _list_dir(tool: Tool, root: str | None) -> _What:
-    return "List", relative_path(_text(tool, "path", "dir_path"), root), _lines(tool)
+    return "List", relative_path(_text(tool, "path", "dir_path", "target_directory"), root), _lines(tool)
 
 
 def _agent(tool: Tool, root: str | None) -> _What:
@@ -282,7 +284,7 @@ _SPECIAL: dict[str, Callable[[Tool, str | None], _What]] = {
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), _write),
     **dict.fromkeys(("Grep", "Glob", "grep_files"), _search),
     **dict.fromkeys(("LS", "list_dir"), _list_dir),
-    **dict.fromkeys(("Task", "Agent", "spawn_agent"), _agent),
+    **dict.fromkeys(("Task", "Agent", "Subagent", "spawn_agent"), _agent),
     **dict.fromkeys(("TodoWrite", "update_plan"), _todos),
     **dict.fromkeys(("TaskCreate", "TaskUpdate", "TaskGet"), _task_item),
     **dict.fromkeys(("WebSearch", "web_search", "web_search_call"), _web_search),

@@ -13,8 +13,8 @@ from schemas.message import Tool
 
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
 _DIFF_KEYS = frozenset(
-    {"file_path", "path", "notebook_path", "old_string", "new_string", "content", "edits", "new_source", "input"}
-    | {"patch", "changes"}
+    {"file_path", "path", "notebook_path", "old_string", "new_string", "content", "contents", "edits", "new_source"}
+    | {"patch", "changes", "input"}
 )
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _SHORT = 160

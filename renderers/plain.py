@@ -24,7 +24,7 @@ from renderers.document import (
     Prompt,
     Prose,
 )
-from renderers.facts import format_count, plural
+from renderers.facts import format_count, lacks_line, plural
 from renderers.options import Include
 from renderers.redact import Redactor
 from schemas.session import Session
@@ -100,4 +100,6 @@ def _summary(facts: Mapping[str, Fact]) -> str:
         pieces.append(plural(exchanges, "exchange"))
     if total is not None:
         pieces.append(f"{format_count(total)} tokens")
+    if isinstance(lacks := facts.get("not_in_source"), list):
+        pieces.append(lacks_line(lacks))
     return " · ".join(pieces)

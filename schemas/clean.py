@@ -11,6 +11,7 @@ as newlines. Colour that a tool printed (SGR) may be kept as styles beside the t
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -180,6 +181,13 @@ def clean_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return "(nested too deeply)" if depth > 200 else [clean_value(v, depth + 1) for v in value]
     return value
+
+
+def as_json(value: Any, *, indent: bool = False) -> str:
+    """A value as JSON for people to read, clean. Not by orjson, which refuses integers beyond 64 bits, lone surrogates
+    and deep nesting, all of which session files hold.
+    """
+    return json.dumps(clean_value(value), ensure_ascii=False, default=str, indent=2 if indent else None)
 
 
 def one_line(text: str, limit: int = 200) -> str:

@@ -8,15 +8,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from schemas.clean import clean
+from schemas.clean import clean, one_line
 from schemas.interchange.session_data import SESSION_DATA
+from schemas.paths import path_name
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
 from schemas.providers import each_provider
+from schemas.records import read_document
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+NOISE_BYTES = 1 << 20
+"""How much text may stand before the first record of a stream (formats/streams.md 1.2)."""
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 
@@ -25,7 +30,7 @@ class OpenError(Exception):
     """A path that is no session, with the reason in one line."""
 
     def __init__(self, path: Path | str, reason: str) -> None:
-        super().__init__(f"{clean(str(path))}: {reason}")
+        super().__init__(f"{clean(path_name(path))}: {reason}")
         self.reason = reason
 
 
@@ -48,13 +53,20 @@ def head_of(path: Path) -> Head:
         data = file.read(HEAD_BYTES)
         if data[:4] == _ZSTD_MAGIC:
             return read_head(path, _decompressed_head(path), whole=False, compressed=True)
+        if data[:16] == b"SQLite format 3\0":
+            from schemas.sqlite import tables_of
+
+            return Head(path, data, [], None, tables=tables_of(path))
         if not data.strip():
             raise OpenError(path, "empty" if not data else "only white space")
         whole = len(data) < HEAD_BYTES
         # One JSON document has no newline-ended first record; it is read whole, lines are not.
         head = read_head(path, data, whole=whole)
-        if not whole and not head.records and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            head = read_head(path, data + file.read(), whole=True)
+        if not whole and not head.records:
+            if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+                head = read_head(path, data + file.read(), whole=True)
+            else:  # an agent's stream begins where other programs have said what they had to say
+                head = read_head(path, data + file.read(NOISE_BYTES - len(data)), whole=False)
     return head
 
 
@@ -75,20 +87,37 @@ def recognise(head: Head) -> Provider:
             return provider
     if SESSION_DATA.detect(head):
         return SESSION_DATA
-    raise OpenError(head.path, f"not a session turnlog knows: {_describe(head)}")
+    raise OpenError(head.path, f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`")
 
 
 def _describe(head: Head) -> str:
+    """What was seen, in a few words."""
+    if head.data.startswith(b"SQLite"):
+        names = ", ".join(one_line(name, 40) for name in sorted(head.tables)[:4])
+        return f"a SQLite database with {f'the tables {names}' if names else 'no tables'}"
+    if not head.data.strip():  # of a file that is not compressed `head_of` says so itself
+        return "a compressed file that holds nothing, or was cut off"
     if b"\0" in head.data[:4096] and not head.records:
         return "a binary file"
-    if head.document is not None and not head.records[1:]:
-        keys = ", ".join(clean(str(key))[:40] for key in list(head.document)[:4])
-        return f"one JSON object with the keys {keys}" if keys else "an empty JSON object"
-    if head.records:
-        keys = ", ".join(clean(str(key))[:40] for key in list(head.records[0])[:4])
-        return f"line 1 is a JSON object with the keys {keys}" if keys else "line 1 is an empty JSON object"
-    first = clean(head.data[:200].decode("utf-8", "replace")).strip().split("\n")[0][:40]
-    return f"it begins with {first!r}"
+    number, line = next((n, line) for n, line in enumerate(head.data.split(b"\n"), 1) if line.strip())
+    if (value := read_document(line)) is not None:
+        return f"line {number} is {_value(value)}"
+    if head.document is not None:
+        return f"it is {_value(head.document)}"
+    return f"it begins with {clean(line[:200].decode('utf-8', 'replace')).strip()[:40]!r}"
+
+
+def _value(value: Any) -> str:
+    """A JSON value as a person would name it."""
+    if isinstance(value, dict):
+        keys = ", ".join(one_line(str(key), 40) for key in list(value)[:4])
+        return f"a JSON object with the keys {keys}" if keys else "an empty JSON object"
+    kinds = {_NAMES.get(type(item), "null") for item in value}
+    what = f"{kinds.pop()}s" if len(kinds) == 1 else "values"
+    return f"a JSON array of {len(value):,} {what if len(value) != 1 else what.removesuffix('s')}"
+
+
+_NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "array", dict: "object"}
 
 
 def _why(error: OSError) -> str:
@@ -102,7 +131,11 @@ def read_session(path: Path, progress: Callable[[int, int], None] | None = None)
 
     `progress` is called after each MB with the bytes read and the bytes there are.
     """
-    reading = open_reading(path)
+    return read_to_end(open_reading(path), progress)
+
+
+def read_to_end(reading: Reading, progress: Callable[[int, int], None] | None = None) -> Session:
+    """The same for a reading that was begun."""
     try:
         while not reading.done:
             reading.step()
@@ -111,7 +144,7 @@ def read_session(path: Path, progress: Callable[[int, int], None] | None = None)
         reading.finish()
         reading.refresh()
     except OSError as error:
-        raise OpenError(path, _why(error)) from error
+        raise OpenError(reading.session.path, _why(error)) from error
     return reading.session
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from schemas.records import JsonLines, Record, read_record
+from schemas.records import JsonLines, Record, read_document, read_record
 from schemas.session import Change, Session
 
 
@@ -52,6 +52,24 @@ class Problem(NamedTuple):
     reason: str
 
 
+class Format(NamedTuple):
+    """A kind of file that a provider reads: what `turnlog doctor --formats` says of it."""
+
+    name: str
+    """`Gemini CLI session, JSON lines`."""
+    told_by: str
+    """By what it is recognised, whatever its name: `a record with sessionId and projectHash`."""
+
+
+class Retention(NamedTuple):
+    """An agent's rule for deleting its own sessions."""
+
+    text: str
+    """In a few words: `deletes sessions after 30 days`."""
+    source: str
+    """The setting and its file, or "default"."""
+
+
 class Head(NamedTuple):
     """The beginning of a file, by which it is recognised. Its name is no evidence."""
 
@@ -61,8 +79,10 @@ class Head(NamedTuple):
     records: list[dict[str, Any]]
     """The records in them, if it is JSON lines."""
     document: Any
-    """The whole value, if the file is one JSON document; else None."""
+    """The whole value, an object or a list, if the file is one JSON document; else None."""
     compressed: bool = False
+    tables: Mapping[str, frozenset[str]] = {}
+    """The tables of a SQLite database, with the names of their columns."""
 
 
 HEAD_BYTES = 64 << 10
@@ -85,9 +105,18 @@ class Parser(Protocol):
 class Reading(Protocol):
     """A session being read from its source, a slice at a time. Opening and following are the same code."""
 
-    session: Session
     done: bool
     """Whether everything that is there now has been read."""
+
+    @property
+    def session(self) -> Session:
+        """What has been read; a new object after history was rewritten (see `schemas.session.Change`)."""
+        ...
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read."""
+        ...
 
     def step(self, limit: int = 1 << 20) -> list[Change]:
         """Read about `limit` more bytes."""
@@ -115,6 +144,11 @@ class Provider(Protocol):
     name: str
     """What the agent is called: Claude Code."""
 
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """The kinds of files it reads."""
+        ...
+
     def locations(self, env: Environment) -> list[Location]:
         """Where its sessions live on such a machine, existing or not."""
         ...
@@ -135,12 +169,16 @@ class Provider(Protocol):
         """The arguments that let the agent go on with a session; None where its id is not one the agent could have."""
         ...
 
+    def retention(self, env: Environment) -> Retention | None:
+        """What the agent itself deletes, by its settings or by default; None where it keeps everything."""
+        ...
+
 
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
     """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
     first = data.lstrip().partition(b"\n")[0]
-    if whole and not read_record(first) and (document := read_record(data)):
+    if whole and not read_record(first) and (document := read_document(data)) is not None:
         # Not looked at as lines: a document written over many of them may hold some that look like records.
         return Head(path, data, [], document, compressed)
     records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
-    return Head(path, data, records, (read_record(data) or None) if len(records) < 2 else None, compressed)
+    return Head(path, data, records, read_document(data) if len(records) < 2 else None, compressed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.provider import Parser
-from schemas.records import FileStore, JsonLines, MemoryStore, Record, read_record
+from schemas.records import FileStore, JsonLines, MemoryStore, read_document
 from schemas.session import Change, Op, Session
 
 _SLICE = 64 << 10
@@ -19,18 +19,27 @@ class LinesReading:
     """A JSON lines file, read from the start (or from `start`) as far as it has been written.
 
     The parser is made for the open store; `store` and `position` are public so that following can compare the open
-    file with what lies under its name by now.
+    file with what lies under its name by now. `plain` is JsonLines's.
     """
 
-    def __init__(self, store: FileStore, parser: Parser, start: int = 0) -> None:
+    def __init__(self, store: FileStore, parser: Parser, start: int = 0, *, plain: bool = False) -> None:
         self.store = store
         self.parser = parser
-        self.session: Session = parser.session
         self.session.stores.append(store)
         self.position = self._line_after(start) if start > 0 else 0
-        self.lines = JsonLines(self.position, 1)
+        self.lines = JsonLines(self.position, 1, plain=plain)
         self.session.unreadable = self.lines.unreadable
         self.done = False
+
+    @property
+    def session(self) -> Session:
+        """What has been read so far; another object once the parser had to rewrite history."""
+        return self.parser.session
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read."""
+        return [self.store.path]
 
     def _line_after(self, start: int) -> int:
         """The offset behind the first newline at or after `start`."""
@@ -68,46 +77,116 @@ class LinesReading:
         return self.position, max(self.position, self.store.stat().st_size)
 
 
-class DocumentReading:
-    """One JSON document, read whole: each of its items becomes a record in memory.
+class WholeReading:
+    """A source that is read whole, and whole again when it changed: a JSON document, a database.
 
-    `make_parser` makes an empty parser, `items` names the records of the document in order.
+    A kind of source says with `load` how that is done. `session` is a new object after a reading in which messages
+    went or came between others; where it only grew, it stays the same one.
     """
 
-    def __init__(
-        self, path: Path, make_parser: Callable[[], Parser], items: Callable[[dict[str, Any]], list[dict[str, Any]]]
-    ) -> None:
+    def __init__(self, path: Path, session: Session) -> None:
         self.path = path
-        self._items = items
-        self.parser = make_parser()
-        self.session: Session = self.parser.session
-        self.store = MemoryStore(path)
-        self.session.stores.append(self.store)
+        self.session = session
         self.done = False
+        self._known = b""
         self._size = 0
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Read the source: a mark that tells its content from another, its size in bytes, and the session in it.
+
+        None where the content is still what the mark `known` stands for. Raises OSError for a source that is
+        half-written, or is not this kind of source any more.
+        """
+        raise NotImplementedError
 
     def step(self, limit: int = 1 << 20) -> list[Change]:
         """Read everything."""
         if self.done:
             return []
-        data = self.path.read_bytes()
-        self._size = len(data)
         self.done = True
-        records: list[Record] = [self.store.add(item) for item in self._items(read_record(data))]
-        return self.parser.feed(records)
+        return self.reread()
+
+    def reread(self) -> list[Change]:
+        """Look at the source again; what is different now, by message id. Raises OSError, and then nothing changed."""
+        from schemas.changes import differences, only_grew  # brings OpenSSL, for which a log file need not wait
+
+        loaded = self.load(self._known)
+        if loaded is None:
+            return []
+        self._known, self._size, new = loaded
+        if len(self.session.messages) and self.session.id != new.id:
+            self.session = new
+            return restarted()
+        changes = differences(self.session, new)
+        if only_grew(self.session, changes):
+            self.session.become(new)
+        else:
+            self.session = new
+        return changes
 
     def finish(self) -> list[Change]:
-        """Nothing waits: the document was read whole."""
+        """Nothing waits: the source was read whole."""
         return []
 
     def refresh(self) -> list[Change]:
-        """Look again at what lies beside the file."""
-        return self.parser.refresh()
+        """Look again at what lies beside the source."""
+        return []
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read."""
+        return [self.path]
 
     @property
     def progress(self) -> tuple[int, int]:
         """Bytes read, and bytes there are."""
         return self._size, self._size
+
+
+class DocumentReading(WholeReading):
+    """One JSON document, read whole: each of its items becomes a record in memory.
+
+    `make_parser` makes an empty parser, `items` names the records of the document in order, `is_mine` tells whether
+    a document is still one of this kind.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        make_parser: Callable[[], Parser],
+        items: Callable[[Any], list[dict[str, Any]]],
+        is_mine: Callable[[Any], bool] = bool,
+    ) -> None:
+        self._make_parser, self._items, self._is_mine = make_parser, items, is_mine
+        self.parser = make_parser()
+        super().__init__(path, self.parser.session)
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Parse the document, if it is another one than before."""
+        from schemas.changes import digest
+
+        data = self.path.read_bytes()
+        mark = digest(data)
+        if mark == known:
+            return None
+        document = read_document(data)
+        if not self._is_mine(document):
+            raise OSError("not a whole document (being written?)")
+        parser, store = self._make_parser(), MemoryStore(self.path)
+        parser.session.stores.append(store)
+        parser.feed([store.add(item) for item in self._items(document)])
+        self.parser = parser
+        return mark, len(data), parser.session
+
+    def reread(self) -> list[Change]:
+        """Look at the document again; what is different now, by message id."""
+        changes = super().reread()
+        self.parser.session = self.session
+        return changes
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the file."""
+        return self.parser.refresh()
 
 
 def restarted() -> list[Change]:

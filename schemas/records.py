@@ -15,6 +15,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -43,6 +44,8 @@ class Unreadable(NamedTuple):
 
 def is_record(value: dict[str, Any]) -> bool:
     """Whether an object found inside a damaged line is a record and not a piece of one, such as a content block."""
+    if "role" in value and isinstance(value.get("message"), dict):  # Cursor's lines have nothing else
+        return True
     return ("type" in value or "record_type" in value) and not _OF_A_RECORD.isdisjoint(value)
 
 
@@ -51,10 +54,12 @@ class JsonLines:
 
     `push` takes bytes as they come and gives the records of the lines that are complete; what follows the last newline
     waits. `finish` says that no more will come. Feeding a file in any pieces gives the same records as feeding it at
-    once.
+    once. With `plain`, text that is no record is a record without keys instead of unreadable: what a program printed
+    between the events of a stream is part of it.
     """
 
-    def __init__(self, offset: int = 0, line: int = 1) -> None:
+    def __init__(self, offset: int = 0, line: int = 1, *, plain: bool = False) -> None:
+        self._plain = plain
         self.offset = offset
         """Where the first byte that has not become a record lies in the file."""
         self.line = line
@@ -120,18 +125,32 @@ class JsonLines:
 
     def _recover(self, raw: bytes, offset: int, line: int, records: list[Record], *, unfinished: bool = False) -> None:
         """Everything that can be read of a line that is not one JSON object."""
-        found, lost = recover(raw, offset, line)
-        records.extend(found)
+        found, lost = recover(raw, offset, line, anything=self._plain, unfinished=unfinished)
         if unfinished and lost and lost[-1].offset + lost[-1].length >= offset + len(raw.rstrip()):
             lost[-1] = lost[-1]._replace(reason="the last line is unfinished")
+        if self._plain:
+            cut = lost.pop() if unfinished and lost and _is_begun(raw, lost[-1].offset - offset) else None
+            found = sorted([*found, *((gap.offset, gap.length, gap.line, {}) for gap in lost)], key=itemgetter(0))
+            lost = [] if cut is None else [cut]
+        records.extend(found)
         self.unreadable.extend(lost)
 
 
-def recover(raw: bytes, offset: int, line: int) -> tuple[list[Record], list[Unreadable]]:
+def _is_begun(raw: bytes, start: int) -> bool:
+    """Whether what begins there is the beginning of an object, and no text that a program printed."""
+    return raw[start:].lstrip().startswith(b"{")
+
+
+def recover(
+    raw: bytes, offset: int, line: int, *, anything: bool = False, unfinished: bool = False
+) -> tuple[list[Record], list[Unreadable]]:
     """The records in a damaged line, and the stretches of it that hold none.
 
     Offsets count bytes of the file. Tried in turn: the line as a whole after a byte order mark, NUL bytes and a
     carriage return are gone, then one object after the other, taking up again at the next `{"name":` after damage.
+    `anything` takes every object that has a type for a record, and not only what looks like a record of a session; but
+    what follows the beginning of an object that is damaged may be a piece of that one: it is taken only if it ends the
+    line (half a line, then a whole one), and not if the line itself is `unfinished`.
     """
     if len(raw) > MAX_LINE:
         return [], [Unreadable(line, f"a line of {len(raw) >> 20} MB", offset, len(raw))]
@@ -141,7 +160,8 @@ def recover(raw: bytes, offset: int, line: int) -> tuple[list[Record], list[Unre
     if not isinstance(whole, _Bad):
         kind = "null" if whole is None else type(whole).__name__
         return [], [Unreadable(line, f"a JSON {kind}, not an object", offset, len(raw))]
-    return _split(raw, offset, line, whole.reason)
+    last = -1 if unfinished else len(raw.rstrip())
+    return _split(raw, offset, line, whole.reason, last if anything else None)
 
 
 class _Bad(NamedTuple):
@@ -166,7 +186,10 @@ def _reason(error: ValueError) -> str:
     return error.msg.lower() if isinstance(error, json.JSONDecodeError) else "a number too long"
 
 
-def _split(raw: bytes, offset: int, line: int, reason: str) -> tuple[list[Record], list[Unreadable]]:
+def _split(
+    raw: bytes, offset: int, line: int, reason: str, end_of_any: int | None
+) -> tuple[list[Record], list[Unreadable]]:
+    """`end_of_any`: where an object within a damaged one must end, if any is taken; None if only records are."""
     records: list[Record] = []
     lost: list[Unreadable] = []
     good_until = 0
@@ -186,7 +209,13 @@ def _split(raw: bytes, offset: int, line: int, reason: str) -> tuple[list[Record
             position = start + 1
             continue
         value = _decode(raw[start:end])
-        if not isinstance(value, dict) or not is_record(value):
+        if end_of_any is None:
+            good = isinstance(value, dict) and is_record(value)
+        else:
+            good = (
+                isinstance(value, dict) and "type" in value and (end == end_of_any or b"{" not in raw[good_until:start])
+            )
+        if not isinstance(value, dict) or not good:
             position = start + 1
             continue
         _note_gap(raw, good_until, start, offset, line, reason, lost)
@@ -203,11 +232,17 @@ def _note_gap(raw: bytes, start: int, end: int, offset: int, line: int, reason: 
 
 def read_record(raw: bytes) -> dict[str, Any]:
     """The object of one record read back from its span; an empty one if the file changed under us."""
+    value = read_document(raw)
+    return value if isinstance(value, dict) else {}
+
+
+def read_document(raw: bytes) -> dict[str, Any] | list[Any] | None:
+    """The object or list that is all of `raw`; None for anything else."""
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         value = _decode(raw)
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict | list) else None
 
 
 class Store(Protocol):
@@ -292,14 +327,10 @@ class MemoryStore:
         self._rows: list[bytes] = []
         self._recent = _Recent(self.read)
 
-    def add(self, value: dict[str, Any]) -> Record:
-        """Keep a record; returns it with its place."""
-        try:
-            raw = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
-        except (
-            TypeError
-        ):  # lone surrogates, integers beyond 64 bits, deep nesting: `_decode` reads what orjson does not
-            raw = json.dumps(clean_value(value), default=str).encode()
+    def add(self, value: dict[str, Any], raw: bytes | None = None) -> Record:
+        """Keep a record; returns it with its place. `raw` are its bytes, where the source has it as JSON text."""
+        if raw is None:
+            raw = _dump(value)
         self._rows.append(raw)
         return (len(self._rows) - 1, len(raw), len(self._rows), value)
 
@@ -314,3 +345,10 @@ class MemoryStore:
     def close(self) -> None:
         """Let go of the records."""
         self._rows = []
+
+
+def _dump(value: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # lone surrogates, integers beyond 64 bits, deep nesting: `_decode` reads what orjson does not
+        return json.dumps(clean_value(value), default=str).encode()

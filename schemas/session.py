@@ -35,10 +35,24 @@ class Op(StrEnum):
 
 
 class Change(NamedTuple):
-    """One change of a session. RESTARTED has no message: everything was read anew."""
+    """One change of a session. RESTARTED has no message: everything was read anew.
+
+    Where history is only added to, the session stays the same object, and APPENDED comes at its end. Where a source
+    rewrites history, the reading's `session` is a new object afterwards: REMOVED counts in the old one, APPENDED
+    (anywhere) and UPDATED in the new one, and `schemas.changes.differences` makes the list.
+    """
 
     op: Op
     message: int = -1
+
+
+class Lack(StrEnum):
+    """Something that a source never tells of its messages."""
+
+    TIMES = "times"
+    TOKENS = "tokens"
+    THINKING = "thinking"
+    RESULTS = "tool results"
 
 
 @dataclass(slots=True)
@@ -48,7 +62,8 @@ class Exchange:
     index: int
     start: int
     opener: Kind | None
-    """PROMPT or COMMAND; None for the preamble, which holds what came before the first prompt."""
+    """PROMPT or COMMAND; None for the preamble, which holds what came before the first prompt, and for what follows a
+    rewind without a prompt (`prompt` then says so)."""
     id: str
     prompt: str = ""
     """The opener's text on one line, cut at 300 characters."""
@@ -137,6 +152,8 @@ class Session:
         """Addresses the session recorded about itself: pull requests, artifacts."""
         self.duplicates = 0
         """Records left out because the same record stands earlier in the file."""
+        self.lacks: frozenset[Lack] = frozenset()
+        """What this source never tells, so that the screen can say so instead of showing nothing."""
         self.metadata: dict[str, Any] = {}
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
@@ -303,6 +320,20 @@ class Session:
         """Make a message the (so far) last of a group."""
         self.messages.group[message] = group
         self.groups.last[group] = message
+
+    def anew(self) -> Session:
+        """An empty session of the same source, to be filled again because history was rewritten."""
+        session = Session(self.provider, self.provider_name, self.path, self.id)
+        session.stores, session.unreadable, session.build = self.stores, self.unreadable, self.build
+        session.lacks = self.lacks
+        return session
+
+    def become(self, new: Session) -> None:
+        """Take over all that `new` holds, so that whoever holds this session or its columns sees it."""
+        for mine, other in ((self.messages, new.messages), (self.groups, new.groups), (self.spans, new.spans)):
+            for name in type(mine).__slots__:
+                setattr(mine, name, getattr(other, name))
+        vars(self).update({**vars(new), "messages": self.messages, "groups": self.groups, "spans": self.spans})
 
     def close(self) -> None:
         """Let go of the files behind it."""

@@ -41,6 +41,11 @@ class SpanTable:
         self.following.append(NONE)
         return len(self.following) - 1
 
+    def take(self, other: SpanTable, count: int) -> None:
+        """Append the first `count` entries of another table; no chain of theirs may lead further."""
+        self.data += other.data[: count * _SPAN.size]
+        self.following.extend(other.following[:count])
+
     def extend(self, head: int, span: int) -> None:
         """Put the entry `span` at the end of the chain that begins at `head`."""
         chain = self.following
@@ -122,6 +127,12 @@ class MessageTable:
         for extend, values in zip(self._extends, zip(*rows, strict=True), strict=True):
             extend(values)
 
+    def take(self, other: MessageTable, count: int) -> None:
+        """Append the first `count` rows of another table."""
+        for name in type(self).__slots__:
+            if not name.startswith("_"):
+                getattr(self, name).extend(getattr(other, name)[:count])
+
     def when(self, index: int) -> float | None:
         """Seconds since 1970, or None."""
         time = self.time[index]
@@ -162,3 +173,10 @@ class GroupTable:
         self.span.append(span)
         self.model.append(model)
         return self.usage.append(usage)
+
+    def take(self, other: GroupTable, count: int) -> None:
+        """Append the first `count` rows of another table."""
+        for name in type(self).__slots__:
+            if name != "usage":
+                getattr(self, name).extend(getattr(other, name)[:count])
+        self.usage.take(other.usage, count)

@@ -145,6 +145,11 @@ class UsageColumns:
         add_write_1h(_UNKNOWN if write_1h is None else write_1h)
         return len(self._columns[0]) - 1
 
+    def take(self, other: UsageColumns, count: int) -> None:
+        """Append the first `count` of another one."""
+        for mine, its in zip(self._columns, other._columns, strict=True):
+            mine.extend(its[:count])
+
     def total(self, rows: Sequence[int] | None = None) -> TokenUsage | None:
         """The sum of all, or of some, as `total_usage` makes it; of 100,000 groups in a few milliseconds."""
         columns = self._columns if rows is None else ([column[i] for i in rows] for column in self._columns)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.session import Session
 
 _KEYS = frozenset({"schemaVersion", "provider", "sessionId", "createdAt", "workspaceRoot"})
+
+
+def is_session_data(document: object) -> bool:
+    """Whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
+    return isinstance(document, dict) and "exchanges" in document and len(_KEYS & document.keys()) >= 2
 
 
 class SessionDataProvider:
@@ -16,6 +21,9 @@ class SessionDataProvider:
 
     id = "session-data"
     name = "SessionData"
+    formats = (
+        Format("SessionData 1.x, one JSON document", "an object with exchanges and two of SessionData's other keys"),
+    )
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere: no agent keeps them."""
@@ -30,8 +38,7 @@ class SessionDataProvider:
 
         The version is not looked at here: a newer document is refused when it is read, with its version named.
         """
-        document = head.document
-        return isinstance(document, dict) and "exchanges" in document and len(_KEYS & document.keys()) >= 2
+        return is_session_data(head.document)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a document; `start` means nothing, since a document is read whole."""
@@ -41,6 +48,10 @@ class SessionDataProvider:
 
     def resume_command(self, session: Session) -> list[str] | None:
         """None: a document is a copy, the agent does not know it."""
+        return None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None: nobody keeps them."""
         return None
 
 

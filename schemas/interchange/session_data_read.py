@@ -7,13 +7,14 @@ back all that its `metadata.turnlog` says; session_data_write.py is the other ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_value, one_line
+from schemas.interchange.session_data import is_session_data
 from schemas.interchange.session_data_parts import (
     as_object,
     as_text,
@@ -25,7 +26,7 @@ from schemas.interchange.session_data_write import EPOCH, KEEP, UNKNOWN
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record, Unreadable
-from schemas.session import Change, Exchange, Op, Session, Subagent
+from schemas.session import Change, Exchange, Lack, Op, Session, Subagent
 from schemas.usage import TokenUsage, as_count
 
 _PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
@@ -34,12 +35,13 @@ _DOCUMENT = frozenset(
     {"schemaVersion", "provider", "sessionId", "createdAt", "updatedAt", "slug", "workspaceRoot", "exchanges"}
 )
 _EXCHANGE = frozenset({"exchangeId", "startTime", "endTime", "messages", "metadata"})
+_ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
 _MESSAGE = frozenset({"id", "timestamp", "role", "model", "content", "tool", "pathHints", "metadata", "usage"})
 
 
 def open_document(path: Path) -> DocumentReading:
     """A reading of the document in a file. It raises OSError on a version of SessionData that is not 1."""
-    return DocumentReading(path, lambda: SessionDataParser(path), document_records)
+    return DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data)
 
 
 def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -50,17 +52,34 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
     exchanges = document.get("exchanges")
     if exchanges is not None and not isinstance(exchanges, list):
         raise OSError("a SessionData document whose exchanges are no list")
-    records: list[dict[str, Any]] = [
-        {"document": {key: value for key, value in document.items() if key != "exchanges"}}
-    ]
-    for exchange in exchanges or []:
-        if not isinstance(exchange, dict):
-            exchange = {"messages": [exchange]}
+    head = {key: value for key, value in document.items() if key != "exchanges"}
+    facts = as_object(_ours((exchanges or [None])[0]).get("session"))
+    records: list[dict[str, Any]] = [{"document": head, "facts": facts}]
+    for exchange in _with_rewound(exchanges or []):
         records.append({"exchange": {key: value for key, value in exchange.items() if key != "messages"}})
         messages = exchange.get("messages")
         items = messages if isinstance(messages, list) else [] if messages is None else [messages]
         records.extend({"message": _as_message(item), "number": n} for n, item in enumerate(items))
     return records
+
+
+def _ours(item: object) -> dict[str, Any]:
+    """What turnlog says of an exchange."""
+    return as_object(as_object(as_object(item).get("metadata")).get("turnlog"))
+
+
+def _with_rewound(exchanges: list[Any]) -> Iterator[dict[str, Any]]:
+    """All exchanges in their order: those of the document, and the rewound ones that turnlog kept beside them."""
+    for item in exchanges:
+        exchange = item if isinstance(item, dict) else {"messages": [item]}
+        ours = _ours(exchange)
+        if ours.keys() & _ASIDE:
+            yield from (e for e in _items(ours.get("rewoundBefore")) if isinstance(e, dict))
+            kept = {key: value for key, value in ours.items() if key not in _ASIDE}
+            yield exchange | {"metadata": as_object(exchange.get("metadata")) | {"turnlog": kept}}
+            yield from (e for e in _items(ours.get("rewoundAfter")) if isinstance(e, dict))
+        else:
+            yield exchange
 
 
 def _as_message(item: object) -> dict[str, Any]:
@@ -109,6 +128,7 @@ class SessionDataParser:
             item = record[3]
             if "document" in item:
                 self._take_head(as_object(item["document"]))
+                self._take_facts(as_object(item.get("facts")))
             elif "exchange" in item:
                 self._take_exchange(as_object(item["exchange"]), record)
             else:
@@ -139,7 +159,7 @@ class SessionDataParser:
             self._kept["fields"] = clean_value(fields)
 
     def _take_facts(self, facts: dict[str, Any]) -> None:
-        """What turnlog says of the whole session; it stands in the first exchange."""
+        """What turnlog says of the whole session; it stands in the document's first exchange."""
         session, self._facts = self.session, facts
         session.title = as_text(facts.get("title")).replace("\n", " ")
         session.branch = as_text(facts.get("branch")) or None
@@ -148,6 +168,8 @@ class SessionDataParser:
             as_count(facts.get("contextUsed")),
         )
         session.duplicates = as_count(facts.get("duplicates")) or 0
+        said_lacks = _items(facts.get("lacks"))
+        session.lacks = frozenset(lack for lack in Lack if lack.value in said_lacks)
         session.links = [clean(link) for link in _items(facts.get("links")) if isinstance(link, str)]
         for model in _items(facts.get("models")):
             session.model_index(as_text(model))
@@ -205,8 +227,6 @@ class SessionDataParser:
         metadata = as_object(data.get("metadata"))
         ours = as_object(metadata.get("turnlog"))
         self._own = "opener" in ours
-        if number == 0:
-            self._take_facts(as_object(ours.get("session")))
         opener = _kind(ours.get("opener"))
         exchange = Exchange(
             number, len(session.messages), opener, as_text(data.get("exchangeId")) or f"{session.id}:{number}"

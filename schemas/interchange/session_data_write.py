@@ -9,7 +9,7 @@ reads them back: Session -> document -> Session -> document loses nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ import orjson
 from schemas.clean import Run, Sgr, clean_value
 from schemas.diffs import diff_to_json
 from schemas.message import Message, Part, Tool, ToolStatus
+from schemas.paths import path_name
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage
@@ -44,15 +45,30 @@ def to_session_data(session: Session, *, edit: Edit | None = None, subagents: bo
     writer = SessionDataWriter(session, edit=edit, subagents=subagents)
     head = writer.dump(writer.header())
     yield head[:-1] + b',"exchanges":['
-    for exchange in session.exchanges:
-        opening = writer.dump(writer.exchange(exchange))
-        yield (b",\n" if exchange.index else b"\n") + opening[:-1] + b',"messages":['
-        lead = b"\n"
+    between = b"\n"
+    for exchange, before, after in _current_talk(session):
+        opening = writer.dump(writer.exchange(exchange, before, after, first=between == b"\n"))
+        yield between + opening[:-1] + b',"messages":['
+        between, lead = b",\n", b"\n"
         for message in session.exchange_messages(exchange.index):
             yield lead + writer.dump(writer.message(message))
             lead = b",\n"
         yield b"]}"
     yield b"\n]}\n" if session.exchanges else b"]}\n"
+
+
+def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], list[Exchange]]]:
+    """The exchanges that are still part of the talk, each with the rewound ones that stand before and after it.
+
+    SessionData has no branches: who reads `exchanges` takes all of them for one talk, so what was taken back is kept
+    beside them. Before stands only what no other exchange precedes. Where all was rewound, all is written.
+    """
+    current = [e for e in session.exchanges if not e.rewound] or session.exchanges
+    last = len(session.exchanges)
+    for place, exchange in enumerate(current):
+        end = current[place + 1].index if place + 1 < len(current) else last
+        before = session.exchanges[: exchange.index] if place == 0 else []
+        yield exchange, before, session.exchanges[exchange.index + 1 : end]
 
 
 class SessionDataWriter:
@@ -96,8 +112,17 @@ class SessionDataWriter:
         data["workspaceRoot"] = session.workspace_root or UNKNOWN
         return data
 
-    def exchange(self, exchange: Exchange) -> dict[str, Any]:
-        """An exchange without its messages."""
+    def exchange(
+        self,
+        exchange: Exchange,
+        before: Iterable[Exchange] = (),
+        after: Iterable[Exchange] = (),
+        *,
+        first: bool = False,
+    ) -> dict[str, Any]:
+        """An exchange without its messages. `before` and `after` are rewound ones that are kept with it; the `first`
+        one of the document says what is true of the whole session.
+        """
         session = self.session
         data: dict[str, Any] = {
             "exchangeId": _unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index, self._exchange_ids)
@@ -119,11 +144,17 @@ class SessionDataWriter:
         )
         if exchange.groups:
             ours["groups"] = [self._group(group) for group in exchange.groups]
-        if exchange.index == 0:
+        if first:
             ours["session"] = self._session_facts()
+        for key, rewound in (("rewoundBefore", before), ("rewoundAfter", after)):
+            if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
+                ours[key] = whole
         foreign = _object(_object(self._kept.get("exchanges")).get(str(exchange.index)))
         data["metadata"] = foreign | {"turnlog": ours}
         return data
+
+    def _messages(self, exchange: Exchange) -> list[dict[str, Any]]:
+        return [self.message(message) for message in self.session.exchange_messages(exchange.index)]
 
     def message(self, message: Message) -> dict[str, Any]:
         """A message: also what `tail --json` prints."""
@@ -240,7 +271,7 @@ class SessionDataWriter:
         return _given(
             title=session.title or None,
             branch=session.branch,
-            source=source if isinstance(source, str) else str(session.path),
+            source=source if isinstance(source, str) else path_name(session.path),
             contextWindow=session.context_window,
             contextUsed=session.context_used,
             models=session.models[1:] or None,
@@ -250,6 +281,7 @@ class SessionDataWriter:
             or None,
             links=session.links or None,
             duplicates=session.duplicates or None,
+            lacks=sorted(session.lacks) or None,
             unreadable=[u._asdict() for u in session.unreadable] or None,
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,

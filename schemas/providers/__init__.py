@@ -1,4 +1,7 @@
-"""The agents turnlog reads: every module or folder in here that has a `PROVIDER`."""
+"""The agents turnlog reads: every module or folder in here, but for those that begin with `_`, has a `PROVIDER`.
+
+What two agents share lies in a module that begins with `_`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from schemas.provider import Provider
 
 @cache
 def _names() -> tuple[str, ...]:
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
 def each_provider() -> Iterator[Provider]:

@@ -14,10 +14,13 @@ from renderers.facts import (
     format_seconds,
     format_size,
     iso_time,
+    lack_names,
+    lacks_line,
     short_model,
     usage_line,
     utc_time,
 )
+from schemas.session import Lack
 from schemas.usage import TokenUsage
 from tests.support import START, Hand
 
@@ -123,3 +126,20 @@ def test_exchange_facts_leave_out_what_is_unknown() -> None:
     hand.prompt("go", model=None)
     hand.session.exchanges[0].started = hand.session.exchanges[0].ended = None
     assert exchange_facts(hand.session, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("lacks", "text"),
+    [
+        ([], ""),
+        ([Lack.TIMES], "source gives no times"),
+        ([Lack.RESULTS, Lack.TIMES, Lack.TOKENS], "source gives no tokens, times, tool results"),
+        (list(Lack), "source gives no tokens, times, thinking, tool results"),
+    ],
+)
+def test_what_a_source_does_not_give_is_named(lacks, text):
+    assert lacks_line(lack_names(lacks)) == text
+
+
+def test_every_lack_has_its_place():
+    assert sorted(lack_names(list(Lack))) == sorted(lack.value for lack in Lack)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from renderers import html, markdown
 from renderers.options import Include
 from renderers.plain import render, render_message
 from schemas.message import Tool
+from schemas.session import Lack
 from tests.renderers.hostile import hostile
 from tests.renderers.sample import load, sample
 from tests.support import Hand
@@ -57,3 +59,13 @@ def test_one_exchange_is_no_plural() -> None:
     assert "1 exchange" in text_of(hand).split("\n")[1].split(" · ")
     hand.prompt("on")
     assert "2 exchanges" in text_of(hand).split("\n")[1].split(" · ")
+
+
+def test_what_the_source_does_not_give_is_said_in_every_export() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    assert "source gives" not in text_of(hand)
+    hand.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
+    assert "source gives no tokens, times" in text_of(hand).splitlines()[1]
+    assert '    not_in_source: ["tokens", "times"]' in "".join(markdown.render(hand.session, Include()))
+    assert "<dt>not in source</dt><dd>tokens, times</dd>" in "".join(html.render(hand.session, Include()))

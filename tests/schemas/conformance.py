@@ -121,7 +121,7 @@ def assert_same_in_pieces(provider: Provider, data: bytes, folder: Path, cuts: I
 
 def assert_nothing_lost(session: Session, data: bytes) -> None:
     """Every record is a message, part of one or of a group, counted, or reported as unreadable."""
-    lines = JsonLines()
+    lines = JsonLines(plain=session.metadata.get("source") == "stream")
     records = lines.push(data) + lines.finish()
     members = family_of(session)
     kept: set[int] = set()

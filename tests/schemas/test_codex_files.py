@@ -185,7 +185,7 @@ def test_compressed(tmp_path):
 def test_damaged_compressed(tmp_path, damage):
     path = tmp_path / "a.jsonl.zst"
     path.write_bytes(damage(zstandard.compress(os.urandom(200_000).hex().encode() + Rollout().user("hi").bytes)))
-    with pytest.raises(OpenError, match=r"a\.jsonl\.zst: .*zstd|a\.jsonl\.zst: not a session"):
+    with pytest.raises(OpenError, match=r"a\.jsonl\.zst: .*zstd|a\.jsonl\.zst: .*not a session"):
         open_reading(path)
     path.write_bytes(damage(zstandard.compress(Rollout().user("x" * 300_000).bytes)))
     with pytest.raises(OSError, match="zstd"):

@@ -39,11 +39,14 @@ def document(path: Path, output: int = 1) -> Path:
         (b" \n\n", "only white space"),
         (b"\x7fELF\0\0\0\1\2", "a binary file"),
         (b"hello there\n", "it begins with 'hello there'"),
-        (b'{"a": 1,\n "b": 2}\n', "one JSON object with the keys a, b"),
+        (b'{"a": 1,\n "b": 2}\n', "it is a JSON object with the keys a, b"),
         (b"{}\n", "an empty JSON object"),
         (b'{"a":1}\n{"b":2}\n', "line 1 is a JSON object with the keys a"),
         (b"\x1b]0;x\x07hi", "it begins with 'hi'"),
-        (b"[1, 2]\n", "it begins with '[1, 2]'"),
+        (b"[1, 2]\n", "line 1 is a JSON array of 2 numbers; not a session turnlog knows: `turnlog doctor --formats`"),
+        (b"[1]", "line 1 is a JSON array of 1 number;"),
+        (b'\n["a", 1, null]\n', "line 2 is a JSON array of 3 values;"),
+        (b"[]", "line 1 is a JSON array of 0 values;"),
     ],
 )
 def test_what_is_no_session_is_described_in_one_clean_line(tmp_path, content, reason):

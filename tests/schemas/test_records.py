@@ -226,3 +226,29 @@ def test_memory_keeps_what_is_nested_too_deeply_for_json():
     offset, length, _, _ = store.add(value)
     assert "a" in store.record(offset, length)
     assert store.read(5, 1) == b""
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+def plain_lines(data: bytes) -> tuple[list[bytes], list[str]]:
+    """What a stream's lines become, as bytes, and what is reported as unreadable."""
+    lines = JsonLines(plain=True)
+    records = lines.push(data) + lines.finish()
+    return [data[r[0] : r[0] + r[1]] for r in records], [u.reason for u in lines.unreadable]
+
+
+def test_text_between_the_events_of_a_stream_is_part_of_it() -> None:
+    data = b'Loading\n{"type":"a"}\nwarn {"type":"b"}{"type":"c"} end\n\n[1]\n'
+    assert plain_lines(data) == (
+        [b"Loading", b'{"type":"a"}', b"warn ", b'{"type":"b"}', b'{"type":"c"}', b" end", b"[1]"],
+        [],
+    )
+
+
+def test_a_piece_of_a_damaged_event_is_no_event() -> None:
+    nested = b'{"type":"a","part":{"type":"tool","id":"x"}'
+    assert plain_lines(nested) == ([], ["the last line is unfinished"])
+    assert plain_lines(nested + b',"n":<b>}\n') == ([nested + b',"n":<b>}'], [])
+    # A line that broke off, and a whole one behind it.
+    assert plain_lines(b'{"type":"a","te{"type":"b"}\n') == ([b'{"type":"a","te', b'{"type":"b"}'], [])

@@ -18,7 +18,7 @@ from schemas.interchange.session_data_write import iso_time, to_session_data
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.opening import OpenError, read_session
 from schemas.records import Unreadable
-from schemas.session import Session, Subagent
+from schemas.session import Lack, Session, Subagent
 from schemas.usage import TokenUsage
 from tests.support import Hand
 
@@ -187,10 +187,12 @@ def test_the_session_survives_where_1_0_has_no_place_for_it():
     session.unreadable.append(Unreadable(7, "not JSON", 100, 5))
     session.unknown["mystery"], session.hidden["snapshot"] = 2, 9
     session.metadata["mood"] = {"a": [1, None]}
+    session.lacks = frozenset({Lack.TIMES, Lack.RESULTS})
     back = again(session)
     for name in (
         "provider", "provider_name", "id", "title", "workspace_root", "branch", "version", "created", "updated",
         "context_window", "context_used", "models", "unreadable", "unknown", "hidden", "lineage", "links", "duplicates",
+        "lacks",
     ):  # fmt: skip
         assert getattr(back, name) == getattr(session, name), name
     assert back.metadata["mood"] == {"a": [1, None]}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.claude import detect, locate
 from schemas.session import Session
 
@@ -18,6 +18,9 @@ class ClaudeProvider:
 
     id = locate.PROVIDER_ID
     name = "Claude Code"
+    formats = (
+        Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
+    )
 
     def locations(self, env: Environment) -> list[Location]:
         """Where its sessions live on such a machine, existing or not."""
@@ -48,6 +51,10 @@ class ClaudeProvider:
         if session.lineage.agent_id is not None or not _PLAIN_ID.fullmatch(session.id):
             return None
         return ["claude", "--resume", session.id]
+
+    def retention(self, env: Environment) -> Retention:
+        """Claude Code deletes sessions 30 days after their last change, unless `cleanupPeriodDays` says otherwise."""
+        return locate.retention(env)
 
 
 PROVIDER = ClaudeProvider()

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-import orjson
-
-from schemas.clean import clean, clean_styled, clean_value, one_line
+from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole
 from schemas.providers.claude.classify import (
     command_label,
@@ -285,7 +283,7 @@ class _Builder:
                 text = "\n\n".join(texts_of(inner.get("content") if isinstance(inner, dict) else None))
                 message.parts = [Part("text", clean(text))] if text.strip() else []
             elif isinstance(facts, dict):
-                message.label = _compacted(facts)
+                message.label = compaction_label(facts)
                 kept = ("trigger", "preTokens", "postTokens", "durationMs", "cumulativeDroppedTokens")
                 message.metadata["compaction"] = {k: clean_value(facts[k]) for k in kept if k in facts}
 
@@ -323,7 +321,7 @@ class _Builder:
         """A record or block that nobody described, as it is."""
         block = self._block()
         if block is not None and self.value.get("type") in ("user", "assistant"):
-            raw = orjson.dumps(clean_value(block), default=str)
+            raw = as_json(block).encode()
             self.message.label = f"Unknown block {one_line(str(block.get('type')), 80)}"
         else:
             raw = self.session.raw(self.spans[0])
@@ -334,8 +332,8 @@ class _Builder:
         self.message.parts = [Part("text", clean(text) + ("…" if len(raw) > _RAW_LIMIT else ""))]
 
 
-def _compacted(facts: Mapping[str, Any]) -> str:
-    """`Compacted (auto), 170,000 tokens before, 8,000 after`."""
+def compaction_label(facts: Mapping[str, Any]) -> str:
+    """What a compaction says of itself: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
     trigger = facts.get("trigger")
     label = f"Compacted ({one_line(trigger, 40)})" if isinstance(trigger, str) else "Compacted"
     before, after = (

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Location, Problem, SessionFile
+from schemas.provider import Environment, Location, Problem, Retention, SessionFile
+from schemas.records import read_record
 
 PROVIDER_ID = "claude"
 _DESKTOP_DEPTH = 5
@@ -34,6 +35,19 @@ def locations(env: Environment) -> list[Location]:
         desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
         found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
     return _distinct(found)
+
+
+def retention(env: Environment) -> Retention:
+    """The days after which Claude Code deletes a session, and what says so (formats note 1, "Discovery rule")."""
+    named = env.variables.get("CLAUDE_CONFIG_DIR", "")
+    home = _expand(named, env.home) if named else env.home / ".claude"
+    try:
+        days = read_record((home / "settings.json").read_bytes()).get("cleanupPeriodDays")
+    except OSError:
+        days = None  # no settings: the default holds
+    if isinstance(days, int | float) and days >= 0:
+        return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
+    return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
 
 
 def _split(text: str, separator: str) -> list[str]:

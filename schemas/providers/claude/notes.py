@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from schemas.clean import clean_value, one_line
+from schemas.clean import as_json, clean_value, one_line
 from schemas.providers.claude.classify import tag
 
 _MAIL = re.compile(r"<(teammate-message|agent-message)\b([^>]{0,2000})>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -147,7 +145,7 @@ def _file_text(content: object) -> str:
         return text
     if isinstance(content, str):
         return content
-    return orjson.dumps(clean_value(content), default=str).decode() if content else ""
+    return as_json(content) if content else ""
 
 
 def _diagnostics(files: object) -> str:

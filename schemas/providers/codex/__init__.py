@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.codex import locate
 from schemas.providers.codex.values import UUID
 from schemas.session import Session
@@ -16,6 +16,13 @@ class Codex:
 
     id = "codex"
     name = "Codex"
+    formats = (
+        Format(
+            "Codex rollout, JSON lines, also compressed with zstd", "a session_meta, response_item, event_msg or such"
+        ),
+        Format("Codex rollout before 2025-09, JSON lines", "a header with id, timestamp and instructions"),
+        Format("Codex's TypeScript program, one JSON document", "an object with session and items"),
+    )
 
     def locations(self, env: Environment) -> list[Location]:
         """Codex's folder: `CODEX_HOME`, or `.codex` in the home directory on every system."""
@@ -39,6 +46,10 @@ class Codex:
     def resume_command(self, session: Session) -> list[str] | None:
         """`codex resume ID`, for ids that Codex itself makes."""
         return ["codex", "resume", session.id] if UUID.fullmatch(session.id) else None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None: Codex keeps its rollouts."""
+        return None
 
 
 PROVIDER = Codex()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
-from schemas.clean import clean, clean_styled, one_line
+from schemas.clean import as_json, clean, clean_styled, one_line
 from schemas.message import Flag, Kind, Message, Part
 from schemas.providers.codex.build_tool import build_tool
 from schemas.providers.codex.items import PLAN_CLOSE, PLAN_OPEN, thought_parts, visible
@@ -234,7 +232,7 @@ def _unknown(message: Message, records: list[Data], raw: bytes) -> None:
         text_of(dict_of(payload.get("item")).get("type")),
     ]
     message.label = one_line(" ".join(name for name in names if name) or "record without a type", 120)
-    text = orjson.dumps(record, option=orjson.OPT_NON_STR_KEYS).decode() if record else raw.decode("utf-8", "replace")
+    text = as_json(record) if record else raw.decode("utf-8", "replace")
     message.parts.append(Part("text", clean(text)))
 
 

@@ -84,7 +84,7 @@ def home_of(path: Path) -> Path | None:
 
 def detect(head: Head) -> bool:
     """Whether a file that begins so is a rollout of any era."""
-    if isinstance(head.document, dict) and is_typescript(head.document):
+    if is_typescript(head.document):
         return True
     for record in head.records:
         if isinstance(record.get("payload"), dict):

@@ -23,8 +23,10 @@ def environment_cwd(item: dict[str, Any]) -> str:
     return ""
 
 
-def is_typescript(document: dict[str, Any]) -> bool:
+def is_typescript(document: object) -> bool:
     """Whether a document is a rollout of the TypeScript program."""
+    if not isinstance(document, dict):
+        return False
     session = document.get("session")
     return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
 

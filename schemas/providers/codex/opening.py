@@ -75,7 +75,7 @@ def open_rollout(path: Path, start: int = 0) -> Reading:
         store.close()
         document = dict_of(dict_of(read_record(path.read_bytes())).get("session"))
         identifier = text_of(document.get("id")) or file_id(path)
-        return DocumentReading(path, lambda: CodexParser(path, identifier, {}), typescript_items)
+        return DocumentReading(path, lambda: CodexParser(path, identifier, {}), typescript_items, is_typescript)
     meta = first_meta(_first_line(store))
     bases = [] if start else _bases(path, meta)
     parser = CodexParser(path, file_id(path), meta, partial(_turns_of_parent, path.absolute()))

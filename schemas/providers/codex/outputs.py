@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from schemas.clean import as_json
 from schemas.message import Part
 from schemas.providers.codex.values import content_images, content_text, dict_of, number, text_of, whole
 
@@ -87,7 +88,7 @@ def _decode_object(output: dict[str, Any]) -> Outcome:
         found = decode(output.get("content", output.get("output")))
         found = _with_metadata(found, dict_of(output.get("metadata")))
         return found._replace(failed=True) if output.get("success") is False else found
-    return Outcome(orjson.dumps(output, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode())
+    return Outcome(as_json(output, indent=True))
 
 
 def _with_metadata(found: Outcome, metadata: dict[str, Any]) -> Outcome:
@@ -161,12 +162,12 @@ def mcp_outcome(result: object) -> Outcome:
     data = dict_of(result)
     if "Err" in data:
         error = data["Err"]
-        return Outcome(error if isinstance(error, str) else orjson.dumps(error).decode(), failed=True)
+        return Outcome(error if isinstance(error, str) else as_json(error), failed=True)
     inner = dict_of(data.get("Ok")) or data
     content = inner.get("content")
     text = content_text(content, "\n")
     if not text and inner.get("structuredContent") is not None:
-        text = orjson.dumps(inner["structuredContent"], option=orjson.OPT_INDENT_2).decode()
+        text = as_json(inner["structuredContent"], indent=True)
     return Outcome(text, failed=inner.get("isError") is True, images=tuple(content_images(content)))
 
 
