@@ -1,0 +1,116 @@
+"""Which files are Gemini CLI's, by their content, and what the documents among them hold (formats note 1.2 to 1.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.provider import Head
+from schemas.providers._google import is_qwens
+
+Data = dict[str, Any]
+_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
+_LOOK = 50
+
+
+def detect(head: Head) -> bool:
+    """Whether a file that begins so is Gemini CLI's, and not the same written by an old Qwen Code."""
+    return not is_qwens(head.path) and looks_alike(head)
+
+
+def looks_alike(head: Head) -> bool:
+    """Whether a file that begins so is a session, a saved chat or a prompt log in Gemini CLI's form."""
+    return is_document(head.document) or any(_is_of_a_log(record) for record in head.records[:_LOOK])
+
+
+def _is_of_a_log(record: Data) -> bool:
+    """Whether a line is one that only Gemini CLI writes: a header, an answer, a change of the log."""
+    if is_header(record) and "messages" not in record:
+        return True
+    if record.get("type") == "gemini" and isinstance(record.get("id"), str):
+        return True
+    return record.keys() in ({"$set"}, {"$rewindTo"}) or is_chat(record)
+
+
+def is_header(record: Data) -> bool:
+    """Whether an object is the header of a log."""
+    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
+
+
+def is_document(value: Any) -> bool:
+    """Whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
+    return is_chat(value) or is_header(value if isinstance(value, dict) else {}) or bool(saved(value)) or is_log(value)
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a document is a session as it was written before the log: header and messages in one object."""
+    if not isinstance(value, dict) or not isinstance(value.get("sessionId"), str):
+        return False
+    messages = value.get("messages")
+    if not isinstance(messages, list):
+        return False
+    if isinstance(value.get("projectHash"), str):
+        return True
+    kinds = {m.get("type") for m in messages[:_LOOK] if isinstance(m, dict) and isinstance(m.get("type"), str)}
+    return bool(kinds) and kinds <= _TYPES and "gemini" in kinds
+
+
+def saved(value: Any) -> list[Data]:
+    """The contents of a saved chat (`/chat save`), or of a restore point; empty if it is none."""
+    if isinstance(value, dict):
+        return saved(value.get("clientHistory")) or saved(value.get("history"))
+    if not isinstance(value, list) or not value:
+        return []
+    contents = [item for item in value if isinstance(item, dict)]
+    looks = all(c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in contents[:_LOOK])
+    return contents if contents and len(contents) == len(value) and looks else []
+
+
+def is_log(value: Any) -> bool:
+    """Whether a document is a prompt log, `logs.json`."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(
+        isinstance(item, dict)
+        and isinstance(item.get("sessionId"), str)
+        and isinstance(item.get("message"), str)
+        and "messageId" in item
+        for item in value[:_LOOK]
+    )
+
+
+# -- documents as the records of a log ---------------------------------------------------------------------------------
+
+
+def items_of(value: Any) -> list[Data]:
+    """The records that a document stands for."""
+    if is_chat(value):
+        header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
+        return [{"projectHash": "", **header}, *map(_message, value["messages"])]
+    if contents := saved(value):
+        return [_said(number, content) for number, content in enumerate(contents)]
+    if is_log(value):
+        return [_prompt(number, item) for number, item in enumerate(value)]
+    return [value] if isinstance(value, dict) else []
+
+
+def _message(item: Any) -> Data:
+    return item if isinstance(item, dict) else {"type": "not a message", "value": item}
+
+
+def _said(number: int, content: Data) -> Data:
+    kind = "user" if content.get("role") == "user" else "gemini"
+    return {"id": f"m{number}", "type": kind, "content": content.get("parts")}
+
+
+def _prompt(number: int, item: Any) -> Data:
+    """A line of the prompt log; its numbers begin anew with every session."""
+    if not isinstance(item, dict):
+        return _message(item)
+    kind = item.get("type")
+    return {
+        "id": f"{item.get('sessionId')}.{item.get('messageId')}.{number}",
+        "timestamp": item.get("timestamp"),
+        "type": kind if isinstance(kind, str) and kind in _TYPES else "user",
+        "content": item.get("message"),
+        "sessionId": item.get("sessionId"),
+    }

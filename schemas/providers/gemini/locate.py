@@ -1,0 +1,107 @@
+"""Where Gemini CLI keeps its sessions, which files are sessions, and how long it keeps them (formats note 1.1)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Location, Problem, Retention, SessionFile
+from schemas.records import read_record
+
+PROVIDER_ID = "gemini"
+_SESSION = re.compile(r"session-.*?(?:-([0-9A-Za-z]{8}))?\.jsonl?")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_AGE = re.compile(r"(\d{1,6})\s*([hdwm])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months"}
+_COMMENT = re.compile(rb"^\s*//[^\n]*$", re.MULTILINE)
+
+
+def locations(env: Environment) -> list[Location]:
+    """The folders of projects: GEMINI_CLI_HOME takes the place of the home directory, on every system.
+
+    The default place is looked into as well: what was written before the variable was set is there.
+    """
+    found: list[Location] = []
+    if moved := env.variables.get("GEMINI_CLI_HOME"):
+        found.append(Location(_home(moved, env.home) / ".gemini" / "tmp", "GEMINI_CLI_HOME"))
+    default = Location(env.home / ".gemini" / "tmp", "default")
+    return found if found and found[0].path == default.path else [*found, default]
+
+
+def _home(text: str, home: Path) -> Path:
+    return home / text[2:] if text.startswith(("~/", "~\\")) else home if text == "~" else Path(text)
+
+
+def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+    """The sessions below a location, each once; subagents lie deeper and are left out.
+
+    An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
+    lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session.
+    """
+    best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
+    for project in _entries(location.path, problems):
+        if not project.is_dir(follow_symlinks=False):
+            continue
+        for entry in _entries(Path(project.path) / "chats", problems):
+            match = _SESSION.fullmatch(entry.name)
+            if match is None or not entry.is_file(follow_symlinks=False):
+                continue
+            try:
+                stat = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                problems.append(Problem(Path(entry.path), _reason(error)))
+                continue
+            stem, _, suffix = entry.name.rpartition(".")
+            rank = (suffix == "jsonl", not _HASH.fullmatch(project.name), stat.st_mtime_ns)
+            if stem not in best or rank > best[stem][0]:
+                file = SessionFile(PROVIDER_ID, entry.path, match[1] or stem, stat.st_size, stat.st_mtime_ns)
+                best[stem] = rank, file
+    for _, file in best.values():
+        yield file
+
+
+def _entries(folder: Path, problems: list[Problem]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []  # a project without chats
+    except OSError as error:
+        problems.append(Problem(folder, _reason(error)))
+        return []
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def retention(env: Environment) -> Retention | None:
+    """What `general.sessionRetention` in settings.json says; None where it is switched off, or cannot be read.
+
+    Its defaults are those of the present documentation: on, 30 days. Versions before 2026 kept everything.
+    """
+    moved = env.variables.get("GEMINI_CLI_HOME")
+    path = (_home(moved, env.home) if moved else env.home) / ".gemini" / "settings.json"
+    try:
+        data = path.read_bytes()
+    except OSError:
+        data = b"{}"  # no settings: the defaults hold
+    settings = read_record(_COMMENT.sub(b"", data))
+    if not settings and data.strip() not in (b"", b"{}"):
+        return None
+    general = settings.get("general")
+    rule = general.get("sessionRetention") if isinstance(general, dict) else None
+    rule = rule if isinstance(rule, dict) else {}
+    if rule.get("enabled", True) is not True:
+        return None
+    age, count = rule.get("maxAge", None if "maxCount" in rule else "30d"), rule.get("maxCount")
+    match = _AGE.fullmatch(age) if isinstance(age, str) else None
+    words = [f"deletes sessions after {int(match[1]):,} {_UNITS[match[2]]}"] if match else []
+    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+        words.append(f"keeps the newest {count:,}")
+    source = "general.sessionRetention in settings.json"
+    if not rule.keys() & {"maxAge", "maxCount"}:
+        source = f"default of present versions; {source} changes it"
+    return Retention(", ".join(words), source) if words else None

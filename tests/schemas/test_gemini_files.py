@@ -1,0 +1,281 @@
+"""Where Gemini CLI's sessions lie, whose they are, and how they are followed (formats note 1.1, 1.2, 1.8)."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.opening import OpenError, head_of, read_session, recognise
+from schemas.provider import Environment, Location, Problem, SessionFile
+from schemas.providers.gemini import PROVIDER
+from schemas.session import Change, Op, Session
+from tests.fixtures import gemini as g
+from tests.schemas.conformance import described, facts, whole
+from viewer.follow import Follower
+
+NAME = "session-2026-05-28T20-26-5e551011"
+
+
+def found(home: Path) -> list[SessionFile]:
+    problems: list[Problem] = []
+    files = list(PROVIDER.find(Location(home / ".gemini" / "tmp", "test"), problems))
+    assert not problems
+    return files
+
+
+def put(home: Path, project: str, name: str, records: list[dict[str, Any]] | None = None) -> Path:
+    return g.write_lines(home / ".gemini" / "tmp" / project / "chats" / name, records or [g.header()])
+
+
+# -- discovery ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_copied_session_is_one_and_the_slugs_is_it(tmp_path: Path) -> None:
+    old = put(tmp_path, "ab" * 32, f"{NAME}.jsonl")
+    new = put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
+    os.utime(old, (2e9, 2e9))
+    os.utime(new, (1e9, 1e9))
+    assert [(file.path, file.id) for file in found(tmp_path)] == [(new, "5e551011")]
+
+
+def test_the_log_beats_the_document_wherever_it_lies(tmp_path: Path) -> None:
+    put(tmp_path, "lamp-shop", f"{NAME}.json")
+    log = put(tmp_path, "ab" * 32, f"{NAME}.jsonl")
+    assert [file.path for file in found(tmp_path)] == [log]
+
+
+def test_only_sessions_are_listed(tmp_path: Path) -> None:
+    put(tmp_path, "lamp-shop", f"{NAME}.jsonl.unreadable-1780000000000")
+    put(tmp_path, "lamp-shop", f"{NAME}.jsonl.tmp-77")
+    put(tmp_path, "lamp-shop", "notes.jsonl")
+    put(tmp_path, "lamp-shop", f"{g.SESSION}/sub-1.jsonl")
+    put(tmp_path, "lamp-shop", "session-odd.jsonl")
+    (tmp_path / ".gemini" / "tmp" / "bin").write_text("a file among the folders")
+    assert [file.id for file in found(tmp_path)] == ["session-odd"]
+    assert found(tmp_path / "nowhere") == []
+
+
+def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("chats"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    problems: list[Problem] = []
+    assert list(PROVIDER.find(Location(tmp_path / ".gemini" / "tmp", "test"), problems)) == []
+    assert [problem.reason for problem in problems] == ["permission denied"]
+
+
+# -- the project -------------------------------------------------------------------------------------------------------
+
+
+def root_of(path: Path) -> str | None:
+    return read_session(path).workspace_root
+
+
+def test_the_project_is_told_by_the_file_beside(tmp_path: Path) -> None:
+    path = put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
+    g.write_json(tmp_path / ".gemini" / "projects.json", {"projects": {"/other": "lamp-shop"}})
+    (path.parent.parent / ".project_root").write_text("/home/dev/lamp-shop\n")
+    assert root_of(path) == "/home/dev/lamp-shop"
+
+
+def test_then_by_the_slug(tmp_path: Path) -> None:
+    path = put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
+    g.write_json(tmp_path / ".gemini" / "projects.json", {"projects": {"/home/dev/lamp-shop": "lamp-shop"}})
+    assert root_of(path) == "/home/dev/lamp-shop"
+
+
+@pytest.mark.parametrize("file", ["projects.json", "trustedFolders.json", "history/boat/.project_root"])
+def test_then_by_the_hash_of_what_is_known(tmp_path: Path, file: str) -> None:
+    path = put(tmp_path, sha256(g.BOAT.encode()).hexdigest(), f"{NAME}.jsonl")
+    known = {"projects.json": {"projects": {g.BOAT: "boat"}}, "trustedFolders.json": {g.BOAT: "TRUST_FOLDER"}}
+    place = tmp_path / ".gemini" / file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(known[file]) if file in known else g.BOAT)
+    assert root_of(path) == g.BOAT
+
+
+def test_the_hash_in_the_file_will_do(tmp_path: Path) -> None:
+    path = put(tmp_path, "strange", f"{NAME}.jsonl", [g.header(root=g.BOAT)])
+    g.write_json(tmp_path / ".gemini" / "trustedFolders.json", {g.BOAT: "TRUST_FOLDER"})
+    assert root_of(path) == g.BOAT
+
+
+def test_else_nobody_knows_and_the_hash_is_kept(tmp_path: Path) -> None:
+    path = put(tmp_path, "ab" * 32, f"{NAME}.jsonl")
+    (tmp_path / ".gemini" / "projects.json").write_text("{broken")
+    session = read_session(path)
+    assert session.workspace_root is None and session.metadata["projectHash"] == sha256(g.ROOT.encode()).hexdigest()
+
+
+# -- what the agent does with them -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (None, "deletes sessions after 30 days"),
+        ('// mine\n{"general": {}}', "deletes sessions after 30 days"),
+        ('{"general": {"sessionRetention": {"enabled": true, "maxAge": "2w"}}}', "deletes sessions after 2 weeks"),
+        ('{"general": {"sessionRetention": {"maxAge": "7d", "maxCount": 50}}}',
+         "deletes sessions after 7 days, keeps the newest 50"),
+        ('{"general": {"sessionRetention": {"maxCount": 9}}}', "keeps the newest 9"),
+        ('{"general": {"sessionRetention": {"enabled": false}}}', None),
+        ('{"general": {"sessionRetention": {"maxAge": "soon"}}}', None),
+        ("{broken", None),
+    ],
+)  # fmt: skip
+def test_retention(tmp_path: Path, settings: str | None, text: str | None) -> None:
+    (tmp_path / "cli" / ".gemini").mkdir(parents=True)
+    if settings is not None:
+        (tmp_path / "cli" / ".gemini" / "settings.json").write_text(settings)
+    rule = PROVIDER.retention(Environment({"GEMINI_CLI_HOME": str(tmp_path / "cli")}, tmp_path, "linux"))
+    assert (rule.text if rule else None) == text
+
+
+def test_resuming(tmp_path: Path) -> None:
+    session = Session("gemini", "Gemini CLI", tmp_path, g.SESSION)
+    assert PROVIDER.resume_command(session) == ["gemini", "--resume", g.SESSION]
+    assert PROVIDER.resume_command(Session("gemini", "Gemini CLI", tmp_path, "-x; rm")) is None
+
+
+# -- recognised by content ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"sessionId":"s","projectHash":"h"}\n',
+        '{"id":"a","type":"gemini","content":"x"}\n',
+        '{"broken\n{"$set":{"lastUpdated":"x"}}\n',
+        '{"$rewindTo":"a"}\n',
+        '{"sessionId":"s","messages":[{"id":"a","type":"gemini"}]}',
+        '[{"role":"user","parts":[]}]',
+    ],
+)
+def test_what_is_recognised(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text)
+    assert recognise(head_of(tmp_path / "x")) is PROVIDER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id":"a","type":"user","content":"x"}\n',
+        '{"sessionId":"s","messages":[]}',
+        '{"sessionId":"s","messages":[{"type":"other"}]}',
+        '[{"role":"user","content":"x"}]',
+        '{"history":[]}',
+        '{"projects":{"/x":"x"}}',
+    ],
+)
+def test_what_is_not(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(OpenError):
+        recognise(head_of(tmp_path / "x"))
+
+
+# -- following ---------------------------------------------------------------------------------------------------------
+
+
+def loaded(path: Path) -> Follower:
+    follower = Follower(path)
+    while not follower.loaded:
+        follower.step()
+    return follower
+
+
+def changes_of(follower: Follower) -> list[tuple[str, int]]:
+    changes: list[Change] = follower.poll()
+    while not follower.loaded:
+        changes += follower.step()
+    return [(str(op), index) for op, index in changes]
+
+
+def test_a_growing_log_is_followed_by_message(tmp_path: Path) -> None:
+    path = g.write_lines(tmp_path / "s.jsonl", [g.header(), g.user("u", 1, "Go"), g.answer("a", 2, "On it")])
+    follower = loaded(path)
+    session = follower.session
+
+    def write(*records: dict[str, Any]) -> list[tuple[str, int]]:
+        with path.open("a") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
+        return changes_of(follower)
+
+    last = g.answer("a", 2, "On it", toolCalls=[g.call("t", "glob", {}, "x")], tokens=g.tokens(5, 5))
+    assert write(last) == [("updated", 1), ("appended", 2)]
+    assert write(g.user("u2", 3, "Stop"), g.answer("a2", 4, "Why")) == [("appended", 3), ("appended", 4)]
+    assert write({"$rewindTo": "u2"}) == [("updated", 3), ("updated", 4)]
+    assert write({"$set": {"summary": "Going"}}) == [("updated", 4)]
+    assert write({"$set": {"lastUpdated": g.at(9)}}) == []
+    assert write({"$set": {"messages": [g.user("s", 5, "<state_snapshot>x</state_snapshot>"), last]}}) == [
+        ("appended", 5)
+    ]
+    assert follower.session is session, "history only grew"
+    assert write(g.answer("a", 2, "On it", thoughts=["Late"], toolCalls=last["toolCalls"])) == [
+        ("appended", 1), ("updated", 2), ("updated", 3),
+    ]  # fmt: skip
+    assert follower.session is not session and len(session.messages) == 6
+    assert facts(follower.session) == facts(whole(PROVIDER, path, beside=False))
+    follower.close()
+
+
+def test_a_half_written_line_waits(tmp_path: Path) -> None:
+    path = g.write_lines(tmp_path / "s.jsonl", [g.header()])
+    follower = loaded(path)
+    line = json.dumps(g.user("u", 1, "Lüster"), ensure_ascii=False).encode() + b"\n"
+    half = line.index(b"\xc3") + 1
+    with path.open("ab") as file:
+        file.write(line[:half])
+    assert changes_of(follower) == []
+    with path.open("ab") as file:
+        file.write(line[half:])
+    assert changes_of(follower) == [("appended", 0)]
+    follower.close()
+
+
+def test_a_log_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = g.write_lines(tmp_path / "s.jsonl", [g.header(), g.user("u", 1, "Go"), g.answer("a", 2, "On it")])
+    follower = loaded(path)
+    g.write_lines(tmp_path / "s.jsonl.tmp-1", [g.header(), g.user("u", 1, "Go")]).replace(path)
+    assert changes_of(follower) == [("restarted", -1)]
+    assert described(follower.session) == ["PROMPT Go"]
+    follower.close()
+
+
+def test_a_document_is_followed_by_what_is_different(tmp_path: Path) -> None:
+    document = g.old_document()
+    messages = document["messages"]
+    path = g.write_json(tmp_path / "s.json", {**document, "messages": messages[:1]})
+    follower = loaded(path)
+    session = follower.session
+    g.write_json(path, document)
+    assert changes_of(follower) == [("appended", 1), ("appended", 2), ("appended", 3)]
+    path.write_text(json.dumps(document)[:200])
+    assert changes_of(follower) == [] and follower.trouble and len(follower.session.messages) == 4
+    assert follower.session is session
+    g.write_json(path, {**document, "messages": [messages[0], messages[2]]})
+    assert changes_of(follower) == [(str(Op.REMOVED), 1), (str(Op.REMOVED), 2)]
+    assert described(follower.session) == ["PROMPT Fix the login", "INTERRUPT Request cancelled."]
+
+
+def test_a_subagents_file_is_found_while_following(tmp_path: Path) -> None:
+    path = g.write_lines(tmp_path / "chats" / "s.jsonl", g.lamp_log())
+    reading = PROVIDER.open(path)
+    while not reading.done:
+        reading.step()
+    assert reading.refresh() == [] and reading.session.subagents[0].path is None
+    sub = g.write_lines(path.parent / g.SESSION / "sub-1.jsonl", g.sub_log())
+    use = reading.session.subagents[0].tool_use
+    assert use is not None and reading.refresh() == [Change(Op.UPDATED, use)]
+    assert reading.session.subagents[0].path == sub and reading.refresh() == []
