@@ -1,0 +1,67 @@
+"""Qwen Code: JSON lines that form a tree, under `~/.qwen/projects` (formats/gemini-qwen-cursor.md 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.providers.qwen import locate
+from schemas.session import Session
+
+
+class Qwen:
+    """The provider; see `schemas.provider.Provider`."""
+
+    id = locate.PROVIDER_ID
+    name = "Qwen Code"
+    formats = (
+        Format(
+            "Qwen Code session, JSON lines",
+            "a record with uuid, sessionId and message.parts, or a systemPayload",
+        ),
+        Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),
+    )
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Qwen Code's folder: `QWEN_RUNTIME_DIR`, `QWEN_HOME`, or `.qwen` in the home directory on every system."""
+        return locate.locations(env)
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions in a location, subagents and empty files apart."""
+        return locate.find(location, problems)
+
+    def detect(self, head: Head) -> bool:
+        """Whether it is a session of Qwen Code, or one of its subagents."""
+        return locate.detect(head)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a session. Raises OSError."""
+        if locate.is_old(path):
+            from schemas.providers.gemini.opening import open_session
+
+            return open_session(path, start, self.id, self.name)
+        # Here, since looking for sessions and recognising them is done without the parser, and often.
+        from schemas.providers.qwen.build import build_message
+        from schemas.providers.qwen.parse import QwenParser
+        from schemas.reading import LinesReading, open_file
+
+        store = open_file(path)
+        session = Session(self.id, self.name, path, path.stem)
+        session.build = build_message
+        return LinesReading(store, QwenParser(session), start)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """`qwen --resume ID`; None for a subagent, a session of before 0.4, and an id that Qwen Code cannot give."""
+        if session.lineage.agent_id is not None or session.path.suffix == ".json":
+            return None
+        if not locate.UUID.fullmatch(session.id):
+            return None
+        return ["qwen", "--resume", session.id]
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None, unless the user enabled `general.sessionRetention`."""
+        return locate.retention(env)
+
+
+PROVIDER = Qwen()

@@ -1,0 +1,185 @@
+"""Who follows whom, and which records are the live conversation (formats/gemini-qwen-cursor.md 2.3).
+
+The live conversation is the chain from the last record back over `parentUuid`; a rewind begins a new branch and leaves
+the old one in the file. Claude Code's tree (claude/branches.py) is another: there records hang anywhere, and only
+prompts that replace prompts tell what was taken back.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+NOBODY = 0
+"""The node before every root."""
+_REAL, _MISSING, _ASIDE = 0, 1, 2
+
+
+class Tree:
+    """A node for each uuid, and the messages of each node.
+
+    Where a parent is missing the conversation goes on in the file's order: a parent that no record is yet gets a node
+    of its own behind the record read before, so that a rewind to it takes back all that was said under it. Where a
+    circle would close, one of its parents counts as missing too; so there never is one.
+
+    Reading a record is cheap; `settle` walks the branches, and is asked for after each piece of a file.
+    """
+
+    __slots__ = (
+        "_doubtful", "_extra", "_first", "_known", "_leaf", "_live", "_parent", "_relinked", "_rows", "_settled",
+        "_state", "last", "leaf",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._known: dict[int, int] = {}
+        self._parent = array("I", [NOBODY])
+        self._state = bytearray([_REAL])
+        self._live = bytearray([1])
+        self._first, self._rows = array("I", [0]), array("I", [0])
+        self._extra: dict[int, list[int]] = {}
+        self._doubtful: set[int] = set()
+        """Nodes to look at again, as they or their messages changed otherwise than by a branch."""
+        self._settled = 1
+        """How many nodes there were when `_live` was made."""
+        self._leaf = NOBODY
+        """The leaf for which `_live` was made."""
+        self._relinked = False
+        self.leaf = NOBODY
+        """The record at which the conversation ends."""
+        self.last = NOBODY
+        """The record read last."""
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def find(self, uuid: str) -> int:
+        """The node of a record that was read; NOBODY if there was none."""
+        node = self._known.get(hash(uuid), NOBODY)
+        return NOBODY if self._state[node] == _MISSING else node
+
+    def add(self, uuid: str, parent: object, *, metadata: bool = False, beside: bool = False) -> int:
+        """A record whose uuid was not read before; returns its node.
+
+        `parent` is what it names as such: None or empty where there is none; what is no text is not known. `metadata`
+        is only part of a conversation if it has a parent, or once something follows it. What is written `beside` the
+        conversation never ends it.
+        """
+        above = self._above(uuid, parent)
+        node = self._known.get(hash(uuid), NOBODY)
+        if node == NOBODY:
+            node = self._known[hash(uuid)] = self._new(above, _REAL)
+        else:  # it was named as a parent before it came
+            self._state[node] = _REAL
+            self._relink(node, above)
+        if beside or (metadata and not parent and above == NOBODY):
+            self._state[node] = _ASIDE
+        else:
+            self.leaf = node
+        if self._state[above] == _ASIDE and not beside:
+            self._state[above] = _REAL
+            self._doubtful.add(above)
+        self.last = node
+        return node
+
+    def again(self, node: int) -> None:
+        """Another record with the uuid of one read before: there the conversation ends now."""
+        if self._state[node] == _REAL:
+            self.leaf = node
+        self.last = node
+
+    def _above(self, uuid: str, parent: object) -> int:
+        if parent is None or parent == "":
+            return NOBODY
+        if not isinstance(parent, str) or parent == uuid:
+            return self.last
+        node = self._known.get(hash(parent), NOBODY)
+        if node == NOBODY:
+            node = self._known[hash(parent)] = self._new(self.last, _MISSING)
+        return node
+
+    def _new(self, parent: int, state: int) -> int:
+        self._parent.append(parent)
+        self._state.append(state)
+        self._live.append(0)
+        self._first.append(0)
+        self._rows.append(0)
+        return len(self._parent) - 1
+
+    def _relink(self, node: int, above: int) -> None:
+        """Give a node its true parent, now that it is known."""
+        parent, link, at = self._parent, NOBODY, above
+        while at not in (NOBODY, node):
+            # Of a circle, a link that only the file's order made is the first to give way.
+            if parent[at] == node or (self._state[at] == _MISSING and link == NOBODY):
+                link = link or at
+            at = parent[at]
+        if at == node:
+            parent[link] = parent[node]
+        parent[node] = above
+        self._relinked = True
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def own(self, node: int, row: int) -> None:
+        """Note whose a new message is."""
+        if not self._rows[node]:
+            self._first[node], self._rows[node] = row, 1
+        elif self._first[node] + self._rows[node] == row:
+            self._rows[node] += 1
+        else:
+            self._extra.setdefault(node, []).append(row)
+        if node < self._settled:
+            self._doubtful.add(node)
+
+    def hand_over(self, old: int, new: int) -> None:
+        """Let all messages of one node be of another."""
+        rows = list(self._rows_of(old))
+        self._rows[old] = 0
+        self._extra.pop(old, None)
+        self._extra.setdefault(new, []).extend(rows)
+        self._doubtful.add(new)
+
+    def _rows_of(self, node: int) -> Iterator[int]:
+        yield from range(self._first[node], self._first[node] + self._rows[node])
+        yield from self._extra.get(node, ())
+
+    def settle(self) -> Iterator[tuple[int, bool]]:
+        """The messages for which it may have changed whether they are live, and whether they are."""
+        looked_at = self._doubtful
+        looked_at.update(range(self._settled, len(self._parent)))
+        looked_at.update(self._walk_anew() if self._relinked else self._walk())
+        self._doubtful, self._settled, self._leaf, self._relinked = set(), len(self._parent), self.leaf, False
+        for node in looked_at:
+            live = bool(self._live[node]) or self._state[node] == _ASIDE or self._leaf == NOBODY
+            for row in self._rows_of(node):
+                yield row, live
+
+    def _walk(self) -> list[int]:
+        """Follow the leaf back to what is live already; returns the nodes that were or became live in between."""
+        live, parent = self._live, self._parent
+        came, gone = [], []
+        node = self.leaf
+        while not live[node]:
+            came.append(node)
+            node = parent[node]
+        fork, node = node, self._leaf
+        while node != fork:
+            gone.append(node)
+            node = parent[node]
+        for node in gone:
+            live[node] = 0
+        for node in came:
+            live[node] = 1
+        return gone + came
+
+    def _walk_anew(self) -> list[int]:
+        """The same after a parent became another one: what was live no longer tells."""
+        before, node = self._live, self.leaf
+        self._live = live = bytearray(len(before))
+        live[NOBODY] = 1
+        while node != NOBODY:
+            live[node] = 1
+            node = self._parent[node]
+        return [node for node, was in enumerate(before) if was != live[node]]
