@@ -1,0 +1,318 @@
+"""Where Cursor's sessions lie, what lies beside a store, and how a store and its transcript become one session."""
+
+from __future__ import annotations
+
+import os
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.message import Flag, Kind, ToolStatus
+from schemas.opening import head_of, recognise
+from schemas.provider import Location, Problem
+from schemas.providers.cursor import PROVIDER, workspace
+from schemas.providers.cursor.locate import subagents_of, transcripts_of
+from schemas.session import Session
+from tests.fixtures.cursor.stores import INFO, NINE, Builder, agent, answer, harbour, put, text, use, user
+from tests.fixtures.cursor.transcripts import agent as told
+from tests.fixtures.cursor.transcripts import asked, ended, lines
+from tests.fixtures.cursor.transcripts import use as told_use
+from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
+
+A = "aaaaaaaa-0000-4000-8000-000000000001"
+B = "aaaaaaaa-0000-4000-8000-000000000002"
+
+
+def transcript(home: Path, identifier: str, data: bytes = b"", slug: str = "srv-harbour", layout: str = "now") -> Path:
+    """A transcript below a home directory, in one of the layouts."""
+    folder = home / ".cursor" / "projects" / slug / "agent-transcripts"
+    path = {
+        "now": folder / identifier / f"{identifier}.jsonl",
+        "flat": folder / f"{identifier}.jsonl",
+        "text": folder / f"{identifier}.txt",
+        "child": folder / A / "subagents" / f"{identifier}.jsonl",
+    }[layout]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data or lines(asked("Hello"), told("Hi.")))
+    return path
+
+
+def found(home: Path, problems: list[Problem] | None = None) -> dict[str, Path]:
+    """What discovery lists, by id."""
+    listed = list(PROVIDER.find(Location(home / ".cursor", "test"), [] if problems is None else problems))
+    assert len({file.id for file in listed}) == len(listed)
+    return {file.id: file.path for file in listed}
+
+
+# -- discovery ---------------------------------------------------------------------------------------------------------
+
+
+def test_each_session_once_by_its_store_or_else_its_transcript(tmp_path: Path) -> None:
+    store = Builder(A).message(user("x")).save(tmp_path)
+    transcript(tmp_path, A)
+    lone = transcript(tmp_path, B, layout="flat")
+    old = transcript(tmp_path, "aaaaaaaa-0000-4000-8000-000000000003", layout="text")
+    transcript(tmp_path, "aaaaaaaa-0000-4000-8000-000000000004", layout="child")
+    (tmp_path / ".cursor" / "projects" / "srv-harbour" / "worker.log").write_text("x")
+    (tmp_path / ".cursor" / "chats" / "loose.txt").write_text("x")
+    assert found(tmp_path) == {A: store, B: lone, old.stem: old}
+
+
+def test_a_store_without_a_byte_is_none(tmp_path: Path) -> None:
+    store = Builder(A).message(user("x")).save(tmp_path)
+    store.write_bytes(b"")
+    assert found(tmp_path) == {}
+    path = transcript(tmp_path, A)
+    assert found(tmp_path) == {A: path}
+
+
+def test_subagents_are_not_listed_nor_their_transcripts(tmp_path: Path) -> None:
+    Builder(A).message(user("x")).save(tmp_path, isSubagent=True)
+    Builder(B).message(user("x")).save(tmp_path, isSubagent=False, title="isSubagent")
+    transcript(tmp_path, A)
+    assert set(found(tmp_path)) == {B}
+
+
+def test_size_and_time_are_those_of_database_and_log(tmp_path: Path) -> None:
+    store = Builder(A).message(user("x")).save(tmp_path)
+    log = Path(f"{store}-wal")
+    log.write_bytes(b"x" * 100)
+    os.utime(store, ns=(1, 1_000))
+    os.utime(log, ns=(1, 5_000))
+    (file,) = PROVIDER.find(Location(tmp_path / ".cursor", ""), [])
+    assert (file.size, file.mtime_ns) == (store.stat().st_size + 100, 5_000)
+
+
+def test_of_copies_the_newest_counts(tmp_path: Path) -> None:
+    old, new = Builder(A).save(tmp_path, "/srv/old"), Builder(A).save(tmp_path, "/srv/new")
+    os.utime(old, ns=(1, 1_000))
+    first, second = transcript(tmp_path, B, slug="one"), transcript(tmp_path, B, slug="two", layout="flat")
+    os.utime(first, (2e9, 2e9))
+    assert found(tmp_path) == {A: new, B: first}
+    assert transcripts_of(tmp_path / ".cursor", B) == [first, second]
+    both = Builder(B).message(user("Hello")).save(tmp_path)
+    assert whole(PROVIDER, both).metadata["otherTranscripts"] == [str(second)]
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    store = Builder(A).message(user("x")).save(outside)
+    transcript(outside, B)
+    home = tmp_path / "home"
+    (home / ".cursor" / "chats").mkdir(parents=True)
+    (home / ".cursor" / "chats" / "link").symlink_to(store.parents[1])
+    chat = home / ".cursor" / "chats" / "real" / B
+    chat.mkdir(parents=True)
+    (chat / "store.db").symlink_to(store)
+    (home / ".cursor" / "projects").symlink_to(outside / ".cursor" / "projects")
+    (home / ".cursor" / "chats" / "loop").symlink_to("loop")
+    assert found(home) == {}
+    inside = Builder(A).message(user("x")).save(home)
+    (home / ".cursor" / "chats" / "again").symlink_to(inside.parents[1])
+    assert set(found(home)) == {A}
+
+
+def test_a_linked_home_is_followed(tmp_path: Path) -> None:
+    Builder(A).message(user("x")).save(tmp_path / "real")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".cursor").symlink_to(tmp_path / "real" / ".cursor")
+    assert set(found(tmp_path / "home")) == {A}
+
+
+def test_nothing_there_is_no_problem(tmp_path: Path) -> None:
+    problems: list[Problem] = []
+    assert found(tmp_path, problems) == {} and problems == []
+
+
+# -- the workspace -----------------------------------------------------------------------------------------------------
+
+
+def root_of(built: Builder, home: Path, folder: str = "/srv/by/hash", **beside: Any) -> str | None:
+    return whole(PROVIDER, built.save(home, folder, **beside)).workspace_root
+
+
+def test_the_workspace_by_what_knows_it_best(tmp_path: Path) -> None:
+    def built() -> Builder:
+        return Builder().message(user(text(INFO)), user("x"))
+
+    named = built().field(put(9, "file:///srv/named%20so"))
+    assert root_of(named, tmp_path / "a", cwd="/srv/beside") == "/srv/beside"
+    assert root_of(named, tmp_path / "b") == "/srv/named so"
+    assert root_of(built(), tmp_path / "c") == "/srv/harbour"
+    assert root_of(Builder().message(user("x")), tmp_path / "d") is None
+
+
+def test_the_workspace_by_its_hash(tmp_path: Path) -> None:
+    Builder(B).message(user("x")).save(tmp_path, "/srv/by/hash", cwd="/srv/by/hash")
+    assert root_of(Builder().message(user("x")), tmp_path) == "/srv/by/hash"
+    Builder(A).message(user("x")).save(tmp_path / "b", "/srv/by/hash", cwd="/srv/wrong")
+    assert root_of(Builder().message(user("x")), tmp_path / "b") is None
+
+
+def test_the_workspace_by_the_slug_of_the_transcript(tmp_path: Path) -> None:
+    place = tmp_path / "my.project-x" / "sub_dir"
+    place.mkdir(parents=True)
+    built = Builder().message(user("Hello"))
+    transcript(tmp_path / "home", built.id, slug=workspace.slug_of(str(place)))
+    assert root_of(built, tmp_path / "home") == str(place)
+    other = Builder(B).message(user("Hello"))
+    transcript(tmp_path / "home", B, slug="no-such-place-anywhere")
+    assert root_of(other, tmp_path / "home") == "no-such-place-anywhere"
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///home/u/a%20b", "/home/u/a b"),
+        ("file:///c%3A/work", "c:/work"),
+        ("file:///home/u/a#1?x", "/home/u/a#1?x"),
+        ("file:///home/u/a?1#x", "/home/u/a?1#x"),
+        ("file://server/share", "//server/share"),
+        ("vscode-remote://ssh/home", None),
+        ("file://[bad", None),
+        ("", None),
+    ],
+)
+def test_file_uris(uri: str, path: str | None) -> None:
+    assert workspace.from_uri(uri) == path
+
+
+@pytest.mark.parametrize("slug", ["empty-window", "1690000000", "var-folders-xy-zz", "", "-", "no-such-thing-here"])
+def test_slugs_that_are_no_directories(slug: str) -> None:
+    assert workspace.resolve_slug(slug) == slug
+
+
+@given(st.text(max_size=30))
+def test_any_slug_resolves_to_something_with_that_slug(slug: str) -> None:
+    resolved = workspace.resolve_slug(slug)
+    assert resolved == slug or workspace.slug_of(resolved) == slug
+
+
+def test_hashes_are_md5() -> None:
+    assert workspace.by_hash(md5(b"/srv/a").hexdigest(), ["/srv/b", "", "/srv/a"]) == "/srv/a"
+
+
+# -- store and transcript ----------------------------------------------------------------------------------------------
+
+
+def merged(built: Builder, home: Path, *records: dict[str, Any]) -> Session:
+    transcript(home, built.id, lines(*records))
+    session = whole(PROVIDER, built.save(home))
+    assert_builds_clean(session)
+    assert_sums(session)
+    return session
+
+
+def story() -> list[dict[str, Any]]:
+    """What a transcript tells of `harbour`."""
+    return [
+        asked("Light the harbour"),
+        told("I look at the lamp.\n\n[REDACTED]", told_use("Read", {"path": "lamp.py"})),
+        told(told_use("StrReplace", {"path": "lamp.py", "old_string": "off", "new_string": "on"})),
+        told("The lamp is lit."),
+        ended(),
+        asked("And the buoy?"),
+        told(told_use("Shell", {"command": "ring buoy"})),
+        told("There is none."),
+    ]
+
+
+def test_where_both_tell_the_same_the_store_is_shown(tmp_path: Path) -> None:
+    alone = described(whole(PROVIDER, harbour().save(tmp_path / "alone")))
+    assert described(merged(harbour(), tmp_path, *story())) == alone
+
+
+def test_a_missing_message_comes_from_the_transcript(tmp_path: Path) -> None:
+    session = merged(harbour().drop(6), tmp_path, *story())
+    shown = described(session)
+    at = shown.index("TEXT The lamp is lit.")
+    assert shown[at - 1] == "NOTE A message is missing from the store; what follows is from th"[:65]
+    assert shown.count("TEXT The lamp is lit.") == 1
+    assert shown[at + 1] == "PROMPT And the buoy?"
+
+
+def test_a_missing_prompt_comes_from_the_transcript_or_the_turns(tmp_path: Path) -> None:
+    session = merged(harbour().drop(7), tmp_path / "a", *story())
+    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?"]
+    built = harbour().message(user("Last")).turn("Last", NINE + 90_000).drop(7)
+    session = whole(PROVIDER, built.save(tmp_path / "b"))
+    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?", "Last"]
+
+
+def test_what_came_before_and_after_comes_from_the_transcript(tmp_path: Path) -> None:
+    before = [asked("Long ago"), told("Old answer.", told_use("Shell", {"command": "old"}))]
+    after = [asked("Afterwards"), told("New answer.")]
+    session = merged(harbour(), tmp_path, *before, *story(), *after)
+    shown = described(session)
+    assert shown[:4] == [shown[0], "PROMPT Long ago", "TEXT Old answer.", "TOOL Shell"]
+    assert shown[-2:] == ["PROMPT Afterwards", "TEXT New answer."]
+    tool = session.message(3).tool
+    assert tool is not None and tool.status is ToolStatus.OK and not session.messages.has(3, Flag.PENDING)
+
+
+def test_how_a_turn_ended_comes_from_the_transcript(tmp_path: Path) -> None:
+    records = story()
+    records[4] = ended("aborted", error="User aborted")
+    session = merged(harbour(), tmp_path, *records, ended("error", error="Out of oil"))
+    kinds = [m.kind for m in (session.message(i) for i in range(len(session.messages)))]
+    assert kinds.index(Kind.INTERRUPT) + 1 == kinds.index(Kind.PROMPT, 2)
+    assert kinds[-1] is Kind.ERROR and session.exchanges[-1].errors == 2
+    assert session.exchanges[1].interrupted
+
+
+def test_another_conversation_adds_nothing(tmp_path: Path) -> None:
+    alone = described(whole(PROVIDER, harbour().save(tmp_path / "alone")))
+    session = merged(harbour(), tmp_path, asked("Something else"), told("Altogether."))
+    assert described(session) == alone
+
+
+def test_the_same_in_other_words_is_not_told_twice(tmp_path: Path) -> None:
+    records = story()
+    records[3] = told("The lamp is lit now.")
+    assert "TEXT The lamp is lit now." not in described(merged(harbour(), tmp_path, *records))
+
+
+def test_a_store_without_a_prompt_shows_its_transcript(tmp_path: Path) -> None:
+    built = Builder().message({"role": "system", "content": "x"})
+    session = merged(built, tmp_path, *story())
+    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?"]
+    assert session.id == built.id and session.title == "Light the harbour"
+
+
+def test_a_transcript_in_text_fills_gaps_too(tmp_path: Path) -> None:
+    built = Builder().message(user("Hello"), agent("Lost"), user("And?"), agent("Kept")).drop(1)
+    data = (
+        b"user:\n<user_query>\nHello\n</user_query>\n\nassistant:\nLost\n\nuser:\n<user_query>\nAnd?\n</user_query>\n"
+    )
+    transcript(tmp_path, built.id, data, layout="text")
+    session = whole(PROVIDER, built.save(tmp_path))
+    assert described(session)[2:] == ["TEXT Lost", "PROMPT And?", "TEXT Kept"]
+
+
+def test_subagents_are_linked_to_the_uses_that_started_them(tmp_path: Path) -> None:
+    given = {"description": "Find", "prompt": "Find the bulbs", "subagent_type": "explore"}
+    built = Builder(A).message(user("Hello"), agent(use("t", "Task", given)), answer("t", "Task", "Found."))
+    transcript(tmp_path, A, lines(asked("Hello"), told(told_use("Task", given))))
+    child = transcript(tmp_path, B, lines(asked("Find the bulbs"), told("Two.")), layout="child")
+    session = whole(PROVIDER, built.save(tmp_path))
+    (subagent,) = session.subagents
+    assert (subagent.id, subagent.path, subagent.name, subagent.tool_use) == (B, child, "explore", 1)
+    tool = session.message(1).tool
+    assert tool is not None and tool.subagent == B and session.messages.has(1, Flag.SUBAGENT)
+    assert subagents_of(child) == []
+
+
+# -- recognised --------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_told_by_its_tables(tmp_path: Path) -> None:
+    path = harbour().save(tmp_path)
+    assert recognise(head_of(path)) is PROVIDER
+    elsewhere = tmp_path / "renamed.sqlite"
+    elsewhere.write_bytes(path.read_bytes())
+    assert recognise(head_of(elsewhere)) is PROVIDER
+    assert whole(PROVIDER, elsewhere).id == "renamed"
