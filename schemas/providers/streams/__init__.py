@@ -1,0 +1,54 @@
+"""What agents print while they work: `claude -p --output-format stream-json`, `codex exec --json` and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.providers.streams.detect import detect
+from schemas.session import Session
+
+
+class Streams:
+    """The provider of saved streams; see `schemas.provider.Provider`."""
+
+    id = "streams"
+    name = "Agent streams"
+    formats = (
+        Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
+        Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
+        Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
+        Format("Cursor CLI, `-p --output-format stream-json` (or json)", "session_id without uuid"),
+        Format("OpenCode, `run --format json`", "lines with sessionID and a timestamp in milliseconds"),
+    )
+
+    def locations(self, env: Environment) -> list[Location]:
+        """None: a stream lies where somebody saved it."""
+        return []
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """Nothing."""
+        return iter(())
+
+    def detect(self, head: Head) -> bool:
+        """Whether it is what one of the five agents prints."""
+        return detect(head)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a saved stream. Raises OSError."""
+        # Here, since recognising is done without the parser, and often.
+        from schemas.providers.streams.parser import open_stream
+
+        return open_stream(path, start)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """None: the session itself is another provider's."""
+        return None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None: nobody deletes what somebody saved."""
+        return None
+
+
+PROVIDER = Streams()

@@ -1,0 +1,420 @@
+"""Live output of agents, the part that all formats share: detection, runs, plain text, ends (streams note 1)."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.message import Flag, Kind, SpanRole
+from schemas.opening import head_of, open_reading
+from schemas.provider import read_head
+from schemas.providers.streams import PROVIDER
+from schemas.providers.streams.detect import Told, told_by
+from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
+from schemas.providers.streams.stream import NO_END, NOT_TOLD, Run, Stream
+from schemas.records import FileStore, MemoryStore
+from schemas.session import Lack, Session
+from schemas.usage import TokenUsage
+from tests.fixtures.streams import (
+    THREAD,
+    codex_lines,
+    command,
+    gemini,
+    gemini_answer,
+    gemini_lines,
+    item,
+    opencode_lines,
+    said,
+    saved,
+    turn,
+)
+from tests.schemas.conformance import assert_builds_clean, assert_sums, described, facts, in_pieces, whole
+from viewer.follow import Follower
+
+FORMATS = {"codex": codex_lines, "gemini": gemini_lines, "opencode": opencode_lines}
+
+
+def read(tmp_path: Path, lines: list[Any], *, newline: bool = True) -> Session:
+    return whole(PROVIDER, saved(tmp_path / "stream.jsonl", lines, newline=newline))
+
+
+def claimed(*lines: Any) -> bool:
+    data = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    return PROVIDER.detect(read_head(Path("any"), data.encode(), whole=True))
+
+
+# -- detection ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"type": "thread.started", "thread_id": "t"}, Told.CODEX),
+        ({"type": "turn.started"}, Told.CODEX),
+        ({"type": "item.anything", "item": {}}, Told.CODEX),
+        ({"type": "tool_use", "timestamp": 1_795_000_000_000, "sessionID": "ses_1", "part": {}}, Told.OPENCODE),
+        ({"type": "error", "timestamp": 1_795_000_000_000, "sessionID": "ses_1", "error": {}}, Told.OPENCODE),
+        ({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "session_id": "s"}, Told.ON_DISK),
+        ({"type": "system", "subtype": "hook_started", "uuid": "u", "session_id": "s"}, Told.CLAUDE),
+        ({"type": "user", "uuid": "u", "session_id": "s", "timestamp": "2026-11-20T10:00:00Z"}, Told.CLAUDE),
+        ({"type": "result", "session_id": "s", "num_turns": 2, "duration_ms": 5}, Told.CLAUDE),
+        ({"type": "init", "timestamp": "2026-11-20T10:00:00Z", "session_id": "s"}, Told.GEMINI),
+        ({"type": "error", "timestamp": "2026-11-20T10:00:00Z", "message": "x"}, Told.GEMINI),
+        ({"type": "tool_call", "subtype": "started", "session_id": "s"}, Told.CURSOR),
+        ({"type": "result", "session_id": "s", "duration_ms": 5, "result": ""}, Told.CURSOR),
+        ({"type": "system", "subtype": "init", "session_id": "s"}, Told.CURSOR),
+        ({"type": "error", "message": "x"}, Told.WEAK_CODEX),
+        ({"id": "0", "msg": {"type": "task_started"}}, Told.OLD_CODEX),
+        ({"type": "error", "message": "x", "code": 1}, None),
+        ({"type": "message", "role": "user", "content": []}, None),
+        ({"type": "message", "timestamp": "2026-11-20T10:00:00Z", "content": [{"type": "text"}]}, None),
+        ({"type": "turn.prompt", "turnId": "t1", "input": [], "time": 1_767_225_600_001}, None),
+        ({"type": "error", "timestamp": "2026-11-20T10:00:00Z", "id": "1", "content": "on disk"}, None),
+        ({"type": "text", "timestamp": True, "sessionID": "s"}, None),
+        ({"type": ["thread.started"]}, None),
+        ({}, None),
+    ],
+)
+def test_each_row_of_the_table(value: dict[str, Any], told: Told | None) -> None:
+    assert told_by(value) is told
+
+
+def test_a_stream_is_told_by_the_first_object_that_fits() -> None:
+    assert claimed("Starting …", {"log": "hi"}, codex_lines()[0])
+    assert claimed({"type": "error", "message": "no network"})
+    assert not claimed({"type": "error", "message": "x"}, {"level": "info"})
+    disk = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s"}
+    assert not claimed(disk, codex_lines()[0])
+    assert not claimed({"type": "message"}) and not claimed("# Notes", "turn.started")
+    assert not claimed(*[{"n": n} for n in range(300)], codex_lines()[0])
+
+
+def test_json_answers_are_told_as_well() -> None:
+    assert claimed(json.dumps(gemini_answer(), indent=2)) and claimed(gemini_answer())
+    result = {"type": "result", "session_id": "s", "uuid": "u", "result": "Done."}
+    assert claimed(json.dumps(result, indent=2)) and claimed(json.dumps([{**result, "type": "system"}, result]))
+    assert not claimed(json.dumps({"response": "x"}, indent=2)) and not claimed("[]") and not claimed("[1, 2]")
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_run_names_the_session(tmp_path: Path) -> None:
+    session = read(tmp_path, ["banner", *codex_lines()])
+    assert (session.provider, session.provider_name, session.id) == ("codex", "Codex", THREAD)
+    assert [exchange.id for exchange in session.exchanges] == [f"{THREAD}:{n}" for n in range(3)]
+    assert session.metadata["source"] == "stream" and session.metadata["ended"] == "failed"
+
+
+def test_another_agent_in_the_pipe_is_announced(tmp_path: Path) -> None:
+    session = read(tmp_path, [*codex_lines()[:10], *gemini_lines()[1:]])
+    seen = described(session)
+    at = seen.index("NOTE Gemini CLI 6e1d0a11-0000-4000-8000-00000000000c begins")
+    assert seen[at + 1] == "PROMPT Clean the lamp" and not any("begins" in line for line in seen[:at])
+    assert session.provider == "codex" and len(session.live_exchanges) == 2
+    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(500, 100, 100, 0)
+
+
+def test_another_session_of_the_same_agent_is_announced(tmp_path: Path) -> None:
+    other = [{"type": "thread.started", "thread_id": "other"}, *codex_lines()[1:10]]
+    session = read(tmp_path, [*codex_lines()[:10], *other])
+    assert "NOTE Codex other begins" in described(session) and len(session.live_exchanges) == 2
+    # A thread of its own counts from nothing: its total is not a difference to the first one's.
+    assert session.usage() == TokenUsage(1000, 120, 800, 0, 40)
+
+
+def test_runs_that_are_mixed_each_go_on(tmp_path: Path) -> None:
+    codex, opencode = codex_lines()[:10], opencode_lines()
+    mixed = [line for pair in zip(codex, opencode, strict=False) for line in pair] + codex[len(opencode) :]
+    session = read(tmp_path, mixed)
+    seen = described(session)
+    assert [line for line in seen if line.startswith("TEXT")] == ["TEXT It was.", "TEXT Two lamps."]
+    assert f"NOTE Codex {THREAD} goes on" in seen
+    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(120, 55, 2100, 50, 15)
+    assert_sums(session)
+    assert_builds_clean(session)
+
+
+def test_the_same_id_goes_on_with_the_old_run(tmp_path: Path) -> None:
+    lines = [*codex_lines()[:10], *gemini_lines()[1:], *codex_lines()[10:12], turn(1000, 450, 70, 25)]
+    session = read(tmp_path, lines)
+    assert session.usage() == TokenUsage(550, 70, 450, 0, 25) + TokenUsage(500, 100, 100, 0)
+    assert sum("begins" in line for line in described(session)) == 1
+
+
+def test_an_error_alone_is_taken_for_codex_unless_something_better_comes(tmp_path: Path) -> None:
+    error = {"type": "error", "message": "not logged in"}
+    session = read(tmp_path, [error])
+    assert session.provider == "codex" and described(session)[0] == "ERROR not logged in"
+    assert read(tmp_path, [error, *gemini_lines()]).provider == "gemini"
+
+
+def test_nothing_told_who_printed_it(tmp_path: Path) -> None:
+    """Reading a pipe begins before anything is known of it."""
+    path = saved(tmp_path / "any", ["hello", {"a": 1}, "world"])
+    reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+    reading.step()
+    assert [session_line(reading.session, i) for i in range(len(reading.session.messages))] == ["hello"]
+    reading.finish()
+    assert described(reading.session) == ["NOTE hello", 'UNKNOWN {"a": 1}', "NOTE world"]
+    assert reading.session.provider == "streams"
+
+
+def session_line(session: Session, index: int) -> str:
+    return session.message(index).text
+
+
+# -- prompts that are not printed --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["codex", "opencode"])
+def test_a_prompt_that_is_not_printed_is_not_made_up(tmp_path: Path, name: str) -> None:
+    session = read(tmp_path, FORMATS[name]())
+    opener = session.message(session.exchanges[0].start)
+    assert opener.kind is Kind.PROMPT and opener.flags & Flag.OPENER
+    assert (opener.label, opener.text, opener.parts) == (NOT_TOLD, "", [])
+    assert session.exchanges[0].prompt == NOT_TOLD and session.title == ""
+
+
+# -- plain text --------------------------------------------------------------------------------------------------------
+
+
+def test_plain_lines_are_a_note_and_clean(tmp_path: Path) -> None:
+    session = read(tmp_path, ["\x1b[31mWarning\x1b[0m: \x07no key", "", "second", *codex_lines()[:10], "after"])
+    first = session.message(0)
+    assert (first.kind, first.label, first.text) == (Kind.NOTE, "plain output", "Warning: no key\nsecond")
+    assert first.parts[0].runs and session.messages.lines[0] == 2
+    assert [line for line in described(session) if line == "NOTE after"]
+
+
+def test_what_looks_like_an_object_and_is_none_stays(tmp_path: Path) -> None:
+    glued = json.dumps(codex_lines()[2]) + json.dumps(codex_lines()[8]) + " trailing"
+    session = read(tmp_path, [*codex_lines()[:2], glued, "{broken", "[1, 2]", turn(9, 0, 1)])
+    seen = described(session)
+    assert "THINKING **Looking** for the lamp" in seen and "TEXT Two lamps." in seen
+    # `trailing`, `{broken` and the array are neighbours, and so one message.
+    assert "NOTE trailing {broken [1, 2]" in seen
+    assert not session.unreadable and session.usage() == TokenUsage(9, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("garbage", ["not JSON", '{"foo": 1}', "{half", "[]", "\x1b]0;x", "{}", '{"type": "new"}'])
+def test_garbage_at_any_place_harms_nothing(tmp_path: Path, name: str, garbage: str) -> None:
+    lines = FORMATS[name]()
+    plain = read(tmp_path, lines)
+    for place in range(len(lines) + 1):
+        path = saved(tmp_path / "garbage.jsonl", [*lines[:place], garbage, *lines[place:]])
+        assert PROVIDER.detect(head_of(path)), (place, garbage)
+        session = whole(PROVIDER, path)
+        assert (session.provider, session.id, session.usage()) == (plain.provider, plain.id, plain.usage())
+        assert len(session.live_exchanges) == len(plain.live_exchanges), place
+        assert texts_of(session) == texts_of(plain) or (name == "gemini" and garbage.startswith('{"'))
+        assert len(session.messages) <= len(plain.messages) + 2
+        assert_sums(session)
+        assert_builds_clean(session)
+
+
+def texts_of(session: Session) -> list[str]:
+    return [line for line in described(session) if line.startswith(("TEXT", "THINKING", "TOOL", "PROMPT", "ERROR"))]
+
+
+# -- ends --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_without_its_end_marker_says_so(tmp_path: Path) -> None:
+    session = read(tmp_path, codex_lines()[:4])
+    assert described(session)[-1] == f"NOTE {NO_END}" and session.metadata["ended"] == "no end marker"
+    call = session.message(len(session.messages) - 2)
+    assert call.tool is not None and call.tool.status == "pending" and call.metadata["ending"] == "stream ended"
+
+
+def test_an_open_call_before_an_end_marker_was_interrupted(tmp_path: Path) -> None:
+    session = read(tmp_path, codex_lines())
+    last = [m.tool for i in range(len(session.messages)) if (m := session.message(i)).tool][-1]
+    assert last is not None and last.status == "interrupted"
+    assert not any(NO_END in line for line in described(session))
+
+
+def test_a_line_that_is_cut_off(tmp_path: Path) -> None:
+    session = read(tmp_path, [*codex_lines()[:4], '{"type":"item.compl'], newline=False)
+    assert "NOTE stream cut off: the last line is unfinished" in described(session)
+    assert [line.reason for line in session.unreadable] == ["the last line is unfinished"]
+    plain = read(tmp_path, [*codex_lines()[:10], "bye"], newline=False)
+    assert described(plain)[-1] == "NOTE bye" and not plain.unreadable
+
+
+def test_a_saved_stream_can_be_followed(tmp_path: Path) -> None:
+    """Following never finishes: what comes later is added to what is there."""
+    path = saved(tmp_path / "stream.jsonl", codex_lines()[:4])
+    follower = Follower(path)
+    while not follower.loaded:
+        follower.step()
+    session = follower.session
+    assert session.messages.has(2, Flag.PENDING) and not any(NO_END in line for line in described(session))
+    with path.open("a") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in codex_lines()[4:10]))
+    for _ in range(20):
+        follower.poll()
+    assert follower.session is session and session.metadata["ended"] == "completed"
+    assert facts(session) == facts(whole(PROVIDER, path))
+    follower.close()
+
+
+def test_the_end_of_a_big_file_can_be_shown_first(tmp_path: Path) -> None:
+    path = saved(tmp_path / "big.jsonl", codex_lines())
+    reading = PROVIDER.open(path, start=path.stat().st_size - 500)
+    while not reading.done:
+        reading.step()
+    assert reading.session.provider == "codex" and reading.session.live_exchanges
+    assert_builds_clean(reading.session)
+
+
+# -- the whole and its pieces ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_byte_by_byte_is_the_same(tmp_path: Path, name: str) -> None:
+    path = saved(tmp_path / "whole.jsonl", FORMATS[name]())
+    data = path.read_bytes()
+    pieces = in_pieces(PROVIDER, data, tmp_path / "pieces.jsonl", range(len(data)))
+    assert facts(pieces) == facts(whole(PROVIDER, tmp_path / "pieces.jsonl"))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_mixed_lines_in_any_pieces(tmp_path: Path, data: st.DataObject) -> None:
+    pool = [*codex_lines(), *gemini_lines(), *opencode_lines(), "plain", "{cut", {"x": 1}]
+    lines = data.draw(st.lists(st.sampled_from(pool), min_size=1, max_size=30))
+    raw = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
+    cuts = data.draw(st.lists(st.integers(0, len(raw)), max_size=8))
+    path = tmp_path / "mixed.jsonl"
+    path.write_bytes(b"")
+    sessions = []
+    for ends in ([], cuts):
+        path.write_bytes(b"")
+        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        written = 0
+        for end in [*sorted(ends), len(raw)]:
+            with path.open("ab") as file:
+                file.write(raw[written:end])
+            written = max(written, end)
+            reading.step()
+        reading.finish()
+        sessions.append(facts(reading.session))
+        assert_sums(reading.session)
+        assert_builds_clean(reading.session)
+    assert sessions[0] == sessions[1]
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_nothing_disappears_as_more_comes(tmp_path: Path, name: str) -> None:
+    data = saved(tmp_path / "whole.jsonl", FORMATS[name]()).read_bytes()
+    path = tmp_path / "prefix.jsonl"
+    before: tuple[int, list[str]] = (0, [])
+    for end in range(0, len(data) + 1, 7):
+        path.write_bytes(data[:end])
+        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        reading.step()
+        reading.finish()
+        session = reading.session
+        assert_builds_clean(session)
+        tools = [m.id for i in range(len(session.messages)) if (m := session.message(i)).tool is not None]
+        assert len(session.exchanges) >= before[0] and tools[: len(before[1])] == before[1]
+        before = (len(session.exchanges), tools)
+
+
+# -- times -------------------------------------------------------------------------------------------------------------
+
+
+def test_arrival_stamps_only_where_the_agent_gives_no_times(tmp_path: Path) -> None:
+    def live(lines: list[Any]) -> Session:
+        path = saved(tmp_path / "live.jsonl", lines)
+        clock = iter(range(1000, 2000))
+        parser = StreamParser(new_session(path), clock=lambda: float(next(clock)))
+        reading = StreamReading(FileStore(path), parser)
+        reading.step()
+        return reading.session
+
+    codex = live(codex_lines()[:10])
+    assert codex.exchanges[0].started == 1000 and (codex.exchanges[0].duration or 0) > 0 and codex.lacks == frozenset()
+    stamped = live(gemini_lines())
+    assert stamped.created == 1_795_341_600 and stamped.exchanges[-1].duration == 7
+    assert read(tmp_path, codex_lines()).lacks == {Lack.TIMES}
+
+
+# -- what formats build upon -------------------------------------------------------------------------------------------
+
+
+class _Run(Run):
+    provider, name = "test", "Test"
+
+
+def run() -> tuple[_Run, MemoryStore]:
+    session = Session("test", "Test", Path("x"), "x")
+    store = MemoryStore(Path("x"))
+    session.stores.append(store)
+    made = _Run(Stream(session), "x", 0)
+    made.stream.runs.append(made)
+    return made, store
+
+
+@given(
+    st.lists(st.tuples(*[st.one_of(st.none(), st.integers(0, 50))] * 4), max_size=6),
+    st.tuples(*[st.one_of(st.none(), st.integers(0, 200))] * 4),
+)
+def test_a_final_figure_takes_the_place_of_live_ones(
+    live: list[tuple[int | None, ...]], final: tuple[int | None, ...]
+) -> None:
+    made, store = run()
+    row = made.add(Kind.TEXT, store.add({}), "a", text="a")
+    for number, counts in enumerate(live):
+        made.group(f"m{number}", TokenUsage(*counts), store.add({}), row=row)
+    before = made.session.usage() or TokenUsage()
+    for _ in range(2):  # the same total said again changes nothing
+        made.replace_total("rest", TokenUsage(*final), store.add({}))
+        total = made.session.usage() or TokenUsage()
+        for whole_, so_far, now in zip(TokenUsage(*final), before, total, strict=True):
+            assert now == (so_far if whole_ is None else whole_)
+    assert_sums(made.session)
+
+
+def test_ids_are_told_apart_and_many_pieces_are_one_text() -> None:
+    made, store = run()
+    rows = [made.add(Kind.TEXT, store.add({"t": "a"}), "same", text="a") for _ in range(3)]
+    assert [made.stream.ids[row] for row in rows] == ["same", "same#2", "same#3"] and made.find("same") == rows[0]
+    for _ in range(500):
+        made.extend(rows[0], store.add({"t": "\nb"}), more="\nb")
+    spans = made.session.message_spans(rows[0])
+    assert len(spans) == 501 and {span.role for span in spans[1:]} == {SpanRole.DETAIL}
+    assert made.joined(rows[0], spans[:10], lambda value: value["t"]) == "a" + "\nb" * 9
+    assert made.joined(rows[0], spans, lambda value: value["t"]) == "a" + "\nb" * 500
+    assert (made.session.messages.chars[rows[0]], made.session.messages.lines[rows[0]]) == (1001, 501)
+
+
+def test_random_damage_is_survived(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    pool = json.dumps([*codex_lines(), *gemini_lines(), *opencode_lines()])
+    for _ in range(200):
+        at, length = chance.randrange(len(pool)), chance.randrange(1, 4000)
+        path = tmp_path / "damaged.jsonl"
+        path.write_text(pool[at : at + length].replace("}, {", "}\n{"))
+        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        reading.step()
+        reading.finish()
+        assert_sums(reading.session)
+        assert_builds_clean(reading.session)
+
+
+def test_opened_like_any_other_session(tmp_path: Path) -> None:
+    path = saved(tmp_path / "notes.txt", [said(1, "Hi"), gemini(2, "result", status="success")])
+    session = open_reading(path)
+    assert isinstance(session, StreamReading)
+    assert PROVIDER.resume_command(session.session) is None
+    items = [item("completed", "item_1", "agent_message", text="x"), command("completed", "item_2", "ls", "", 0)]
+    assert open_reading(saved(tmp_path / "other", items)).session is not None
