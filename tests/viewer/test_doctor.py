@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.providers import providers
 from tests.viewer.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -38,6 +39,56 @@ def test_for_people(machine: Machine) -> None:
     assert str(machine.home) not in result.out
     assert "cannot read line 3 of ~/.claude" in result.out
     assert "unknown record type brand-new: 1" in result.out
+
+
+def test_a_report_says_no_more_than_it_must(machine: Machine, tmp_path: Path) -> None:
+    """It goes into bug reports: neither what sessions say nor the name of the home directory, however it is written."""
+    dashed = "".join(c if c.isalnum() else "-" for c in str(machine.home))
+    path = machine.session("cccccccc-0000-4000-8000-000000000003", ["Secret prompt"], folder=f"{dashed}-work-site")
+    with path.open("a") as file:
+        file.write("half a li")
+    for args in (["doctor"], ["doctor", "--json"]):
+        out = machine.run(*args).out
+        assert "-~-work-site" in out
+        assert not any(
+            word in out for word in (str(machine.home), dashed, "Secret", "Fix the lamp", "shines", "half a li")
+        )
+
+
+def test_what_is_known_of_each_agent(machine: Machine) -> None:
+    (machine.home / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 7}')
+    report = machine.run("doctor", "--json", COLORTERM="truecolor", TERM="xterm-256color", CODEX_HOME="/nowhere").json
+    agents = {agent["id"]: agent for agent in report["agents"]}
+    assert agents["claude"]["retention"]["text"] == "deletes sessions after 7 days"
+    assert agents["claude"]["size"] > 0 and agents["claude"]["withoutTokens"] == 0
+    (codex,) = agents["codex"]["locations"]
+    assert (codex["path"], codex["reason"], codex["exists"]) == ("/nowhere", "CODEX_HOME", False)
+    assert report["terminal"]["colours"] == "16 million"
+    assert report["terminal"]["variables"]["TERM"] == "xterm-256color"
+    assert report["libraries"]["textual"]
+    told = machine.run("doctor").out
+    assert "Claude Code deletes sessions after 7 days (cleanupPeriodDays in settings.json)" in told
+
+
+@pytest.mark.parametrize(
+    ("variables", "colours"),
+    [
+        ({"TERM": "xterm-256color"}, "256"),
+        ({"TERM": "xterm"}, "16"),
+        ({"TERM": "dumb"}, "none"),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "none (NO_COLOR)"),
+    ],
+)
+def test_colours(tmp_path: Path, variables: dict[str, str], colours: str) -> None:
+    assert Machine(tmp_path).run("doctor", "--json", **variables).json["terminal"]["colours"] == colours
+
+
+def test_formats_lists_what_every_provider_reads(tmp_path: Path) -> None:
+    rows = Machine(tmp_path).run("doctor", "--formats", "--json").json
+    assert {row["agent"] for row in rows} == {provider.name for provider in providers().values()} | {"SessionData"}
+    assert all(row["format"] and row["toldBy"] for row in rows)
+    printed = Machine(tmp_path).run("doctor", "--formats").out
+    assert all(row["format"] in printed and row["toldBy"] in printed for row in rows)
 
 
 def test_an_empty_machine(tmp_path: Path) -> None:
