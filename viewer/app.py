@@ -6,7 +6,9 @@ import asyncio
 import gc
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
 
-from renderers.facts import plural
+from renderers.facts import format_size, plural
 from schemas.clean import one_line
 from viewer.bindings import Config, ConfigError, config_path, effective, read_config
 from viewer.output import short_path
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from schemas.session import Session
     from viewer.library import Library
+    from viewer.stdin import Spool
     from viewer.summary import Summary
 
 
@@ -47,9 +50,13 @@ class TurnlogApp(App[None]):
         Binding("ctrl+c", "copy_or_quit", show=False, system=True),
     ]
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Config | None = None, spool: Spool | None = None) -> None:
         super().__init__()
         config = config or Config()
+        self.spool = spool
+        """Standard input, where a session comes from it."""
+        self.drain = False
+        """Whether standard input is to be read to its end when the screen is gone."""
         self.animation_level = "none"
         self.keymap = config.keymap
         """The person's own keys, by the ids of bindings."""
@@ -129,13 +136,31 @@ class TurnlogApp(App[None]):
 
         self.push_screen(MessageScreen(title, body))
 
-    def action_copy_or_quit(self) -> None:
+    async def action_copy_or_quit(self) -> None:
         """Ctrl+c copies what is selected; with nothing selected it leaves, as everywhere in a terminal."""
         text = self.screen.get_selected_text()
         if text:
             self.copy_to_clipboard(text)
             self.screen.clear_selection()
         else:
+            await self.action_quit()
+
+    async def action_quit(self) -> None:
+        """Leave. While an agent still writes to standard input, which would end it, ask first."""
+        from viewer.screens.leaving import LeaveScreen
+
+        spool = self.spool
+        if spool is None or spool.ended:
+            self.exit()
+        elif not isinstance(self.screen, LeaveScreen):
+            self.push_screen(LeaveScreen(lambda: spool.ended), self._leave_as)
+
+    def _leave_as(self, answer: str | None) -> None:
+        """What the question that quitting asks was answered with."""
+        if answer == "save":
+            self.action_save_stream()
+        elif answer is not None:
+            self.drain = answer == "drain"
             self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -144,7 +169,7 @@ class TurnlogApp(App[None]):
         yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
         yield SystemCommand("Quit", "leave turnlog", self.action_quit)
 
-    # -- export and resume -----------------------------------------------------------------------------------------
+    # -- save, export and resume -----------------------------------------------------------------------------------
 
     def export_path(self, path: Path) -> None:
         """Ask where to, then write the session in a file as Markdown."""
@@ -170,24 +195,26 @@ class TurnlogApp(App[None]):
         """Ask where to, write the session as Markdown, say where it lies and how many secrets were replaced."""
         from renderers.names import export_name
 
-        self._ask_where(session, export_name(session, ".md"))
+        self._ask_where("Export as Markdown", export_name(session, ".md"), partial(self._write_export, session))
 
-    def _ask_where(self, session: Session, suggestion: str, problem: str = "") -> None:
-        from renderers.names import export_name
+    def _ask_where(
+        self, title: str, name: str, write: Callable[[Path], object], given: str = "", problem: str = ""
+    ) -> None:
+        """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
         from viewer.screens.message import PathPrompt
 
-        def write(answer: str | None) -> None:
+        def take(answer: str | None) -> None:
             if not answer:
                 return
             path = Path(answer).expanduser()
             if path.is_dir():
-                path /= export_name(session, ".md")
+                path /= name
             if os.path.lexists(path):
-                self._ask_where(session, answer, f"{short_path(path)} exists already")
+                self._ask_where(title, name, write, answer, f"{short_path(path)} exists already")
             else:
-                self._write_export(session, path)
+                write(path)
 
-        self.push_screen(PathPrompt("Export as Markdown", suggestion, problem), write)
+        self.push_screen(PathPrompt(title, given or name, problem), take)
 
     @work(thread=True, group="export")
     def _write_export(self, session: Session, path: Path) -> None:
@@ -209,6 +236,30 @@ class TurnlogApp(App[None]):
             return
         secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
         self.call_from_thread(self.say, f"{short_path(path)}\n{secrets}", title="Exported")
+
+    def action_save_stream(self, session: Session | None = None) -> None:
+        """Ask where to, then write what came on standard input so far, as it came."""
+        if self.spool is None:
+            self.say(
+                f"This session is a file already:\n{short_path(session.path)}" if session else "No stream is read."
+            )
+            return
+        name = f"stream-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl"
+        self._ask_where("Save what came on standard input", name, partial(self._write_stream, self.spool))
+
+    @work(thread=True, group="export")
+    def _write_stream(self, spool: Spool, path: Path) -> None:
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        running, size = not spool.ended, spool.size
+        try:
+            write_file(path, spool.received(), force=False)
+        except (OSError, CallError) as error:
+            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
+            return
+        more = "\nThe agent is still writing: this is what came so far." if running else ""
+        self.call_from_thread(self.say, f"{short_path(path)}, {format_size(size)}{more}", title="Saved")
 
     def action_resume_session(self, session: Session) -> None:
         """Show and copy the command that lets the agent go on with a session."""
@@ -253,6 +304,22 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
     app = TurnlogApp(read_config(config_path()))
     app.start_with(TranscriptScreen(Follower(path, from_end=follow), follow, loose))
     _run(app)
+
+
+def run_stream(spool: Spool, follow: bool | None = None) -> bool:
+    """Show what comes on standard input until the person leaves; returns whether the rest is to be read all the same.
+
+    What an agent prints while it works is followed, a session file is not, unless `follow` says which.
+    Raises OpenError for what is no session, and ConfigError.
+    """
+    from viewer.screens.transcript import TranscriptScreen
+    from viewer.stdin import StreamFollower
+
+    app = TurnlogApp(read_config(config_path()), spool)
+    follower = StreamFollower(spool)
+    app.start_with(TranscriptScreen(follower, follower.is_stream if follow is None else follow, stream=follower))
+    _run(app)
+    return app.drain
 
 
 def _run(app: TurnlogApp) -> None:

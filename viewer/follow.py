@@ -1,4 +1,4 @@
-"""Follow one session file that grows, shrinks, is rewritten, vanishes and comes back.
+"""Follow one session that grows, shrinks, is rewritten, vanishes and comes back.
 
 Everything happens in the caller's thread and nothing waits: `step` reads a slice, `poll` looks once. hints.py says when
 looking is worth while; what `poll` sees is the truth, since network mounts and exhausted inotify limits send no events.
@@ -6,6 +6,7 @@ looking is worth while; what `poll` sees is the truth, since network mounts and 
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import NamedTuple
 
 from schemas.opening import OpenError, open_reading
 from schemas.provider import Reading
-from schemas.reading import DocumentReading, LinesReading, restarted
-from schemas.session import Change, Op, Session
+from schemas.reading import LinesReading, WholeReading, restarted
+from schemas.session import Change, Session
+from viewer.gathering import Gathered
 
 SLICE = 0.004
 """Seconds that reading may hold up a key."""
@@ -27,6 +29,14 @@ _RACY = 2_000_000_000
 """Nanoseconds within which two writes can leave the same time on a file: FAT counts in steps of two seconds."""
 _REFRESH = 0.5
 """Seconds between looks at what lies beside the file."""
+_AGAIN = 0.3
+"""Seconds after which a source that is read whole is read once more while two writes may have left the same time."""
+_RETRY, _RETRY_LATEST = 0.15, 5.0
+"""Seconds until the first and until each of many further tries to read what could not be read."""
+_QUICK_READ = 0.02
+"""Reading a source whole may take so many seconds and be done again at once; after more than that there is a rest."""
+_REST = 4
+"""The rest, in multiples of the time that the reading took."""
 
 
 class _Stamp(NamedTuple):
@@ -48,14 +58,15 @@ def _stamp(stat: os.stat_result) -> _Stamp:
 
 
 class Follower:
-    """One session file, read to its end and on as it grows.
+    """One session, read to its end and on as its sources change.
 
-    Raises OpenError when the file is no session to begin with; later troubles never raise: what was read stays.
+    Raises OpenError when the file is no session to begin with; later troubles never raise: what was read stays, and it
+    is tried again.
 
     The caller reads with `step` until `loaded`, then calls `poll` as often as it likes (and `step` again whenever
-    `loaded` has turned False). Both return what changed in `session`, in order. After RESTARTED `session` and `reading`
-    are new objects; the same message has the same `key` in both. The old session's file stays open until nobody holds
-    the old session any more.
+    `loaded` has turned False). Both return what changed since the call before, as one list in the terms of
+    `schemas.session.Change`, and `session` is then what the list led to: a new object after RESTARTED, or where history
+    was rewritten. The same message has the same `key` in both. The old session can be read until nobody holds it.
     """
 
     def __init__(self, path: Path, *, from_end: bool = False) -> None:
@@ -67,23 +78,31 @@ class Follower:
         self.trouble = ""
         """Why the last read failed; empty when it did not."""
         # Before opening, so that what is written in between counts as a change.
-        self._seen = self._look()
-        start = self._seen.size - _TAIL if from_end and self._seen and self._seen.size > _TAIL_FIRST else 0
+        first = _look_at(path)
+        start = first.size - _TAIL if from_end and first and first.size > _TAIL_FIRST else 0
         self.reading: Reading = open_reading(path, start=start)
         self._next: Reading | None = None
         """What will take the place of `reading` once it has caught up."""
-        self._provisional = start > 0 and isinstance(self.reading, LinesReading)
+        self._seen = self._look() | ({path: first} if first else {})
+        self._provisional = isinstance(self.reading, LinesReading) and self.reading.position > 0
         self._rate = 20e6
         self._probe: tuple[bytes, bytes] | None = None
-        self._content = b""
         self._unsure = True
         self._broken = False
         self._refreshed = 0.0
+        self._due, self._rest_until = math.inf, 0.0
+        self._retry = _RETRY
+        self._gathered = Gathered(self.session)
 
     @property
     def session(self) -> Session:
         """What has been read so far."""
         return self.reading.session
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read, existing or not."""
+        return list(dict.fromkeys((self.path, *(self._next or self.reading).sources)))
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -92,8 +111,8 @@ class Follower:
 
     @property
     def written(self) -> float | None:
-        """When the file was last written (seconds since 1970), as of the last look."""
-        return self._seen.mtime_ns / 1e9 if self._seen else None
+        """When the newest of the sources was last written (seconds since 1970), as of the last look."""
+        return max((stamp.mtime_ns for stamp in self._seen.values()), default=0) / 1e9 or None
 
     @property
     def unfinished(self) -> int | None:
@@ -110,6 +129,10 @@ class Follower:
                 reading.session.close()
         self._next = None
 
+    def _note(self, changes: list[Change]) -> None:
+        """These led to what `session` is now."""
+        self._gathered.add(changes, self.session)
+
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def step(self, seconds: float = SLICE) -> list[Change]:
@@ -118,105 +141,131 @@ class Follower:
         A big file opened `from_end` is read twice: its end, which is there after the first step, then the whole, which
         takes the end's place with RESTARTED.
         """
-        if self.loaded:
-            return []
-        try:
-            return self._read(seconds)
-        except (OSError, OpenError) as error:
-            # A disk that fails or a share that went away. What was read stays; `poll` tries again on a change.
-            self.trouble = str(error)
-            self.loaded, self._next, self._provisional, self._broken = True, None, False, True
-            return []
+        self._step(seconds)
+        return self._gathered.take()
 
-    def _read(self, seconds: float) -> list[Change]:
+    def _step(self, seconds: float) -> None:
+        if self.loaded:
+            return
+        try:
+            self._read(seconds)
+        except (OSError, OpenError) as error:
+            # A disk that fails or a share that went away. What was read stays.
+            self.loaded, self._next, self._provisional, self._broken = True, None, False, True
+            self._failed(error)
+
+    def _read(self, seconds: float) -> None:
         current = self._next or self.reading
-        changes = self._slice(current, seconds)
+        self._slice(current, seconds)
         if isinstance(current, LinesReading):
             if current.done:
-                changes += current.take_tail()
+                self._note_of(current, current.take_tail())
             self._probe = _known_by(current)
         if not current.done:
-            return changes if current is self.reading else []
+            return
         if current is self._next:
             self.reading, self._next = current, None
             self._refreshed = 0.0
-            changes = restarted()
+            self._note(restarted())
         elif self._provisional:
             self._provisional = False
             self._next, self._probe = open_reading(self.path), None
-            return changes
-        elif not isinstance(current, LinesReading):
-            self._content = self._hash_file()
-        self.loaded, self.trouble = True, ""
-        return changes + self._refresh()
+            return
+        self.loaded = True
+        self._succeeded()
+        self._refresh()
 
-    def _slice(self, reading: Reading, seconds: float) -> list[Change]:
+    def _note_of(self, reading: Reading, changes: list[Change]) -> None:
+        """Changes of the session that is shown; those of one that will take its place are not told one by one."""
+        if reading is self.reading:
+            self._note(changes)
+
+    def _slice(self, reading: Reading, seconds: float) -> None:
         """Read for about `seconds`, in pieces whose size follows from how fast the last ones went."""
-        changes: list[Change] = []
         start = time.perf_counter()
         left = seconds
         while not reading.done and left > 0:
             limit = int(min(max(self._rate * left / 2, _SMALLEST), _LARGEST))
             before, _ = reading.progress
             begun = time.perf_counter()
-            changes += reading.step(limit)
+            self._note_of(reading, reading.step(limit))
             now = time.perf_counter()
             if (size := reading.progress[0] - before) >= _SMALLEST:
                 self._rate = 0.5 * self._rate + 0.5 * size / max(now - begun, 1e-6)
             left = seconds - (now - start)
-        return changes
+
+    def _failed(self, error: OSError | OpenError) -> None:
+        """What was read stays; it is tried again when a source changes, and now and then although none does: the writer
+        may leave the same stamp, and a network comes back without a word.
+        """
+        self.trouble = str(error)
+        self._due = time.monotonic() + self._retry
+        self._retry = min(2 * self._retry, _RETRY_LATEST)
+
+    def _succeeded(self) -> None:
+        self.trouble, self._retry, self._due = "", _RETRY, math.inf
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
     def poll(self) -> list[Change]:
-        """Look once whether the file changed, and read what is new. Costs one `stat` when nothing did."""
-        changes = [] if self.loaded else self.step()
-        stamp = self._look()
-        if stamp is None:
+        """Look once whether a source changed, and read what is new. Costs a `stat` a source when nothing did."""
+        self._step(SLICE)
+        seen = self._look()
+        if self.path not in seen:
             self.missing = True
-            return changes + self._refresh()
-        if self.missing or self._seen is None or stamp != self._seen or self._unsure:
-            back, self.missing = self.missing, False
-            before, self._seen = self._seen, stamp
-            # Within the clock's grain another write may leave the very same stamp: look again until it has passed.
-            self._unsure = abs(time.time_ns() - stamp.mtime_ns) < _RACY
-            changes += self._on_change(before, stamp, back)
-        return changes + self._refresh()
+        elif self.missing or seen != self._seen or self._is_due():
+            self._take_in(seen)
+        self._refresh()
+        return self._gathered.take()
 
-    def _look(self) -> _Stamp | None:
-        try:
-            return _stamp(os.stat(self.path))
-        except OSError:
-            return None
+    def _look(self) -> dict[Path, _Stamp]:
+        """The state of each source that is there."""
+        return {path: stamp for path in self.sources if (stamp := _look_at(path)) is not None}
 
-    def _on_change(self, before: _Stamp | None, stamp: _Stamp, back: bool) -> list[Change]:
-        if not isinstance(self.reading, LinesReading):
-            return self._reparse()
+    def _is_due(self) -> bool:
+        """Whether to read though nothing seems to have changed."""
+        if self._unsure and isinstance(self.reading, LinesReading):
+            return True  # its two ends are compared, which costs little
+        return time.monotonic() >= self._due
+
+    def _take_in(self, seen: dict[Path, _Stamp]) -> None:
+        reading = self.reading
+        whole = isinstance(reading, WholeReading)
+        if whole and time.monotonic() < self._rest_until:
+            return  # nothing is noted, so the next look finds the same
+        back, self.missing = self.missing, False
+        before, self._seen = self._seen, seen
+        if before != seen:
+            self._retry = _RETRY
+        # Within the clock's grain another write may leave the very same stamp: look again until it has passed.
+        self._unsure = any(abs(time.time_ns() - stamp.mtime_ns) < _RACY for stamp in seen.values())
+        if isinstance(reading, WholeReading):
+            self._reread(reading)
+        elif isinstance(reading, LinesReading):
+            self._read_lines(reading, before.get(self.path), seen[self.path], back)
+            if {**before, self.path: None} != {**seen, self.path: None}:
+                self._refreshed = 0.0
+
+    def _read_lines(self, reading: LinesReading, before: _Stamp | None, stamp: _Stamp, back: bool) -> None:
         if back or self._broken or before is None or stamp.identity != before.identity or self._rewritten(stamp):
-            return self._start_over()
-        if self._next is not None or not self.loaded:
-            return []  # the slices read on to wherever the end is by then
-        return self._grow(self.reading, stamp.size)
+            self._start_over()
+        # While it is being loaded the slices read on to wherever the end is by then.
+        elif self._next is None and self.loaded and stamp.size > reading.position:
+            reading.done = self.loaded = False
+            self._step(SLICE)
 
-    def _grow(self, reading: LinesReading, size: int) -> list[Change]:
-        """Read what came since; much of it in slices."""
-        if size <= reading.position:
-            return []
-        reading.done = False
-        self.loaded = False
-        return self.step()
-
-    def _start_over(self) -> list[Change]:
+    def _start_over(self) -> None:
         """Read the file anew; what is shown stays until the new reading has caught up."""
         self._provisional, self._probe = False, None
         try:
             self._next = open_reading(self.path)
         except OpenError as error:
-            # Emptied or half-written: tried again when it changes.
-            self._next, self._broken, self.loaded, self.trouble = None, True, True, str(error)
-            return []
+            # Emptied or half-written.
+            self._next, self._broken, self.loaded = None, True, True
+            self._failed(error)
+            return
         self.loaded = self._broken = False
-        return self.step()
+        self._step(SLICE)
 
     # -- rewritten in place ----------------------------------------------------------------------------------------
 
@@ -229,59 +278,60 @@ class Follower:
             return True
         return self._probe is not None and _known_by(reading) != self._probe
 
-    # -- documents -------------------------------------------------------------------------------------------------
+    # -- documents and databases -----------------------------------------------------------------------------------
 
-    def _reparse(self) -> list[Change]:
-        """Read a document anew and report only what is different.
+    def _reread(self, reading: WholeReading) -> None:
+        """Read a document or a database again; what was only half-written is tried again soon."""
+        begun = time.monotonic()
+        try:
+            changes = reading.reread()
+        except OSError as error:
+            # What is only half-written may look like another kind of file: that is asked when it stays so.
+            if self._retry == _RETRY or not self._took_over(reading):
+                self._failed(error)
+            return
+        now = time.monotonic()
+        if now - begun > _QUICK_READ:
+            self._rest_until = now + _REST * (now - begun)
+        self._succeeded()
+        self._due = now + _AGAIN if self._unsure else math.inf
+        self._note(changes)
 
-        The session stays the same object. Messages that went or moved cannot be told by an index, so that is RESTARTED.
-        """
-        content = self._hash_file()
-        if content == self._content:
-            return []
+    def _took_over(self, old: WholeReading) -> bool:
+        """Whether a session of another kind lies there now, and not the old one half-written."""
         try:
             reading = open_reading(self.path)
+            if type(reading) is type(old) and reading.session.provider == old.session.provider:
+                return False
             while not reading.done:
                 reading.step()
-        except (OpenError, OSError) as error:
-            # Half-written: tried again when it changes.
-            self.trouble = str(error)
-            return []
-        self._content, self.trouble = content, ""
-        old, new = self.session, reading.session
-        count = len(old.messages)
+        except (OpenError, OSError):
+            return False
         self.reading = reading
-        if isinstance(reading, LinesReading) or old.messages.key != new.messages.key[:count] or old.id != new.id:
-            self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
-            return restarted()
-        # The totals can change with no message changed: then the last one is said to have.
-        changed = [i for i in range(count) if _row(old, i) != _row(new, i)]
-        if not changed and count == len(new.messages) > 0:
-            changed = [count - 1]
-        _adopt(old, reading)
-        return [
-            *(Change(Op.UPDATED, i) for i in changed),
-            *(Change(Op.APPENDED, i) for i in range(count, len(new.messages))),
-        ]
-
-    def _hash_file(self) -> bytes:
-        try:
-            return _digest(self.path.read_bytes())
-        except OSError:
-            return b""
+        self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
+        self._succeeded()
+        self._note(restarted())
+        return True
 
     # -- beside the file -------------------------------------------------------------------------------------------
 
-    def _refresh(self) -> list[Change]:
+    def _refresh(self) -> None:
         """Look for new subagents and the like, now and then."""
         now = time.monotonic()
         if now - self._refreshed < _REFRESH or self._next is not None or not self.loaded:
-            return []
+            return
         self._refreshed = now
         try:
-            return self.reading.refresh()
+            self._note(self.reading.refresh())
         except OSError:
-            return []  # the folder beside the session went away; the next look tells
+            return  # the folder beside the session went away; the next look tells
+
+
+def _look_at(path: Path) -> _Stamp | None:
+    try:
+        return _stamp(os.stat(path))
+    except OSError:
+        return None
 
 
 def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:
@@ -289,28 +339,3 @@ def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:
     store, end = reading.store, reading.position
     start = max(0, end - _PROBE)
     return store.read(0, min(_PROBE, end)), store.read(start, end - start)
-
-
-def _digest(data: bytes) -> bytes:
-    from hashlib import blake2b  # brings OpenSSL, for which the first picture need not wait
-
-    return blake2b(data, digest_size=16).digest()
-
-
-def _row(session: Session, index: int) -> tuple[int, int, int, bytes]:
-    """What a message consists of, to tell whether it changed."""
-    rows = session.messages
-    raw = b"\0".join(session.raw(span) for span in session.message_spans(index))
-    return rows.kind[index], rows.flags[index], rows.exchange[index], _digest(raw)
-
-
-def _adopt(old: Session, reading: Reading) -> None:
-    """Make the old session what was just read, so that whoever holds it or its columns sees the new content."""
-    new = reading.session
-    for mine, other in ((old.messages, new.messages), (old.groups, new.groups), (old.spans, new.spans)):
-        for name in type(mine).__slots__:
-            setattr(mine, name, getattr(other, name))
-    vars(old).update({**vars(new), "messages": old.messages, "groups": old.groups, "spans": old.spans})
-    reading.session = old
-    if isinstance(reading, DocumentReading):
-        reading.parser.session = old

@@ -17,6 +17,8 @@ from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.reading import restarted
 from schemas.session import Change, Session, Subagent
 from viewer.follow import Follower
+from viewer.gathering import Gathered
+from viewer.inside import Inside
 
 _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0
@@ -33,7 +35,7 @@ _RACY = 2_000_000_000
 class Source:
     """One followed session: the main one or a subagent."""
 
-    follower: Follower
+    follower: Follower | Inside
     subagent: Subagent | None = None
     depth: int = 0
     skip: int = 0
@@ -67,8 +69,8 @@ class FollowSet:
 
     @property
     def paths(self) -> list[Path]:
-        """The files that are followed."""
-        return [*self._sources, *self._still]
+        """The files that are followed, existing or not."""
+        return [*(path for source in self._sources.values() for path in source.follower.sources), *self._still]
 
     @property
     def sources(self) -> list[Source]:
@@ -78,15 +80,16 @@ class FollowSet:
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
         """What changed, per session; the main one first. What is there at the first call counts as RESTARTED."""
         for source in self.sources:
-            changes = source.follower.poll()
-            while not source.follower.loaded:
-                changes += source.follower.step(_SLICE)
+            changes = _caught_up(source.follower)
             if not self._begun:
                 changes = restarted()
             if changes:
                 yield source, changes
         yield from self._wake()
-        for source in self.sources:
+        looked_at = 0
+        while looked_at < len(self._sources):  # which grows meanwhile: subagents have subagents
+            source = self.sources[looked_at]
+            looked_at += 1
             for subagent in source.follower.session.subagents:
                 yield from self._add(subagent, source.depth + 1)
         self._begun = True
@@ -98,12 +101,22 @@ class FollowSet:
 
     def _add(self, subagent: Subagent, depth: int) -> Iterator[tuple[Source, list[Change]]]:
         path = subagent.path
+        if path is None and subagent.session is not None and depth <= MAX_DEPTH:
+            yield from self._add_inside(subagent, subagent.session, depth)
         if path is None or path in self._sources or path in self._still or depth > MAX_DEPTH:
             return
         if not self._begun and not self.whole:
             self._still[path] = _Still(subagent, _size(path), depth)
             return
         yield from self._open(subagent, depth, 0)
+
+    def _add_inside(self, subagent: Subagent, session: Session, depth: int) -> Iterator[tuple[Source, list[Change]]]:
+        """Follow a subagent within the file that is followed already."""
+        inside = Inside(subagent, session)
+        if inside.path not in self._sources:
+            before = 0 if self._begun or self.whole else self.main.progress[0]
+            source = self._sources[inside.path] = Source(inside, subagent, depth, before)
+            yield source, inside.poll()
 
     def _open(self, subagent: Subagent, depth: int, skip: int) -> Iterator[tuple[Source, list[Change]]]:
         if subagent.path is None:
@@ -113,10 +126,7 @@ class FollowSet:
         except OpenError:
             return  # made a moment ago and empty still: the next look finds its first line
         source = self._sources[subagent.path] = Source(follower, subagent, depth, skip)
-        changes: list[Change] = []
-        while not follower.loaded:
-            changes += follower.step(_SLICE)
-        yield source, changes
+        yield source, _caught_up(follower)
 
     def _wake(self) -> Iterator[tuple[Source, list[Change]]]:
         """Follow the subagents from before whose files grow."""
@@ -130,6 +140,15 @@ class FollowSet:
                 yield from self._open(still.subagent, still.depth, still.size)
 
 
+def _caught_up(follower: Follower | Inside) -> list[Change]:
+    """What changed since the last look, all of it read."""
+    gathered = Gathered(follower.session)
+    gathered.add(follower.poll(), follower.session)
+    while not follower.loaded:
+        gathered.add(follower.step(_SLICE), follower.session)
+    return gathered.take()
+
+
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -141,7 +160,8 @@ class Succession:
     """Finds the session that follows on another one: made after this object, by the same agent, for the same directory.
 
     Claude Code's `/clear` leaves no pointer in either file (formats note 9); its first record in the new one is the
-    command. With `loose`, any session that began when this one had gone quiet counts.
+    command. Gemini CLI goes on with a session of its old format in a file of the new one beside it, named with one more
+    letter (formats note 1.2). With `loose`, any session that began when this one had gone quiet counts.
     """
 
     def __init__(self, session: Session, *, loose: bool) -> None:
@@ -211,15 +231,29 @@ class Succession:
             new.close()
 
     def _follows(self, new: Session, old: Session) -> bool | None:
-        if not len(new.messages) or new.workspace_root is None:
+        if is_twin(old.path, new.path) and (new.provider, new.id) == (old.provider, old.id):
+            return True
+        if not len(new.messages) or (new.workspace_root is None and old.workspace_root is not None):
             return None
-        if new.provider != old.provider or new.workspace_root != old.workspace_root or new.lineage.parent:
+        if new.provider != old.provider or not _same_place(new, old) or new.lineage.parent:
             return False
         if old.id in (new.lineage.continues, new.lineage.forked_from):
             return True
         if not (old.updated is None or new.created is None or new.created >= old.updated):
             return False
         return self._loose or _begins_cleared(new)
+
+
+def is_twin(old: Path, new: Path) -> bool:
+    """Whether a file is where an agent goes on with the session of another one: `chat.jsonl` beside `chat.json`."""
+    return old.suffix == ".json" and new.name == f"{old.name}l" and new.absolute().parent == old.absolute().parent
+
+
+def _same_place(new: Session, old: Session) -> bool:
+    """Whether two sessions are of one directory; where neither says of which, they must lie in one folder."""
+    if new.workspace_root is None and old.workspace_root is None:
+        return new.path.absolute().parent == old.path.absolute().parent
+    return new.workspace_root == old.workspace_root
 
 
 def _begins_cleared(session: Session) -> bool | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from signal import SIG_IGN, SIGINT, signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from viewer.summary import Indexed, bug, file_state, index_file
+from viewer.summary import Indexed, bug, index_file
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -28,14 +28,14 @@ def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
 
     Where a worker process is killed, by the kernel for memory or by a person, this process reads what is left.
     """
-    # Names, since that is what goes to the workers and comes back.
-    left = {file.file: file.size + _FILE_BYTES for file in _in_order(files)}
+    # By name, which is what comes back from the workers.
+    left = {file.file: _Job(file.file, file.size, file.mtime_ns) for file in _in_order(files)}
     workers = min(os.cpu_count() or 1, 4)
-    if workers > 1 and len(left) > 1 and sum(left.values()) >= _PARALLEL_BYTES:
-        for indexed in _in_parallel(dict(left), workers):
+    if workers > 1 and len(left) > 1 and sum(job.cost for job in left.values()) >= _PARALLEL_BYTES:
+        for indexed in _in_parallel(list(left.values()), workers):
             left.pop(indexed.path, None)
             yield indexed
-    yield from map(index_one, left)
+    yield from map(index_one, left.values())
 
 
 def _in_order(files: list[SessionFile]) -> list[SessionFile]:
@@ -49,17 +49,29 @@ def _in_order(files: list[SessionFile]) -> list[SessionFile]:
     return [*files[:_NEWEST], *(file for folder in folders.values() for file in folder)]
 
 
-def index_one(path: str) -> Indexed:
+class _Job(NamedTuple):
+    """A session to read, with its size and time as discovery saw them."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+    @property
+    def cost(self) -> int:
+        """Bytes that take as long to read."""
+        return self.size + _FILE_BYTES
+
+
+def index_one(job: _Job) -> Indexed:
     """`index_file`, with an error for whatever it raises."""
     try:
-        return index_file(path)
+        return index_file(job.path, (job.size, job.mtime_ns))
     except Exception as error:  # noqa: BLE001
         # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
-        state = file_state(path)
-        return Indexed(path, state.size, state.mtime_ns, error=bug(error))
+        return Indexed(job.path, job.size, job.mtime_ns, error=bug(error))
 
 
-def _in_parallel(costs: dict[str, int], workers: int) -> Iterator[Indexed]:
+def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
     """As many of the files as the workers live to read; all of them, unless something kills one."""
     # Imported here: most often there is little to read.
     from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, ProcessPoolExecutor, wait
@@ -70,7 +82,7 @@ def _in_parallel(costs: dict[str, int], workers: int) -> Iterator[Indexed]:
         # A fork of a program with threads (the app's) may hang: the workers start afresh.
         with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal, initargs=(SIGINT, SIG_IGN)) as pool:
             try:
-                for parcel in _parcels(costs):
+                for parcel in _parcels(jobs):
                     waiting.add(pool.submit(index_some, parcel))
                     while len(waiting) > workers * 2:
                         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -88,20 +100,20 @@ def _in_parallel(costs: dict[str, int], workers: int) -> Iterator[Indexed]:
         return
 
 
-def index_some(paths: list[str]) -> list[Indexed]:
+def index_some(jobs: list[_Job]) -> list[Indexed]:
     """`index_one` of each; what a worker is asked for."""
-    return [index_one(path) for path in paths]
+    return [index_one(job) for job in jobs]
 
 
-def _parcels(costs: dict[str, int]) -> Iterator[list[str]]:
+def _parcels(jobs: list[_Job]) -> Iterator[list[_Job]]:
     """The files in parcels that are worth being handed over, and small enough that both workers end together."""
-    paths: list[str] = []
+    parcel: list[_Job] = []
     total = 0
-    for path, cost in costs.items():
-        paths.append(path)
-        total += cost
+    for job in jobs:
+        parcel.append(job)
+        total += job.cost
         if total >= _PARCEL_BYTES:
-            yield paths
-            paths, total = [], 0
-    if paths:
-        yield paths
+            yield parcel
+            parcel, total = [], 0
+    if parcel:
+        yield parcel

@@ -68,6 +68,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("w",), "why", "why", "where the token figures come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),
     Key(("e",), "export", "export", "write the session as Markdown"),
+    Key(("s",), "save", "save", "write what came on standard input to a file, as it came"),
     Key(("r",), "resume", "resume", "show and copy the command that resumes it"),
     Key(("tab",), "outline", "outline", "the list of exchanges"),
     Key(("question_mark",), "help", "keys", "this help", footer=1),
@@ -75,3 +76,10 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("q", "escape"), "back", "back", "back to the list", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog"),
 )
+
+LEAVING: tuple[Key, ...] = (
+    Key(("y",), "end", "end", "quit, which closes the pipe: the agent ends when it writes next"),
+    Key(("d",), "drain", "drain", "leave the screen, but read on until the agent ends, then quit"),
+    Key(("s",), "save", "save", "write what came so far to a file, and go back"),
+)
+"""The answers to the question that quitting asks while an agent still writes to standard input."""

@@ -176,8 +176,8 @@ class Library:
         files: dict[Path, int] = {}
         for name, row in self._sorted():
             files[Path(name)] = row.size
-            for path, size, _ in json.loads(row.side):
-                if size > 0:
+            for path, size, _, holds in json.loads(row.side):
+                if size > 0 and holds:
                     files.setdefault(Path(path), size)
         return list(files.items())
 

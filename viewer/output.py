@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
+from schemas.paths import path_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,12 +59,12 @@ def write_json(value: Any) -> None:
 
 def path_text(path: os.PathLike[str] | str) -> str:
     """A path as it may be shown: a file's name is text from outside like any other."""
-    return clean(os.fspath(path))
+    return clean(path_name(path))
 
 
 def short_path(path: os.PathLike[str] | str) -> str:
     """`path_text` with the home directory as `~`."""
-    text, home = os.fspath(path), os.path.expanduser("~")
+    text, home = path_name(path), os.path.expanduser("~")
     if home not in ("", "/") and (text == home or text.startswith(home + os.sep)):
         text = "~" + text[len(home) :]
     return clean(text)

@@ -22,7 +22,10 @@ from viewer.summary import bug
 _BLOCK = 4 << 20
 _AROUND = 70
 _PLAIN = re.compile(r"[a-z0-9]{2,}")
-_ZSTD = b"\x28\xb5\x2f\xfd"
+_UNLIKE_LINES = (b"\x28\xb5\x2f\xfd", b"SQLite format 3\0")
+"""How files begin whose bytes do not show what is said in them: zstd; databases, which keep long texts in pieces, and
+the newest ones in another file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def _file_may_hold(path: Path, needles: Needles) -> bool:
         tail = b""
         first = True
         while missing and (block := file.read(_BLOCK)):
-            if first and block.startswith(_ZSTD):
+            if first and block.startswith(_UNLIKE_LINES):
                 return True
             first = False
             lowered = tail + block.lower()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from viewer.output import DONE, WRONG, discard_output, warn
 
 if TYPE_CHECKING:
+    from viewer.stdin import Spool
     from viewer.summary import Summary
 
 _INTERRUPTED = 130
@@ -109,6 +110,30 @@ def open_screen(path: Path, *, follow: bool = False) -> None:
     from viewer.app import run_transcript
 
     run_transcript(path, follow)
+
+
+def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
+    """The transcript of what comes on standard input, for which `take_terminal` found a terminal.
+
+    Raises OpenError for what is no session.
+    """
+    gc.disable()
+    _draw_where_people_look()
+    from viewer.app import run_stream  # takes a while, and the agent that was just started too
+
+    spool.wait_for_session()
+    drain = run_stream(spool, follow)
+    if spool.ended:
+        return DONE
+    if drain:
+        from viewer.stdin import end_in_order
+
+        end_in_order()
+        warn("reading on until the agent ends (ctrl+c ends it now)")
+        spool.drain()
+    else:
+        warn("the pipe is closed: the agent ends when it writes next (ctrl+c ends it now)")
+    return DONE
 
 
 def browse() -> None:

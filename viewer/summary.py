@@ -21,7 +21,7 @@ from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 
 if TYPE_CHECKING:
-    from schemas.provider import Problem
+    from schemas.provider import Problem, Reading
 
 LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
@@ -101,6 +101,8 @@ class Side(NamedTuple):
     path: str
     size: int
     mtime_ns: int
+    holds: bool = True
+    """Whether it is a file that holds messages, and can be opened by itself."""
 
 
 @dataclass(slots=True)
@@ -198,21 +200,28 @@ def list_object(summary: Summary) -> dict[str, Any]:
     }
 
 
-def index_file(path: str) -> Indexed:
-    """Read a session and its subagents, one after the other, and keep what a list needs."""
-    # Imported here: a list that is up to date reads no session.
-    from schemas.opening import OpenError, read_session
+def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
+    """Read a session and its subagents, one after the other, and keep what a list needs.
 
-    state = file_state(path)
+    `found` is the size and the time of the session as discovery saw it: of a source with several files they are not
+    those of one of them.
+    """
+    # Imported here: a list that is up to date reads no session.
+    from schemas.opening import OpenError, open_reading, read_to_end
+
+    state = file_state(path) if found is None else Side(path, *found)
     indexed = Indexed(path, state.size, state.mtime_ns)
+    sides: dict[str, Side] = {}
     try:
-        session = read_session(Path(path))
+        reading = open_reading(Path(path))
+        _add_sources(reading, sides)
+        session = read_to_end(reading)
+        _add_sources(reading, sides)  # what it found only now
     except OpenError as error:
         indexed.error = error.reason
         return indexed
     try:
         members = 0
-        sides: dict[str, Side] = {}
         usages = []
         groups = array("q")
         failed: list[Problem] = []
@@ -222,11 +231,11 @@ def index_file(path: str) -> Indexed:
             _add_groups(member, groups)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
-                    sides.setdefault(beside, file_state(beside))
+                    sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
         if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
-            sides.setdefault(beside, file_state(beside))
+            sides.setdefault(beside, file_state(beside)._replace(holds=False))
         summary = summarise(session, state, total_usage(usages), members - 1)
         summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
         indexed.summary = pack(summary)
@@ -246,6 +255,13 @@ def index_file(path: str) -> Indexed:
     return indexed
 
 
+def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
+    """Note the files beside its own that a session is read from: a database's log, a transcript."""
+    for source in map(str, reading.sources):
+        if source != str(reading.session.path) and source not in sides:
+            sides[source] = file_state(source)._replace(holds=False)
+
+
 def file_state(path: str) -> Side:
     """The state of a file or folder now."""
     try:
@@ -260,7 +276,7 @@ def sides_changed(data: str) -> bool:
     """Whether a file or folder beside a session is not as `index_file` noted it."""
     if data == "[]":
         return False
-    return any(file_state(path) != (path, size, mtime_ns) for path, size, mtime_ns in json.loads(data))
+    return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
 
 
 def bug(error: Exception) -> str:

@@ -6,13 +6,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from renderers.facts import plural
+from renderers.headline import headline
 from schemas.clean import one_line
 from schemas.interchange.session_data_write import SessionDataWriter
-from schemas.message import Flag
+from schemas.message import Flag, Kind
 from schemas.session import Change, Op, Session
 from viewer.followset import Source
 from viewer.output import path_text
-from viewer.tailtext import message_lines
+from viewer.tailtext import OUTPUT_LINES, message_lines
+
+_GROWING = (Kind.TEXT, Kind.THINKING, Kind.NOTE, Kind.COMPACTION)
+"""Messages that a live stream adds to while they are its last: the words of a model, the output of a program, a
+compaction whose summary follows.
+"""
 
 
 class Printer(Protocol):
@@ -24,8 +31,8 @@ class Printer(Protocol):
         """What changed in a session."""
         ...
 
-    def next_session(self, path: Path) -> None:
-        """Another session follows on the one before."""
+    def next_session(self, path: Path, twin_of: Path | None = None) -> None:
+        """Another session follows on the one before; or the same one goes on, after the file `twin_of`."""
         ...
 
     def end(self, sources: Iterable[Source]) -> None:
@@ -46,9 +53,17 @@ def begin(source: Source, whole: bool) -> set[int]:
 
 def touched(session: Session, changes: list[Change]) -> Iterable[int]:
     """The messages that a batch of changes is about, each once; all of them after a restart."""
-    if any(change.op is Op.RESTARTED for change in changes):
+    if _restarted(changes):
         return range(len(session.messages))
     return dict.fromkeys(change.message for change in changes if change.op is not Op.REMOVED)
+
+
+def _restarted(changes: list[Change]) -> bool:
+    return any(change.op is Op.RESTARTED for change in changes)
+
+
+def _removed(changes: list[Change]) -> list[int]:
+    return [change.message for change in changes if change.op is Op.REMOVED]
 
 
 class JsonPrinter:
@@ -64,35 +79,51 @@ class JsonPrinter:
     def take(self, source: Source, changes: list[Change]) -> None:
         """What changed in a session."""
         session, path = source.follower.session, source.follower.path
-        restarted = path in self._printed and any(change.op is Op.RESTARTED for change in changes)
+        restarted = path in self._printed and _restarted(changes)
         if path not in self._printed:
             self._before[path], self._printed[path] = begin(source, self._whole), set()
         before, printed = self._before[path], self._printed[path]
+        old, writer = self._writers.get(path), self._writer(source)
+        keys = session.messages.key
         if restarted:
-            self._line(source, "restarted", None, None)
-        for change in changes:
-            if change.op is Op.REMOVED:
-                self._message(source, "removed", change.message)
+            self._line(source, writer, "restarted", None, None)
+            printed.intersection_update(keys)
+        if old is not None:
+            moved = {keys[change.message] for change in changes if change.op is Op.APPENDED}
+            for index in _removed(changes):
+                key = old.session.messages.key[index]
+                if key in printed:
+                    printed.discard(key)
+                    self._message(source, old, "removed", index)
+                elif key not in moved:
+                    before.discard(key)  # should it come back, it is new
         for index in touched(session, changes):
-            key = session.messages.key[index]
+            key = keys[index]
             if key in before:
                 continue
             if key not in printed:
                 printed.add(key)
-                self._message(source, "appended", index)
+                self._message(source, writer, "appended", index)
             elif not restarted:
-                self._message(source, "updated", index)
+                self._message(source, writer, "updated", index)
 
-    def _message(self, source: Source, change: str, index: int) -> None:
-        session = source.follower.session
+    def _message(self, source: Source, writer: SessionDataWriter, change: str, index: int) -> None:
+        session = writer.session
         exchange = session.exchanges[session.messages.exchange[index]]
-        self._line(source, change, exchange.id, self._writer(source).message(session.message(index)))
+        self._line(source, writer, change, exchange.id, writer.message(session.message(index)))
 
-    def _line(self, source: Source, change: str, exchange: str | None, message: dict[str, Any] | None) -> None:
+    def _line(
+        self,
+        source: Source,
+        writer: SessionDataWriter,
+        change: str,
+        exchange: str | None,
+        message: dict[str, Any] | None,
+    ) -> None:
         value: dict[str, Any] = {"change": change, "exchangeId": exchange, "message": message}
         if source.subagent is not None:
             value["subagent"] = source.subagent.id
-        self.pieces.append(self._writer(source).dump(value) + b"\n")
+        self.pieces.append(writer.dump(value) + b"\n")
 
     def _writer(self, source: Source) -> SessionDataWriter:
         path, session = source.follower.path, source.follower.session
@@ -101,62 +132,137 @@ class JsonPrinter:
             writer = self._writers[path] = SessionDataWriter(session)
         return writer
 
-    def next_session(self, path: Path) -> None:
-        """Another session follows: all of it is new."""
+    def next_session(self, path: Path, twin_of: Path | None = None) -> None:
+        """Another session follows: all of it is new. Or the same one goes on, and what was printed was printed."""
         self._whole = True
-        self.pieces.append(b'{"change":"restarted","exchangeId":null,"message":null}\n')
+        if twin_of in self._printed:
+            self._before[path], self._printed[path] = self._before.pop(twin_of), self._printed.pop(twin_of)
+        else:
+            self.pieces.append(b'{"change":"restarted","exchangeId":null,"message":null}\n')
 
     def end(self, sources: Iterable[Source]) -> None:
         """Nothing is held back."""
 
 
 class TextPrinter:
-    """Each message as text, once. A tool use waits for its result, until its exchange or the program ends."""
+    """Each message as text, once, when no more will be added to it: a tool use when its result is there, the words of
+    a live stream when something follows on them, and in any case when their exchange or the program ends.
+    """
 
-    def __init__(self, whole: bool) -> None:
+    def __init__(self, whole: bool, most: int = OUTPUT_LINES) -> None:
         self.pieces: list[bytes] = []
-        self._whole = whole
+        self._whole, self._most = whole, most
+        self._before: dict[Path, set[int]] = {}
         self._printed: dict[Path, set[int]] = {}
         self._waiting: dict[Path, list[int]] = {}
+        self._shown: dict[Path, Session] = {}
+        """The session in which the waiting messages count."""
+        self._rewound: set[int] = set()
+        """What was said to be taken back, and is there still."""
 
     def take(self, source: Source, changes: list[Change]) -> None:
         """What changed in a session."""
         session, path = source.follower.session, source.follower.path
         if path not in self._printed:
-            self._printed[path] = begin(source, self._whole)
-        rows, printed, waiting = session.messages, self._printed[path], self._waiting.pop(path, [])
-        if any(change.op is Op.RESTARTED for change in changes):
-            waiting = []
+            self._before[path], self._printed[path] = begin(source, self._whole), set()
+        rows, printed, before = session.messages, self._printed[path], self._before[path]
+        self._take_back(source, changes)
+        waiting = self._still_waiting(path, session, changes)
         still: list[int] = []
         for index in dict.fromkeys((*waiting, *touched(session, changes))):
-            if rows.key[index] in printed:
+            if rows.key[index] in printed or rows.key[index] in before:
                 continue
-            if rows.flags[index] & Flag.PENDING and rows.exchange[index] == len(session.exchanges) - 1:
+            if _is_unfinished(session, index):
                 still.append(index)
             else:
                 printed.add(rows.key[index])
                 self._write(source, index)
-        self._waiting[path] = still
+        self._waiting[path], self._shown[path] = still, session
+
+    def _still_waiting(self, path: Path, session: Session, changes: list[Change]) -> list[int]:
+        """The messages that wait, by their places in the session as it is now."""
+        waiting, old = self._waiting.pop(path, []), self._shown.get(path)
+        if not waiting or _restarted(changes):
+            return []
+        if old is None or old is session:
+            return waiting
+        keys = {old.messages.key[index] for index in waiting}
+        return [index for index, key in enumerate(session.messages.key) if key in keys]
+
+    def _take_back(self, source: Source, changes: list[Change]) -> None:
+        """Say in one line what was printed and is no longer part of the conversation."""
+        session, path = source.follower.session, source.follower.path
+        old, printed, rows = self._shown.get(path), self._printed[path], session.messages
+        lost: list[tuple[Session, int]] = []
+        if old is not None and not _restarted(changes):
+            moved = {rows.key[change.message] for change in changes if change.op is Op.APPENDED}
+            for index in _removed(changes):
+                key = old.messages.key[index]
+                if key in printed and key not in moved:
+                    printed.discard(key)
+                    if key not in self._rewound:
+                        lost.append((old, index))
+        for change in changes:
+            if change.op is Op.UPDATED and (key := rows.key[change.message]) in printed:
+                if not rows.has(change.message, Flag.REWOUND):
+                    self._rewound.discard(key)
+                elif key not in self._rewound:
+                    self._rewound.add(key)
+                    lost.append((session, change.message))
+        if lost:
+            more = f"{plural(len(lost), 'message')} from " if len(lost) > 1 else ""
+            self._print(source, [f"- taken back: {more}{_in_short(*lost[0])}"])
 
     def _write(self, source: Source, index: int) -> None:
         session = source.follower.session
-        lead = f"{_name(source)} | " if source.subagent is not None else ""
-        rows = list(message_lines(session, session.message(index)))
-        if lead and not rows[0]:
+        rows = list(message_lines(session, session.message(index), self._most))
+        if source.subagent is not None and not rows[0]:
             del rows[0]
+        self._print(source, rows)
+
+    def _print(self, source: Source, rows: list[str]) -> None:
+        lead = f"{_name(source)} | " if source.subagent is not None else ""
         lines = [f"{lead}{row}".rstrip() for row in rows]
         self.pieces.append(("\n".join(lines) + "\n").encode("utf-8", "replace"))
 
-    def next_session(self, path: Path) -> None:
-        """Another session follows: all of it is new."""
+    def next_session(self, path: Path, twin_of: Path | None = None) -> None:
+        """Another session follows: all of it is new. Or the same one goes on, and what was printed was printed."""
         self._whole = True
-        self.pieces.append(f"\n== the next session: {path_text(path)}\n".encode("utf-8", "replace"))
+        what = "the next session:"
+        if twin_of in self._printed:
+            self._before[path], self._printed[path] = self._before.pop(twin_of), self._printed.pop(twin_of)
+            what = "the session goes on in"
+        self.pieces.append(f"\n== {what} {path_text(path)}\n".encode("utf-8", "replace"))
 
     def end(self, sources: Iterable[Source]) -> None:
-        """Print what still waits for its result."""
+        """Print what still waits."""
         for source in sources:
-            for index in self._waiting.pop(source.follower.path, []):
+            path = source.follower.path
+            for index in self._waiting.pop(path, []):
+                self._printed[path].add(source.follower.session.messages.key[index])
                 self._write(source, index)
+
+
+def _is_unfinished(session: Session, index: int) -> bool:
+    """Whether more will be added to a message, so that it would be printed half."""
+    rows = session.messages
+    if rows.exchange[index] != len(session.exchanges) - 1:
+        return False
+    if rows.flags[index] & Flag.PENDING:
+        return True
+    return (
+        session.metadata.get("source") == "stream"
+        and index == len(rows) - 1
+        and rows.kind[index] in _GROWING
+        and session.exchanges[-1].seconds is None  # else the source said that it is over
+    )
+
+
+def _in_short(session: Session, index: int) -> str:
+    """A message in a few words."""
+    message = session.message(index)
+    title = headline(message.tool, session.workspace_root).title if message.tool else message.text or message.label
+    return one_line(title, 60) or message.kind.name.lower()
 
 
 def _name(source: Source) -> str:

@@ -23,8 +23,8 @@ _NAMES = {
 }
 
 
-def message_lines(session: Session, message: Message) -> Iterator[str]:
-    """The lines of a message; an empty line stands before what begins something new."""
+def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) -> Iterator[str]:
+    """The lines of a message, `most` of what a tool put out; an empty line stands before what begins something new."""
     kind = message.kind
     if kind in USER_KINDS:
         when = "" if message.timestamp is None else f"{local_time(message.timestamp)} "
@@ -38,16 +38,16 @@ def message_lines(session: Session, message: Message) -> Iterator[str]:
         yield f"* thinking{withheld}"
         yield from _indented(message.text)
     elif message.tool is not None:
-        yield from _tool_lines(session, message.tool)
+        yield from _tool_lines(session, message.tool, most)
     else:
         name = _NAMES.get(kind, "note")
         label = message.label if message.label.lower().startswith(name) else f"{name} {message.label}".strip()
         yield f"- {label}"
         if message.text != message.label:
-            yield from _cut(message.text, OUTPUT_LINES if kind in (Kind.OUTPUT, Kind.ERROR) else _ASIDE_LINES)
+            yield from _cut(message.text, most if kind in (Kind.OUTPUT, Kind.ERROR) else _ASIDE_LINES)
 
 
-def _tool_lines(session: Session, tool: Tool) -> Iterator[str]:
+def _tool_lines(session: Session, tool: Tool, most: int) -> Iterator[str]:
     line = headline(tool, session.workspace_root)
     yield f"* {line.title}" + (f"   {line.ending}" if line.ending else "")
     command = tool_command(tool)
@@ -57,7 +57,7 @@ def _tool_lines(session: Session, tool: Tool) -> Iterator[str]:
         for hunk in diff.hunks:
             yield from ("    " + row for row in hunk.lines)
     if not tool.diffs:
-        yield from _cut(tool.text, OUTPUT_LINES)
+        yield from _cut(tool.text, most)
     for image in tool.images:
         yield f"    {image.text}"
 

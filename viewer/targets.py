@@ -8,10 +8,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
-from atexit import register
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +22,7 @@ if TYPE_CHECKING:
 LATEST = "latest"
 STDIN = "-"
 _CANDIDATES = 6
+_SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Targets:
     def resolve(self, given: str) -> Target:
         """The file that an argument means. Raises CallError with the reason, or with the candidates."""
         if given == STDIN:
-            return Target(spool_stdin(), given)
+            return Target(all_of_stdin(), given)
         path = given_path(given)
         if _is_there(path, given):
             return Target(path, given)
@@ -90,7 +87,10 @@ class Targets:
 
     def _by_id(self, given: str) -> SessionFile:
         wanted = given.lower()
-        fitting = [file for file in self.found.files if file.id.lower().startswith(wanted)]
+        # Of some sessions a file's name holds only the beginning of the id (Gemini CLI: eight characters).
+        fitting = [
+            file for file in self.found.files if (own := file.id.lower()).startswith(wanted) or _begins(own, wanted)
+        ]
         exact = [file for file in fitting if file.id.lower() == wanted]
         if len(exact) == 1 or len(fitting) == 1:
             return (exact or fitting)[0]
@@ -118,6 +118,10 @@ def shown(given: str) -> str:
     """An argument as an error names it: in quotes where white space would hide or change it."""
     text = path_text(given)
     return text if text == one_line(text, len(text) + 1) else repr(text)
+
+
+def _begins(name: str, wanted: str) -> bool:
+    return len(name) == _SHORT and wanted.startswith(name)
 
 
 def _is_there(path: Path, given: str) -> bool:
@@ -153,16 +157,13 @@ def _says_something(path: Path) -> bool:
         reading.session.close()
 
 
-def spool_stdin() -> Path:
-    """Standard input as a file: a session is read from anywhere in it, and its size is wanted."""
-    if sys.stdin is None or sys.stdin.isatty():
-        raise CallError("-: standard input is a terminal; pipe a session into it")
-    folder = tempfile.mkdtemp(prefix="turnlog-")
-    register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder, "stdin.jsonl")
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    return path
+def all_of_stdin() -> Path:
+    """Standard input as a file, once all of it is there."""
+    from viewer.stdin import spool_stdin
+
+    spool = spool_stdin()
+    spool.wait_for_end()
+    return spool.path
 
 
 def newest_here(found: Found, here: Path) -> SessionFile | None:

@@ -95,11 +95,13 @@ def test_a_document_reports_only_what_is_different(path):
     assert catch_up(follower) == [Change(Op.APPENDED, 4)]
 
 
-def test_a_document_that_lost_messages_starts_over(path):
+def test_a_document_that_lost_messages_says_which(path):
     follower = Follower(path)
     catch_up(follower)
+    before = follower.session
     path.write_bytes(document(hand("one")))
-    assert catch_up(follower) == [Change(Op.RESTARTED)]
+    assert catch_up(follower) == [Change(Op.REMOVED, 2)]
+    assert follower.session is not before and before.message(2).text == "two"
     assert len(follower.session.messages) == 2
 
 

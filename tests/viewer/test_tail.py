@@ -8,16 +8,21 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from schemas.message import Flag, Tool
+from schemas.reading import restarted
 from schemas.session import Subagent
+from tests.support import Hand
 from tests.viewer.machine import Machine
+from tests.viewer.pipes import BEGIN, record, said
+from tests.viewer.rewriting import Following, item, open_rewriting
 from tests.viewer.toy import line, open_toy
 from viewer import follow
 from viewer.follow import Follower
-from viewer.followset import FollowSet
+from viewer.followset import FollowSet, Source, is_twin
 from viewer.tailprint import JsonPrinter, Printer, TextPrinter
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -172,6 +177,165 @@ def test_a_subagent_from_before_is_followed_from_its_end(path, tmp_path, monkeyp
     assert json.loads(row)["message"]["id"] == "s2"
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_subagent_within_the_file_is_followed_and_named(path, whole):
+    tail = Tail(path, TextPrinter(whole), whole=whole)
+    inside = Subagent("agent-1", "Explore")
+    tail.family.main.session.subagents.append(inside)
+    hand = Hand()
+    assert tail.look()[-1] == "> three"  # it has not said anything yet
+    inside.session = hand.session
+    hand.prompt("look around")
+    call = hand.tool(Tool("Bash", "shell", "b", {"command": "ls"}, text="a.py"), flags=Flag.PENDING)
+    (line,) = tail.look()
+    assert line.startswith("Explore | ")
+    assert line.endswith("> look around")
+    assert tail.look() == []
+    hand.session.messages.flags[call] &= ~Flag.PENDING
+    assert tail.look() == ["Explore | * $ ls   1 line", "Explore |     a.py"]
+    below = Hand()
+    hand.session.subagents.append(Subagent("agent-2", "Deeper", session=below.session))
+    below.text("found")
+    assert tail.look() == ["Deeper | found"]
+
+
+def test_changes_of_a_subagent_within_the_file_are_told(path):
+    tail = Tail(path, JsonPrinter(True), whole=True)
+    hand = Hand()
+    call = hand.tool(Tool("Bash", "shell", "b", {"command": "ls"}), flags=Flag.PENDING)
+    tail.family.main.session.subagents.append(Subagent("agent-1", "Explore", session=hand.session))
+    rows = [json.loads(line) for line in tail.look()]
+    assert [(row["change"], row.get("subagent")) for row in rows[-2:]] == [("appended", None), ("appended", "agent-1")]
+    hand.session.messages.flags[call] &= ~Flag.PENDING
+    assert [row[0] for row in changes(tail.look())] == ["updated"]
+    assert tail.look() == []
+
+
+def test_what_a_subagent_within_the_file_did_before_is_not_printed_again(path):
+    tail = Tail(path, TextPrinter(False))
+    hand = Hand()
+    hand.text("long ago")
+    tail.family.main.session.subagents.append(Subagent("agent-1", "Explore", session=hand.session))
+    assert tail.look() == ["> three"]
+
+
+# -- sources that rewrite history --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(follow, "open_reading", open_rewriting)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(line("user" if n % 2 else "assistant", f"m{n}", f"text {n}") for n in range(1, 5)))
+    return path
+
+
+def test_json_says_each_change_of_a_rewrite_once(log):
+    tail = Tail(log, JsonPrinter(True), whole=True)
+    assert [row[0] for row in changes(tail.look())] == ["appended"] * 4
+    tail.append(line("assistant", "m2", "2"), line("back", "b", to="m4"), line("call", "m5", "ls"))
+    rows = tail.look()
+    assert changes(rows) == [
+        ("removed", "toy-session:1", "m4"),
+        ("updated", "toy-session:0", "m2"),
+        ("appended", "toy-session:1", "m5"),
+    ]
+    # What was removed is said as it was, what was updated as it is.
+    contents = [json.loads(row)["message"].get("content") for row in rows]
+    assert contents[:2] == [[{"type": "text", "text": "text 4"}], [{"type": "text", "text": "2"}]]
+    tail.append(line("result", "m5", "a.py"))
+    assert changes(tail.look()) == [("updated", "toy-session:1", "m5")]
+    tail.append(line("assistant", "m4", "again"))
+    assert changes(tail.look()) == [("appended", "toy-session:1", "m4")]
+
+
+def test_json_says_nothing_of_what_stood_there_before(log):
+    tail = Tail(log, JsonPrinter(False))
+    assert [row[2] for row in changes(tail.look())] == ["m3", "m4"]
+    tail.append(line("assistant", "m1", "1"))
+    assert tail.look() == []
+    tail.append(line("back", "b", to="m2"), line("user", "m2", "new"))
+    assert changes(tail.look()) == [
+        ("removed", "toy-session:1", "m3"),
+        ("removed", "toy-session:1", "m4"),
+        # Whether it came back or only changed cannot be told: it stood there before.
+    ]
+
+
+def test_text_says_what_was_taken_back(log):
+    tail = Tail(log, TextPrinter(True), whole=True)
+    assert tail.look() == ["> text 1", "text 2", "> text 3", "text 4"]
+    tail.append(line("assistant", "m2", "other words"))
+    assert tail.look() == []
+    tail.append(line("back", "b", to="m4"), line("assistant", "m5", "text 5"))
+    assert tail.look() == ["- taken back: text 4", "text 5"]
+    tail.append(line("back", "b", to="m2"), line("user", "m6", "text 6"))
+    assert tail.look() == ["- taken back: 3 messages from other words", "> text 6"]
+
+
+def test_text_waits_for_a_result_over_a_rewrite(log):
+    tail = Tail(log, TextPrinter(True), whole=True)
+    tail.append(line("call", "c1", "ls"))
+    assert tail.look()[-1] == "text 4"
+    tail.append(line("back", "b", to="m1"), line("user", "m7", "seven"), line("call", "c1", "ls"))
+    assert tail.look() == ["- taken back: 4 messages from text 1", "> seven"]
+    tail.append(line("user", "m1", "before"), line("back", "b", to="m1"), line("result", "c1", "a.py"))
+    assert tail.look() == ["* $ ls   1 line", "    a.py"]
+
+
+def test_what_is_rewound_is_said_once_and_nothing_of_it_is_printed_again():
+    items = [item("user", "u1", "one"), item("assistant", "a1", "two"), item("user", "u2", "three")]
+    reading = Following(items)
+    source = Source(cast(Follower, reading))
+    reading.path = Path("toy.json")  # type: ignore[attr-defined]
+    printer = TextPrinter(True)
+
+    def look() -> list[str]:
+        printer.take(source, reading.poll() if printer.pieces or printer._shown else restarted())
+        said = b"".join(printer.pieces).decode().split("\n")
+        printer.pieces.clear()
+        return [row for row in said if row]
+
+    assert look() == ["> one", "two", "> three"]
+    reading.reading.items = [items[0], items[1] | {"rewound": True}, items[2] | {"rewound": True}]
+    assert look() == ["- taken back: 2 messages from two"]
+    reading.reading.items = [*reading.reading.items, item("user", "u3", "four")]
+    assert look() == ["> four"]
+    reading.reading.items = [items[0], item("user", "u3", "four")]
+    assert look() == []  # it was said already
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_session_that_goes_on_in_another_file(log, as_json):
+    old, new = log.with_name("chat.json"), log.with_name("chat.jsonl")
+    old.write_bytes(log.read_bytes())
+    new.write_bytes(log.read_bytes() + line("user", "m9", "goes on"))
+    first = Tail(old, JsonPrinter(False) if as_json else TextPrinter(False))
+    assert len(first.look()) == 2
+    first.printer.next_session(new, old if is_twin(old, new) else None)
+    rows = Tail(new, first.printer, whole=True).look()
+    if as_json:
+        assert changes(rows) == [("restarted", None, None), ("appended", "toy-session:2", "m9")]
+    else:
+        assert rows == [f"== the session goes on in {new}", "> goes on"]
+
+
+def test_the_words_of_a_stream_are_printed_when_they_are_whole(path):
+    tail = Tail(path, TextPrinter(False))
+    tail.family.main.session.metadata["source"] = "stream"
+    assert tail.look() == ["> three"]
+    tail.append(line("assistant", "a2", "four"))
+    assert tail.look() == []  # more of it may come
+    tail.append(line("call", "c1", "ls"), line("result", "c1", "a.py"))
+    assert tail.look() == ["four", "* $ ls   1 line", "    a.py"]
+    tail.append(line("assistant", "a3", "five"))
+    assert tail.look() == []
+    tail.append(line("user", "u3", "six"), line("assistant", "a4", "seven"))
+    assert tail.look() == ["five", "> six"]
+    assert tail.end() == ["seven"]
+    assert tail.end() == []
+
+
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
@@ -183,15 +347,16 @@ def machine(tmp_path: Path) -> Machine:
 
 
 class Process:
-    """`turnlog tail`, running; `wait_for` gives up after some seconds."""
+    """`turnlog tail` (or another command), running; `wait_for` gives up after some seconds."""
 
-    def __init__(self, machine: Machine, *arguments: str) -> None:
+    def __init__(self, machine: Machine, *arguments: str, command: tuple[str, ...] = ("tail",)) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "viewer", "tail", *arguments],
+            [sys.executable, "-m", "viewer", *command, *arguments], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=machine.env, cwd=machine.home,
         )  # fmt: skip
+        assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.out = self.process.stdout
+        self.input, self.out = self.process.stdin, self.process.stdout
         os.set_blocking(self.out.fileno(), False)
         self.seen = ""
 
@@ -201,6 +366,15 @@ class Process:
             assert time.monotonic() < end, f"{words!r} never came; there was {self.seen!r}"
             self.seen += (self.out.read() or b"").decode()
             time.sleep(0.01)
+
+    def write(self, *lines: bytes) -> None:
+        os.write(self.input.fileno(), b"".join(lines))
+
+    def end(self) -> tuple[int, str, str]:
+        """Close its standard input; the exit code, and what it printed."""
+        os.set_blocking(self.out.fileno(), True)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, self.seen + out.decode(), err.decode()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(how)
@@ -212,8 +386,8 @@ class Process:
 def start(machine: Machine) -> Iterator[Any]:
     running: list[Process] = []
 
-    def run(*arguments: str) -> Process:
-        running.append(Process(machine, *arguments))
+    def run(*arguments: str, **options: Any) -> Process:
+        running.append(Process(machine, *arguments, **options))
         return running[-1]
 
     yield run
@@ -265,6 +439,90 @@ def test_standard_input_is_printed_and_ends(machine):
     )  # fmt: skip
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"It shines again" in result.stdout
+
+
+@pytest.mark.parametrize("command", [(), ("tail",)])
+def test_what_comes_on_standard_input_is_printed_while_it_comes(start, command):
+    tail = start("-", command=command)
+    tail.write(BEGIN, said(0, "FIRST"), said(1, "SECOND")[:20])
+    tail.write(said(1, "SECOND")[20:], said(2, "THIRD"))
+    tail.wait_for("SECOND")
+    assert tail.process.poll() is None
+    tail.write(record(type="item.started", item={"id": "c", "type": "command_execution", "command": "make"}))
+    tail.write(said(3, "FOURTH").rstrip())
+    code, out, err = tail.end()
+    assert (code, err) == (0, "")
+    assert [out.count(word) for word in ("FIRST", "SECOND", "THIRD", "FOURTH", "$ make")] == [1] * 5
+
+
+def test_changes_on_standard_input_are_printed_while_they_come(start):
+    tail = start("-", "--json")
+    call = {"id": "c", "type": "command_execution", "command": "make"}
+    tail.write(BEGIN, said(0, "FIRST"), record(type="item.started", item=call))
+    tail.wait_for("make")
+    tail.write(record(type="item.completed", item={**call, "aggregated_output": "OUTPUT", "exit_code": 0}))
+    tail.wait_for("OUTPUT")
+    assert tail.process.poll() is None
+    code, out, err = tail.end()
+    assert (code, err) == (0, "")
+    rows = [row for row in map(json.loads, out.splitlines()) if row["message"].get("tool")]
+    assert rows[0]["change"] == "appended"
+    assert {row["change"] for row in rows[1:]} == {"updated"}
+
+
+def test_all_output_is_printed_where_there_is_no_screen_and_some_of_it_when_tailing(machine, start):
+    output = "\n".join(f"row {n}" for n in range(60))
+    call = {"id": "c", "type": "command_execution", "command": "seq 60", "aggregated_output": output, "exit_code": 0}
+    for command, has_all in (((), True), (("tail",), False)):
+        tail = start("-", command=command)
+        tail.write(BEGIN, record(type="item.completed", item=call))
+        code, out, _ = tail.end()
+        assert code == 0
+        assert ("row 59" in out) is has_all
+
+
+def test_standard_input_is_let_go_when_nobody_reads_any_more(start):
+    tail = start("-", command=())
+    tail.write(BEGIN, said(0, "FIRST"), said(1, "SECOND"))
+    tail.wait_for("FIRST")
+    tail.out.close()
+    assert tail.process.wait(30) == 0
+    with pytest.raises(BrokenPipeError):
+        tail.write(said(2, "THIRD"))
+    assert tail.process.stderr.read() == b""
+
+
+def test_a_stream_that_was_cut_off_is_printed_and_said(start):
+    tail = start("-", command=())
+    tail.write(BEGIN, said(0, "FIRST"), said(1, "SECOND")[:-9])
+    code, out, err = tail.end()
+    assert code == 0
+    assert "FIRST" in out
+    assert err == "turnlog: -: line 4 could not be read: the last line is unfinished\n"
+
+
+@pytest.mark.parametrize("command", [(), ("tail",), ("show",), ("export",), ("usage",)])
+def test_what_is_no_session_is_said_without_the_temporary_name(machine, command):
+    result = machine.run(*command, "-", stdin=b"hello\n")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("turnlog: -: it begins with 'hello'")
+
+
+def test_no_answer_holds_the_temporary_name(machine):
+    data = next(machine.projects.rglob(f"{ONE}.jsonl")).read_bytes() + b"{half"
+    for command in (
+        ("show", "--json"),
+        ("export",),
+        ("export", "--to", "json"),
+        ("usage", "--json"),
+        ("tail", "--json"),
+    ):
+        result = machine.run(*command, "-", stdin=data)
+        assert "It shines again" in result.out or command[0] == "usage"
+        assert "stdin.jsonl" not in result.out + result.err
+    shown = machine.run("show", "--json", "-", stdin=data)
+    assert '"source":"-"' in shown.out.replace(" ", "")
+    assert shown.err.startswith("turnlog: -: line")
 
 
 def test_no_session_here(tmp_path):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import io
+import os
 import sys
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from schemas.provider import Environment, SessionFile
 from tests.viewer.machine import Machine
 from viewer.discover import Found, discover
 from viewer.library import Library
-from viewer.output import CallError
-from viewer.targets import Targets, spool_stdin
+from viewer.output import CallError, path_text
+from viewer.targets import Targets
 
 
 def session(session_id: str, when: int, size: int = 10) -> SessionFile:
@@ -110,24 +110,24 @@ def test_latest_of_no_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         Targets().resolve("latest")
 
 
-class _Stdin:
-    def __init__(self, data: bytes, terminal: bool = False) -> None:
-        self.buffer, self._terminal = io.BytesIO(data), terminal
-
+class _Terminal:
     def isatty(self) -> bool:
-        return self._terminal
+        return True
 
 
 def test_standard_input_becomes_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", _Stdin(b'{"a": 1}\n'))
-    assert spool_stdin().read_bytes() == b'{"a": 1}\n'
-    monkeypatch.setattr(sys, "stdin", _Stdin(b"x"))
-    target = Targets().resolve("-")
-    assert target.shown_path == "-"
+    reading, writing = os.pipe()
+    os.write(writing, b"x")
+    os.close(writing)
+    with open(reading) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        target = Targets().resolve("-")
+    assert target.shown_path == path_text(target.path) == "-"
     assert target.path.read_bytes() == b"x"
 
 
-def test_a_terminal_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", _Stdin(b"", terminal=True))
-    with pytest.raises(CallError, match="terminal"):
-        spool_stdin()
+@pytest.mark.parametrize(("stdin", "said"), [(_Terminal(), "is a terminal"), (None, "is closed")])
+def test_a_terminal_is_no_session(monkeypatch: pytest.MonkeyPatch, stdin: object, said: str) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(CallError, match=f"-: standard input {said}"):
+        Targets().resolve("-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from textual.app import App
@@ -31,6 +32,7 @@ class Written:
         self.hand = hand
         self.session: Session = hand.session
         self.loaded = loaded
+        self.sources: list[Path] = []
         self.closed = False
         self._waiting: list[Change] = []
 

@@ -19,8 +19,12 @@ def command(target: str | None = None, follow: bool = False) -> int:
     if target is None:
         browse() if terminal else _print_newest()
         return DONE
-    from viewer.targets import Targets
+    from viewer.targets import STDIN, Targets
 
+    if target == STDIN:
+        from viewer.commands.tail import standard_input
+
+        return standard_input(everything=True, follow=follow or None)
     path = Targets().resolve(target).path
     if terminal:
         open_screen(path, follow=follow)

@@ -6,20 +6,27 @@ import asyncio
 import select
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from viewer.output import DONE, NO, warn
+from schemas.session import Change, Op
+from viewer.output import DONE, NO, CallError, warn
+from viewer.targets import STDIN
 
 if TYPE_CHECKING:
-    from viewer.followset import FollowSet
+    from viewer.follow import Follower
+    from viewer.followset import FollowSet, Source
     from viewer.hints import Hints
+    from viewer.stdin import StreamFollower
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""
+_PART = 500
+"""Messages that are turned into text before they are written."""
 
 
 @click.command("tail")
@@ -33,6 +40,8 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
     when its result is there; with --json every change is a line. What its subagents do is printed too, and it goes on
     with the session that follows when this one is cleared.
     """
+    if target == STDIN:
+        return standard_input(as_json=as_json, follow=True)
     path = _path(target)
     if path is None:
         warn("no session of this directory (turnlog list shows those of others)")
@@ -42,8 +51,31 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
         run_transcript(path, follow=True, loose=target is None)
         return DONE
-    # Standard input has been read to its end: nothing can follow.
-    asyncio.run(_Tail(as_json, whole, loose=target is None, once=target == "-").run(path))
+    from viewer.follow import Follower
+
+    asyncio.run(_Tail(as_json, whole).run(Follower(path), loose=target is None))
+    return DONE
+
+
+def standard_input(*, as_json: bool = False, everything: bool = False, follow: bool | None = None) -> int:
+    """Show what comes on standard input while it comes; print it where there is no terminal to show it on or none that
+    keys can come from, with all output of tools if `everything` is wanted. `follow` is run_stream's.
+    """
+    from viewer.commands.show import unreadable_notice
+    from viewer.stdin import StreamFollower, spool_stdin, take_terminal
+
+    spool = spool_stdin()
+    if sys.stdout.isatty() and not as_json and take_terminal():
+        from viewer.start import open_stream
+
+        return open_stream(spool, follow=follow)
+    spool.wait_for_session()
+    follower = StreamFollower(spool)
+    asyncio.run(_Tail(as_json, whole=True, everything=everything, stream=follower).run(follower))
+    if notice := unreadable_notice(follower.session):
+        warn(f"-: {notice}")
+    if spool.trouble:
+        raise CallError(spool.trouble)
     return DONE
 
 
@@ -60,17 +92,24 @@ def _path(target: str | None) -> Path | None:
 class _Tail:
     """The loop: look, print, wait for a hint."""
 
-    def __init__(self, as_json: bool, whole: bool, *, loose: bool, once: bool) -> None:
+    def __init__(
+        self, as_json: bool, whole: bool, *, everything: bool = False, stream: StreamFollower | None = None
+    ) -> None:
         from viewer.tailprint import JsonPrinter, TextPrinter
+        from viewer.tailtext import OUTPUT_LINES
 
-        self._printer = JsonPrinter(whole) if as_json else TextPrinter(whole)
-        self._whole, self._loose, self._once = whole, loose, once
+        most = sys.maxsize if everything else OUTPUT_LINES
+        self._printer = JsonPrinter(whole) if as_json else TextPrinter(whole, most)
+        self._whole, self._stream = whole, stream
+        self._begun: set[Path] = set()
         self._stopped = False
 
-    async def run(self, path: Path) -> None:
-        """Follow until a signal comes or the reader of standard output goes away."""
+    async def run(self, follower: Follower, *, loose: bool = False) -> None:
+        """Follow until a signal comes, the reader of standard output goes away, or standard input ends; with `loose`
+        go on with whatever session begins in this directory.
+        """
         from viewer.follow import Follower
-        from viewer.followset import FollowSet, Succession
+        from viewer.followset import FollowSet, Succession, is_twin
         from viewer.hints import Hints
 
         hints = Hints()
@@ -78,9 +117,11 @@ class _Tail:
         for name in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
                 loop.add_signal_handler(name, self._stop, hints)
-        family = FollowSet(Follower(path), whole=self._whole)
-        following = Succession(family.main.session, loose=self._loose)
+        family = FollowSet(follower, whole=self._whole)
+        following = Succession(family.main.session, loose=loose)
         said = ""
+        if self._stream is not None:
+            self._stream.spool.listen(lambda: loop.call_soon_threadsafe(hints.wake))
         try:
             async for _ in hints.ticks():
                 while not self._stopped and not family.main.loaded:
@@ -88,20 +129,25 @@ class _Tail:
                     await asyncio.sleep(0)
                 if not self._stopped:
                     self._print(family)
-                if self._stopped or self._once or _reader_gone():
+                if self._stopped or (self._stream is not None and self._stream.finished) or _reader_gone():
                     return
+                if self._stream is not None:
+                    continue  # nothing lies beside it that could take its place
                 if (new := following.look()) is not None:
                     self._printer.end(family.sources)
+                    old = family.main.path
                     family.close()
                     family = FollowSet(Follower(new), whole=True)
-                    self._printer.next_session(new)
-                    following = Succession(family.main.session, loose=self._loose)
+                    self._printer.next_session(new, old if is_twin(old, new) else None)
+                    following = Succession(family.main.session, loose=loose)
                     hints.wake()
                 hints.watch(family.paths)
                 if hints.note != said:
                     said = hints.note
                     warn(said)
         finally:
+            if self._stream is not None:
+                self._stream.spool.listen(None)
             self._printer.end(family.sources)
             self._flush()
             family.close()
@@ -113,8 +159,22 @@ class _Tail:
 
     def _print(self, family: FollowSet) -> None:
         for source, changes in family.poll():
-            self._printer.take(source, changes)
-        self._flush()
+            for some in self._in_parts(source, changes):
+                self._printer.take(source, some)
+                self._flush()
+
+    def _in_parts(self, source: Source, changes: list[Change]) -> Iterator[list[Change]]:
+        """Changes a few at a time, so that the text of a huge session need not be in memory at once.
+
+        The first batch stands for all messages there are.
+        """
+        if source.follower.path in self._begun:
+            yield changes
+            return
+        self._begun.add(source.follower.path)
+        count = len(source.follower.session.messages)
+        for start in range(0, max(count, 1), _PART):
+            yield [Change(Op.APPENDED, i) for i in range(start, min(start + _PART, count))]
 
     def _flush(self) -> None:
         if self._printer.pieces:

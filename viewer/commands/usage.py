@@ -304,7 +304,12 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
         "usage": figures(session.usage()),
         "usageWithSubagents": figures(with_subagents),
         "exchanges": [
-            {"exchangeId": e.id, "prompt": e.prompt, "usage": figures(session.exchange_usage(e.index))}
+            {
+                "exchangeId": e.id,
+                # A prompt that was rewound is none of the talk any more, but what it cost was spent.
+                **({"prompt": None, "rewound": e.prompt} if e.rewound else {"prompt": e.prompt}),
+                "usage": figures(session.exchange_usage(e.index)),
+            }
             for e in session.exchanges
         ],
         "groups": [

@@ -50,9 +50,9 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
 
 
 def _path(file: str) -> Path:
-    from viewer.targets import STDIN, given_path, spool_stdin
+    from viewer.targets import STDIN, all_of_stdin, given_path
 
-    return spool_stdin() if file == STDIN else given_path(file)
+    return all_of_stdin() if file == STDIN else given_path(file)
 
 
 def _read(path: Path) -> bytes:

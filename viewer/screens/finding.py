@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from viewer.screens.find_bar import FindBar
     from viewer.transcript.find import Finder
+    from viewer.transcript.moves import Moves
 
 
 class FindingScreen(Screen[None]):
@@ -87,10 +88,22 @@ class FindingScreen(Screen[None]):
         """
         self.run_worker(work, group=group, exclusive=True)
 
-    async def _search(self, finder: Finder) -> None:
-        """Look at all of the session; go to the first hit as soon as there is one."""
+    def _search_again(self, moves: Moves | None = None) -> None:
+        """What was found counts no more: the session changed, or took another one's place (`moves`)."""
+        if moves is not None:
+            top, cursor = self._find_from
+            self._find_from = moves.place(top), moves.place(cursor)
+        if (old := self._finder) is None:
+            return
+        from viewer.transcript.find import Finder
+
+        finder = self._finder = Finder(self.session, old.query, self._view.cursor.block)
+        self._work(partial(self._search, finder, go=not old.done and not old.hits), "find")
+
+    async def _search(self, finder: Finder, *, go: bool = True) -> None:
+        """Look at all of the session; with `go`, go to the first hit as soon as there is one."""
         await asyncio.sleep(0.05)  # the next letter may be on its way
-        went = shown = False
+        went = shown = not go
         last = time.monotonic()
         begun = time.perf_counter()
         for _ in finder.run():

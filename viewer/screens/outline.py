@@ -61,7 +61,7 @@ class OutlineScreen(Dialog[int]):
         session = self._session
         exchange = session.exchanges[n]
         if exchange.opener is None:
-            return Content("    before the first prompt")
+            return Content(f"    {exchange.prompt or 'before the first prompt'}")
         number = f"{self._numbers[n] or '':>3}  "
         width = min(_WIDTH, self.app.size.width - _AROUND) - 2
         facts = " · ".join(exchange_facts(session, n)[:2])

@@ -23,10 +23,12 @@ from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Exchange, Op
 from viewer.bindings import bindings
+from viewer.gathering import Gathered
 from viewer.hints import Hints
 from viewer.screens.finding import FindingScreen
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.folds import LEVELS
+from viewer.transcript.moves import Moves
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, totals_line
@@ -35,22 +37,28 @@ from viewer.widgets.chrome import KeyFooter, TitleBar
 
 if TYPE_CHECKING:
     from viewer.followset import Succession
+    from viewer.stdin import StreamFollower
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
 _SCREENFUL = 48
 """Messages that fill the first picture."""
 _FLUSH = 0.1
+_FRAME = 0.03
+"""Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
 _TOTALS_EVERY = 0.3
 _QUIET = 0.08
 """How long after a key slow work goes on."""
 _FAMILY_EVERY = 3.0
+_FEW = 20
+"""So many messages that changed are searched again one by one."""
 
 
 class TranscriptScreen(FindingScreen):
     """One session. `follow` begins at its end and keeps to it, and goes on with the session that takes its place;
-    with `loose`, with any that begins in this directory when this one has gone quiet.
+    with `loose`, with any that begins in this directory when this one has gone quiet. `stream` is the follower once
+    more where it follows standard input, which ends.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,8 +71,11 @@ class TranscriptScreen(FindingScreen):
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
-    def __init__(self, follower: Following, follow: bool = False, loose: bool = False) -> None:
+    def __init__(
+        self, follower: Following, follow: bool = False, loose: bool = False, stream: StreamFollower | None = None
+    ) -> None:
         self._follower = follower
+        self._stream = stream
         self._read_first()
         super().__init__(TranscriptView(follower.session, at_end=follow, id="transcript"))
         self._loose = loose
@@ -78,7 +89,9 @@ class TranscriptScreen(FindingScreen):
         self._numbers: list[int | None] = []
         self._rewound = 0
         self._stirred = asyncio.Event()
-        self._shown_following = follow
+        self._shown_following, self._shown_trouble = follow, ""
+        self._took = 0.0
+        """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._totals_at, self._totals_due = 0.0, True
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
@@ -109,7 +122,7 @@ class TranscriptScreen(FindingScreen):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        if not isinstance(self._follower, Finished) and self.session.lineage.parent is None:
+        if not isinstance(self._follower, Finished) and self._stream is None and self.session.lineage.parent is None:
             from viewer.followset import Succession
 
             self._succession = Succession(self.session, loose=self._loose)
@@ -118,6 +131,8 @@ class TranscriptScreen(FindingScreen):
 
     async def on_unmount(self) -> None:
         """Let go of the file."""
+        if self._stream is not None:
+            self._stream.spool.listen(None)
         await self._hints.close()
         self._follower.close()
 
@@ -127,7 +142,9 @@ class TranscriptScreen(FindingScreen):
         """Read everything there is, then what comes, for as long as the screen is there."""
         await self._read_on()
         self._live = True
-        self._hints.watch([self.session.path])
+        if self._stream is not None:
+            loop = asyncio.get_running_loop()
+            self._stream.spool.listen(lambda: loop.call_soon_threadsafe(self._hints.wake))
         family_at = 0.0
         async for _ in self._hints.ticks():
             if changes := self._follower.poll():
@@ -135,19 +152,38 @@ class TranscriptScreen(FindingScreen):
                 self._take(changes)
             if not self._follower.loaded:
                 await self._read_on()
+            if self._stream is None:
+                self._hints.watch(self._follower.sources)  # others than before, once it is another kind of source
+            elif changes:
+                await asyncio.sleep(max(_FRAME, 2 * self._took))
             now = time.monotonic()
             if self.session.subagents and now - family_at > _FAMILY_EVERY:
                 await self._in_slices(self._family.run(self.session))
                 family_at = time.monotonic()
                 self._totals_due = True
             self._show_activity()
+            if self._stream is not None and self._stream.finished:
+                await self._show_end()
+                return
+            if self._follower.trouble != self._shown_trouble:
+                self._show_facts()
             if self._totals_due or self._cut_line() != self._cut_shown:
                 self._show_totals()
             self._look_for_next()
 
+    async def _show_end(self) -> None:
+        """Nothing more will come: say so, and say the last of the totals."""
+        self._show_facts()
+        await self._in_slices(self._family.run(self.session))
+        self._totals_due = True
+        while self._totals_due:
+            self._show_totals()
+            await asyncio.sleep(_TOTALS_EVERY)
+
     def _show_activity(self) -> None:
         """What goes on in the exchange that is being worked on, and what the subagents did."""
-        self._view.set_activity(running_exchange(self.session, self._follower.written, time.time()), self._family.done)
+        running = running_exchange(self.session, self._follower.written, time.time())
+        self._view.set_activity(running, self._family.by_message(self.session))
 
     def _look_for_next(self) -> None:
         """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
@@ -159,9 +195,15 @@ class TranscriptScreen(FindingScreen):
             return
         self._next_at = local_time(time.time())
         if self._view.following:
-            self._open_next("A new session began at {}; q goes back to the one before.")
+            self._open_next(f"{self._what_began()} at {{}}; q goes back to the one before.")
         else:
             self._show_facts()
+
+    def _what_began(self) -> str:
+        from viewer.followset import is_twin
+
+        twin = self._next is not None and is_twin(self.session.path, self._next)
+        return "The session went on in another file" if twin else "A new session began"
 
     def _open_next(self, why: str = "") -> None:
         if self._next is not None and self._open_path(self._next, follow=True):
@@ -171,19 +213,18 @@ class TranscriptScreen(FindingScreen):
 
     async def _read_on(self) -> None:
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
-        waiting: list[Change] = []
+        gathered = Gathered(self._follower.session)
         shown = 0.0
         while not self._follower.loaded:
             await self._pause()
-            waiting += self._follower.step(SLICE)
-            now = time.monotonic()
-            if waiting and (
-                now - shown > _FLUSH or self._follower.loaded or Op.RESTARTED in (c.op for c in waiting[-1:])
-            ):
-                self._take(waiting)
-                waiting, shown = [], now
+            changes = self._follower.step(SLICE)
+            gathered.add(changes, self._follower.session)
+            due = time.monotonic() - shown > max(_FLUSH, 4 * self._took)
+            if due or self._follower.loaded or Op.RESTARTED in (c.op for c in changes[-1:]):
+                self._take(gathered.take())
+                shown = time.monotonic()
             await asyncio.sleep(0)
-        self._take(waiting)
+        self._take(gathered.take())
         self._show_facts()
         self._show_totals()
 
@@ -208,20 +249,34 @@ class TranscriptScreen(FindingScreen):
         """Show what was read."""
         if not changes:
             return
+        begun = time.perf_counter()
         last_restart = max((i for i, c in enumerate(changes) if c.op is Op.RESTARTED), default=-1)
+        updated = [change.message for change in changes if change.op is Op.UPDATED]
         if last_restart >= 0:
-            self._finder = None
-            self._view.set_session(self._follower.session)
+            moves = self._view.set_session(self._follower.session)
             self._work(partial(self._in_slices, self._view.settle()), "settle")
+            self._search_again(moves)
             changes = changes[last_restart + 1 :]
+        elif self._follower.session is not self.session:
+            self._search_again(self._view.rewrite(self._follower.session, changes))
+        elif self._finder is not None and updated:
+            if len(updated) > _FEW:
+                self._search_again()
+            else:
+                self._finder.renew(updated)
+        if updated or last_restart >= 0:
+            self._numbers = []  # an exchange that is rewound now has none
         appended = [change.message for change in changes if change.op is Op.APPENDED]
-        if self._live and appended and (self._seen or self._view.unread is None):
+        # Of a stream all is new: what comes while a person looks on is not set apart.
+        watched = self._stream is not None and self._view.following
+        if self._live and appended and not watched and (self._seen or self._view.unread is None):
             self._view.set_unread(appended[0], local_time(time.time()))
             self._seen = False
         if changes:
             self._view.session_changed(changes)
         self._show_facts()
         self._show_totals()
+        self._took = time.perf_counter() - begun
 
     async def _idle(self) -> None:
         """When no key has come for a moment: draw ahead, and colour the code on the screen."""
@@ -266,10 +321,14 @@ class TranscriptScreen(FindingScreen):
         elif self._follower.trouble:
             parts.append((f"  {one_line(self._follower.trouble, 60)}", "$error"))
         elif self._next is not None:
-            parts.append((f"  a new session began at {self._next_at} · f opens it", "$accent"))
-        elif self._view.following:
-            parts.append(("  following", "$accent"))
-        self._shown_following = self._view.following
+            began = self._what_began()
+            parts.append((f"  {began[0].lower()}{began[1:]} at {self._next_at} · f opens it", "$accent"))
+        elif self._stream is not None and self._stream.finished:
+            parts.append(("  stream ended", "$text-muted"))
+        elif self._stream is not None or self._view.following:
+            said = [*(["live"] if self._stream is not None else []), *(["following"] if self._view.following else [])]
+            parts.append((f"  {' · '.join(said)}", "$accent"))
+        self._shown_following, self._shown_trouble = self._view.following, self._follower.trouble
         bar = self.query_one("#title", TitleBar)
         bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), Content.assemble(*parts)
         self._show_position()
@@ -481,17 +540,25 @@ class TranscriptScreen(FindingScreen):
         if not self.session.exchanges or not self._has_cursor():
             return
 
+        shown = self.session
+
         def go(exchange: int | None) -> None:
+            if exchange is not None and self.session is not shown:  # rewritten while one chose
+                exchange = Moves(shown, self.session).exchange(exchange)
             if exchange is not None and exchange < len(self.session.exchanges):
                 self._leave_end()
                 self._view.go_to(self.session.exchanges[exchange].start)
 
-        current = self.session.messages.exchange[self._view.cursor.block]
-        self.app.push_screen(OutlineScreen(self.session, current), go)
+        current = shown.messages.exchange[self._view.cursor.block]
+        self.app.push_screen(OutlineScreen(shown, current), go)
 
     def action_export(self) -> None:
         """Write the session as Markdown."""
         self._app_action("action_export_session")
+
+    def action_save(self) -> None:
+        """Write what came on standard input to a file."""
+        self._app_action("action_save_stream")
 
     def action_resume(self) -> None:
         """Show and copy the command that resumes it."""
@@ -511,7 +578,7 @@ class TranscriptScreen(FindingScreen):
         """The command palette."""
         self.app.action_command_palette()
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Close the search, drop a selection, or leave."""
         if self._find_bar is not None:
             if self._find_bar.box.has_focus:
@@ -522,11 +589,11 @@ class TranscriptScreen(FindingScreen):
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
         else:
-            self.app.exit()
+            await self.run_action("app.quit")  # which asks first where that would end an agent
 
 
 def _unnumbered(exchange: Exchange) -> str:
     """What to call an exchange that has no number."""
     if exchange.opener is None:
-        return "before the first prompt"
+        return exchange.prompt or "before the first prompt"
     return "rewound exchange" if exchange.rewound else "inherited exchange"

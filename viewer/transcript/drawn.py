@@ -11,6 +11,7 @@ from renderers.terminal.block import render_block
 from renderers.terminal.folds import FULL_LINES, Fold
 from renderers.terminal.layout import Block, Look
 from schemas.session import Session
+from viewer.transcript.moves import Moves
 
 MAX_ROWS = 12_000
 """Rows that are kept, about 10 MB."""
@@ -63,6 +64,13 @@ class DrawnBlocks:
             old = self._kept.pop((index, fold), None)
             if old is not None:
                 self._rows -= len(old.block.rows)
+
+    def take_over(self, moves: Moves, keep: int) -> None:
+        """Another object holds the session now; its first messages, up to `keep`, look as before."""
+        self._session = moves.new
+        self._full = {place: full for index, full in self._full.items() if (place := moves.find(index)) is not None}
+        for index in {index for index, _ in self._kept if index >= keep}:
+            self.forget(index)
 
     def relook(self, look: Look) -> None:
         """What is drawn from now on looks so; whoever changes it forgets the messages that it changes."""

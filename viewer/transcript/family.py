@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ _SLICE = 256 << 10
 
 
 class _Known(NamedTuple):
-    """What was read of a subagent's file, while it was so long."""
+    """What was read of a subagent's file, while its sources were in that state."""
 
-    size: int
+    state: dict[Path, tuple[int, int] | None]
     messages: int
     usage: TokenUsage | None
     subagents: list[Subagent]
@@ -33,7 +33,7 @@ class FamilyUsage:
         self.subagents = 0
         """How many of them were found."""
         self.done: dict[int, str] = {}
-        """What each did so far (`14 messages · 22k`), by the message of the session whose tool started it."""
+        """What each did so far (`14 messages · 22k`), by the key of the message whose tool started it."""
 
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
@@ -64,20 +64,27 @@ class FamilyUsage:
                 children = known.subagents
                 said = _said(known.messages, known.usage)
             if depth == 1 and subagent.tool_use is not None:
-                done[subagent.tool_use] = said
+                done[session.messages.key[subagent.tool_use]] = said
             count += 1
             queue.extend((child, depth + 1) for child in children)
             yield
         self.total, self.subagents, self.done = total_usage(usages), count, done
 
+    def by_message(self, session: Session) -> Mapping[int, str]:
+        """`done` by the messages of the session as it is now."""
+        if not self.done:
+            return {}
+        keys, uses = session.messages.key, (subagent.tool_use for subagent in session.subagents)
+        return {i: said for i in uses if i is not None and (said := self.done.get(keys[i])) is not None}
+
     def _read(self, path: Path) -> Iterator[None]:
-        """Read a file unless it is as long as when it was last read. One that cannot be read counts for nothing."""
+        """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
-            size = path.stat().st_size
             known = self._known.get(path)
-            if known is not None and known.size == size:
+            if known is not None and known.state == _state(known.state):
                 return
             reading = open_reading(path)
+            state = _state((path, *reading.sources))
             while not reading.done:
                 reading.step(_SLICE)
                 yield
@@ -87,8 +94,20 @@ class FamilyUsage:
             self._known.pop(path, None)
             return
         session = reading.session
-        self._known[path] = _Known(size, len(session.messages), session.usage(), session.subagents)
+        self._known[path] = _Known(state, len(session.messages), session.usage(), session.subagents)
         session.close()
+
+
+def _state(sources: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
+    """Size and time of each file; None for one that is not there."""
+    state: dict[Path, tuple[int, int] | None] = {}
+    for path in sources:
+        try:
+            stat = path.stat()
+            state[path] = stat.st_size, stat.st_mtime_ns
+        except OSError:
+            state[path] = None
+    return state
 
 
 def _said(messages: int, usage: TokenUsage | None) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from renderers.headline import headline
 from schemas.message import Message
@@ -87,6 +87,15 @@ class Finder:
         """Whether more came after everything had been searched."""
         return self.done and self._count != len(self.session.messages)
 
+    def renew(self, indices: Iterable[int]) -> None:
+        """These messages changed."""
+        for index in indices:
+            if index in self._seen:
+                self._seen.discard(index)
+                if index in self.hits:
+                    self.hits.remove(index)
+            self._try(index)
+
     def matches(self, text: str) -> bool:
         """Whether a text holds the query."""
         return self.query in (text.lower() if self.ignore_case else text)
@@ -94,7 +103,9 @@ class Finder:
     def run(self) -> Iterator[None]:
         """Search everything, giving way every few milliseconds."""
         stores = self.session.stores
-        if len(stores) == 1 and isinstance(stores[0], FileStore):
+        # In a live stream a word may begin in one record and end in the next.
+        pieces = self.session.metadata.get("source") == "stream"
+        if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces:
             yield from self._run_file(stores[0])
         else:
             yield from self._run_messages()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from renderers.terminal.folds import Fold
 from schemas.message import Flag, Kind
 from schemas.session import Session
+
+if TYPE_CHECKING:
+    from viewer.transcript.moves import Moves
 
 
 class Sort(IntEnum):
@@ -110,6 +114,14 @@ class Folds:
         """Messages that were opened or folded one by one."""
         self.exchanges: dict[int, bool] = {}
         """Exchanges that were opened (True) or folded (False) one by one."""
+
+    def moved(self, moves: Moves) -> Folds:
+        """The same for the session that took this one's place."""
+        folds = Folds(moves.new)
+        folds.level, folds.chosen, folds.thinking, folds.output = self.level, self.chosen, self.thinking, self.output
+        folds.blocks = {place: fold for i, fold in self.blocks.items() if (place := moves.find(i)) is not None}
+        folds.exchanges = {n: state for e, state in self.exchanges.items() if (n := moves.exchange(e)) is not None}
+        return folds
 
     def sorts(self, opened: bool | None = None) -> tuple[Fold, ...]:
         """How far each sort is open; in an exchange that was opened (True) or folded (False) by itself."""

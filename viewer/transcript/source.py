@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from schemas.session import Change, Session
@@ -30,11 +31,16 @@ class Following(Protocol):
 
     @property
     def session(self) -> Session:
-        """A new object after RESTARTED."""
+        """A new object after RESTARTED, or where history was rewritten."""
+        ...
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read; none where nobody need listen."""
         ...
 
     def step(self, seconds: float = SLICE) -> list[Change]:
-        """Read a slice of what there is."""
+        """Read a slice of what there is. This and `poll` give what changed since either was called last."""
         ...
 
     def poll(self) -> list[Change]:
@@ -57,6 +63,7 @@ class Finished:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.sources: list[Path] = []
 
     def step(self, seconds: float = SLICE) -> list[Change]:
         """Nothing is left to read."""

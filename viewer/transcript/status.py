@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from renderers.facts import format_count
+from renderers.facts import format_count, lack_names, lacks_line
 from schemas.clean import one_line
 from schemas.message import Kind
-from schemas.session import Session
+from schemas.session import Lack, Session
 from viewer.transcript.family import FamilyUsage
 
 _FRESH = 60.0
@@ -63,12 +63,14 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -
     if usage is not None and usage.total is not None:
         rewound = any(exchange.rewound for exchange in session.exchanges)
         pieces.append(f"{format_count(usage.total)} tokens{' with what was rewound' if rewound else ''}")
-    elif session.exchanges:
+    elif session.exchanges and Lack.TOKENS not in session.lacks:
         pieces.append("tokens unknown")
     if session.subagents and family.total is not None and family.total.total is not None:
         pieces.append(f"{format_count(family.total.total)} with subagents")
     if session.context_used and session.context_window:
         pieces.append(f"context {100 * session.context_used // session.context_window} %")
+    if lacks := lacks_line(lack_names(session.lacks)):
+        pieces.append(lacks)
     if pieces:
         parts.append(((" · " if parts else "") + " · ".join(pieces), "$text-muted"))
     return Content.assemble(*parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset, Size
@@ -14,9 +15,9 @@ from renderers.facts import local_time
 from renderers.terminal.folds import Fold
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
-from viewer.transcript.drawn import DrawnBlocks
-from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Layout, Position
+from viewer.transcript.moves import Moves
 from viewer.transcript.search_text import matching_rows
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
 from viewer.transcript.window import TranscriptWindow
@@ -26,8 +27,21 @@ _LAST = 50
 """Among so many messages at the end are the tools that run."""
 
 
+class _Standing(NamedTuple):
+    """What is on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
+    shown, all lines.
+    """
+
+    top: tuple[int, int]
+    cursor: tuple[int, int]
+    row: int | None
+    rows: list[tuple[int, int]]
+
+
 class TranscriptView(TranscriptWindow):
-    """A session's messages. It is told of changes by `session_changed` and `set_session`; it reads nothing itself."""
+    """A session's messages. It is told of changes by `session_changed`, `rewrite` and `set_session`; it reads nothing
+    itself.
+    """
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
@@ -169,8 +183,10 @@ class TranscriptView(TranscriptWindow):
         """More was read. Nothing on the screen moves, unless it is followed and the end is shown."""
         table = self.session.messages
         count = len(table)
-        changed = {change.message for change in changes if change.op is not Op.APPENDED and change.message >= 0}
+        changed = {change.message for change in changes if change.op is Op.UPDATED and 0 <= change.message < count}
         appended = [change.message for change in changes if change.op is Op.APPENDED]
+        if any(table.has(index, Flag.OPENER) for index in changed):
+            self._drawn.clear()  # one that is rewound now has no number, and those behind it have others
         for index in changed:
             self._drawn.forget(index)
         visible = {place.block for place in self._rows}
@@ -180,7 +196,7 @@ class TranscriptView(TranscriptWindow):
         self._redraw_later(openers)
         if self.following:
             self.go_end()
-        elif not self._rows or self.at_end or visible & (changed | openers):
+        elif len(self._rows) < self.height_of_page or self.at_end or visible & (changed | openers):
             self.show()
         else:
             self._resize_bar()
@@ -223,36 +239,101 @@ class TranscriptView(TranscriptWindow):
             self.set_reactive(TranscriptWindow.virtual_size, Size(self.size.width, total))
             self._move_bar(total, self.layout_of.row_of(self._top))
 
-    def set_session(self, session: Session) -> None:
+    def set_session(self, session: Session) -> Moves:
         """The session was read anew: places and folds stay with the messages they belonged to."""
-        old, folds = self.session.messages, self.folds
-        places = {place.block for place in (self._top, self.cursor)} if self._rows else set()
-        places.update(folds.blocks, () if self.unread is None else (self.unread,))
-        starts = {e: self.session.exchanges[e].start for e in folds.exchanges if e < len(self.session.exchanges)}
-        keys = {old.key[i]: i for i in (*places, *starts.values()) if i < len(old)}
-        found = {keys[key]: i for i, key in enumerate(session.messages.key) if key in keys}
-        new = Folds(session)
-        new.level, new.chosen, new.thinking, new.output = folds.level, folds.chosen, folds.thinking, folds.output
-        new.blocks = {found[i]: fold for i, fold in folds.blocks.items() if i in found}
-        new.exchanges = {
-            session.messages.exchange[found[start]]: folds.exchanges[e] for e, start in starts.items() if start in found
-        }
-        top, cursor = (found.get(p.block) for p in (self._top, self.cursor))
-        self.session, self.folds = session, new
-        self.layout_of = Layout(session, new, self._look.width, read_later=True)
-        self._drawn = DrawnBlocks(session, self._look)
-        self.set_unread(found.get(self.unread) if self.unread is not None else None, self._unread_since)
-        count = len(session.messages)
-        self._top = Position(min(self._top.block, max(0, count - 1)) if top is None else top, self._top.line)
-        self.cursor = Position(
-            min(self.cursor.block, max(0, count - 1)) if cursor is None else cursor, self.cursor.line
-        )
-        if self.text_selection is not None:
-            self.screen.clear_selection()
+        return self._take_over(session, None)
+
+    def rewrite(self, session: Session, changes: list[Change]) -> Moves:
+        """History was rewritten: another object holds the session, to which `changes` led. What is there still does not
+        move on the screen, unless it is followed and the end is shown. `session_changed` must be told as well.
+        """
+        return self._take_over(session, changes)
+
+    def _take_over(self, session: Session, changes: list[Change] | None) -> Moves:
+        moves = Moves(self.session, session)
+        place, look = self._standing(), self._look
+        running = moves.exchange(look.running)
+        subagents = {found: said for i, said in look.subagents.items() if (found := moves.find(i)) is not None}
+        self._look = look = replace(look, running=-1 if running is None else running, subagents=subagents)
+        selection = self._held_selection()
+        unread = None if self.unread is None else moves.find(self.unread)
+        self.session, self.folds = session, self.folds.moved(moves)
+        keep = 0
+        if changes is None:
+            self.layout_of = Layout(session, self.folds, look.width, read_later=True)
+        else:
+            first = min((c.message for c in changes if c.op is not Op.UPDATED), default=len(session.messages))
+            changed = [change.message for change in changes if change.op is Op.UPDATED]
+            self.layout_of.take_over(session, self.folds, first, changed)
+            if 0 < first <= len(session.messages):  # the header of the exchange in which it differs tells its totals
+                keep = session.exchanges[session.messages.exchange[first - 1]].start
+        self._drawn.take_over(moves, keep)
+        self._drawn.relook(look)
+        self._redraw_later([keep])
+        self.set_unread(unread, self._unread_since)
+        self._stand(place, moves)
+        self._hold_selection(selection, moves)
         if self.following:
             self.go_end()
         else:
             self.show()
+        return moves
+
+    def _standing(self) -> _Standing:
+        """What is on the screen, and where, for `_stand`."""
+        rows = [self._held(place) for place in self._rows]
+        return _Standing(self._held(self._top), self._held(self.cursor), self._screen_row(self.cursor), rows)
+
+    def _held(self, place: Position) -> tuple[int, int]:
+        """A line of a message's own, whatever stands above it."""
+        return place.block, place.line - (self.layout_of.head(place.block) if place.block < self.layout_of.count else 0)
+
+    def _found(self, held: tuple[int, int], moves: Moves) -> Position | None:
+        """Where such a line is now; None if its message is gone or hidden."""
+        block = moves.find(held[0])
+        if block is None or self.folds.fold(block) is Fold.HIDDEN:
+            return None
+        self._measure(block)
+        line = held[1] + self.layout_of.head(block)
+        return Position(block, max(0, min(line, self.layout_of.height(block) - 1)))
+
+    def _stand(self, standing: _Standing, moves: Moves) -> None:
+        """Stay where one was, by the first line of the screen, else the cursor's, else any that is still there."""
+        if not self.layout_of.count:
+            self._top = self.cursor = Position(0, 0)
+            return
+        anchors = [(0, standing.top)]
+        if standing.row is not None:
+            anchors.append((standing.row, standing.cursor))
+        for row, held in (*anchors, *enumerate(standing.rows)):
+            if (place := self._found(held, moves)) is not None:
+                self._top = self._move(place, -row)
+                break
+        else:
+            self._top = self._near(Position(moves.near(standing.top[0]), 0))
+        cursor = self._found(standing.cursor, moves)
+        if cursor is None:
+            cursor = self._move(self._top, standing.row or 0)
+        self.cursor = cursor
+
+    def _held_selection(self) -> list[tuple[int, tuple[int, int]] | None] | None:
+        """Both ends of what is selected: column and line."""
+        if self.text_selection is None:
+            return None
+        return [None if end is None else (end.x, self._held(position_of(end.y))) for end in self.text_selection]
+
+    def _hold_selection(self, held: list[tuple[int, tuple[int, int]] | None] | None, moves: Moves) -> None:
+        """Select the same again; nothing if an end of it is gone."""
+        if held is None:
+            return
+        ends: list[Offset | None] = []
+        for end in held:
+            place = None if end is None else self._found(end[1], moves)
+            ends.append(None if end is None or place is None else Offset(end[0], row_number(place)))
+        if any(end is not None and now is None for end, now in zip(held, ends, strict=True)):
+            self.screen.clear_selection()
+        else:
+            self.screen.selections = {self: Selection(*ends)}
 
     def set_unread(self, block: int | None, since: str = "") -> None:
         """Draw the line "new since" above a message, and no other."""

@@ -1,0 +1,338 @@
+"""A transcript whose source rewrites history: what is there still keeps its place, its folds and its marks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.geometry import Offset
+from textual.pilot import Pilot
+from textual.selection import Selection
+from textual.widgets import OptionList
+
+from renderers.terminal.folds import Fold
+from schemas.changes import differences
+from schemas.session import Lack, Op
+from tests.viewer.rewriting import Following, Item, item, session_of
+from tests.viewer.transcripts import Bare, lines
+from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.drawn import DrawnBlocks
+from viewer.transcript.folds import Folds
+from viewer.transcript.layout import CHUNK, Layout
+from viewer.transcript.moves import Moves
+from viewer.transcript.select import position_of, row_number
+from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import TitleBar
+
+PATH = Following([]).session.path
+
+
+def story(exchanges: int = 12) -> list[Item]:
+    items: list[Item] = []
+    for n in range(exchanges):
+        items.append(item("user", f"u{n}", f"prompt number {n}"))
+        items.append(item("assistant", f"a{n}", f"answer {n} " * 30))
+        items.append(item("call", f"c{n}", f"make {n}"))
+        items.append(item("assistant", f"b{n}", f"end of {n}"))
+    return items
+
+
+@asynccontextmanager
+async def transcript(items: list[Item], *, follow: bool = False) -> AsyncIterator[tuple[Pilot[None], TranscriptView]]:
+    following = Following(items)
+    screen = TranscriptScreen(following, follow)
+    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        screen.items = following.reading.items  # type: ignore[attr-defined]
+        yield pilot, screen.query_one(TranscriptView)
+
+
+async def rewrite(pilot: Pilot[None], items: list[Item]) -> None:
+    """The source is another one now; wait until that was seen."""
+    screen = pilot.app.screen_stack[0]
+    assert isinstance(screen, TranscriptScreen)
+    following = screen._follower
+    assert isinstance(following, Following)
+    following.reading.items = items
+    for _ in range(200):
+        await pilot.pause(0.01)
+        if following.reading.items is items and len(screen.session.messages) == len(session_of(PATH, items).messages):
+            break
+    await pilot.pause(0.15)
+
+
+def without(items: list[Item], *names: str) -> list[Item]:
+    return [value for value in items if value["uuid"] not in names]
+
+
+async def test_what_changes_elsewhere_moves_nothing() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        await pilot.press(*"]]]]]]jjjjj")
+        await pilot.press("enter")
+        before, cursor = lines(view), lines(view).index(next(row for row in lines(view) if row.startswith("▌")))
+        session = view.session
+        for changed in (
+            without(items, "a1", "c2"),
+            [item("user", "x", "before all"), *items],
+            [*without(items, "b11"), item("user", "u12", "more")],
+            [*items[:6], item("assistant", "y", "one more " * 99), *items[6:]],
+        ):
+            await rewrite(pilot, changed)
+            assert view.session is not session
+            session = view.session
+            after = lines(view)
+            assert after[cursor].startswith("▌")
+            # The numbers of exchanges may be others.
+            assert [row for row in after if "prompt number" not in row] == [
+                row for row in before if "prompt number" not in row
+            ]
+
+
+async def test_the_end_stays_in_sight_where_it_is_followed() -> None:
+    items = story()
+    async with transcript(items, follow=True) as (pilot, view):
+        assert "end of 11" in lines(view)[-1]
+        await rewrite(pilot, items[:-4])
+        assert "end of 10" in lines(view)[-1]
+        await rewrite(pilot, [*items[2:-4], item("user", "new", "from here")])
+        assert "from here" in lines(view)[-1]
+
+
+async def test_folds_stay_with_their_messages() -> None:
+    items = story(4)
+    async with transcript(items) as (pilot, view):
+        view.folds.blocks[5] = Fold.LINE
+        view.folds.exchanges[2] = False
+        view._refold(0)
+        await rewrite(pilot, [item("user", "x", "first"), *without(items, "a0", "c0", "b0")])
+        assert view.folds.blocks == {3: Fold.LINE}
+        assert view.folds.exchanges == {3: False}
+        assert not any("answer 2" in row for row in lines(view))
+
+
+async def test_who_reads_what_is_taken_back_stays_near() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        await pilot.press(*"]]]]]]")
+        gone = [f"{kind}{n}" for kind in "uacb" for n in (6, 7)]
+        await rewrite(pilot, without(items, *gone))
+        assert view.cursor.block in range(20, 28)
+        shown = "\n".join(lines(view))
+        assert "prompt number 8" in shown or "end of 5" in shown
+        await rewrite(pilot, [])
+        assert not any(lines(view))
+        await rewrite(pilot, items)
+        assert "prompt number 0" in "".join(lines(view)[:2])  # below the line that says what is new
+
+
+async def test_the_position_and_the_outline_follow() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        status = view.screen.query_one("#status", TitleBar)
+        await pilot.press(*"]]]]]]")
+        assert "exchange 7 of 12" in status.right.plain
+        await pilot.press("tab")
+        await rewrite(pilot, without(items, "u0", "a0", "c0", "b0"))
+        assert "exchange 6 of 11" in status.right.plain
+        # The list shows the exchanges as they were; the choice is still what was chosen.
+        pilot.app.screen.query_one(OptionList).highlighted = 9
+        await pilot.press("enter")
+        await pilot.pause()
+        assert view.session.message(view.cursor.block).id == "u9"
+        rewound = [value | {"rewound": True} if value["uuid"][1:] in "12" else value for value in items]
+        await rewrite(pilot, rewound)
+        assert "exchange 8 of 10 (2 rewound)" in status.right.plain
+
+
+async def test_a_selection_stays_while_both_its_ends_do() -> None:
+    items = story(4)
+    async with transcript(items) as (pilot, view):
+        start, end = (row_number(view._rows[n]) for n in (2, 5))
+        view.screen.selections = {view: Selection(Offset(3, start), Offset(20, end))}
+        text = view.screen.get_selected_text()
+        assert text
+        assert "answer 0" in text
+        await rewrite(pilot, [item("user", "x", "first"), *items])
+        selection = view.text_selection
+        assert selection is not None
+        assert selection.start is not None
+        assert position_of(selection.start.y).block == 2
+        assert view.screen.get_selected_text() == text
+        await rewrite(pilot, without(items, "a0"))
+        assert view.text_selection is None
+
+
+async def test_the_search_follows() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        await pilot.press("/", *"end of", "enter")
+        await pilot.pause(0.2)
+        screen = view.screen
+        assert isinstance(screen, TranscriptScreen)
+        assert screen._finder is not None
+        assert len(screen._finder.hits) == 12
+        block = view.cursor.block
+        await rewrite(pilot, [item("user", "x", "first"), *without(items, "b3")])
+        assert len(screen._finder.hits) == 11
+        assert screen._finder.session is view.session
+        assert view.cursor.block == block + 1
+        await rewrite(pilot, [item("user", "x", "the end of it"), *without(items, "b3")])
+        assert len(screen._finder.hits) == 12  # a message that changed is looked at again
+        await pilot.press("n")
+        assert view.session.message(view.cursor.block).id == "b1"
+
+
+async def test_the_line_above_what_is_new_follows() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        await pilot.press("g", "j")
+        more = [*items, item("user", "n1", "new"), item("assistant", "n2", "newer")]
+        await rewrite(pilot, more)
+        assert view.unread == len(items)
+        await rewrite(pilot, more[4:])
+        assert view.unread == len(items) - 4
+        assert view.layout_of.rule == view.unread
+
+
+# -- whatever happens --------------------------------------------------------------------------------------------------
+
+
+def mutated(items: list[Item], random: Random) -> list[Item]:
+    """The items after one of the things that agents do to their history."""
+    items = list(items)
+    name = f"n{random.randrange(10**9)}"
+    new = item(random.choice(["user", "assistant", "call"]), name, "word " * random.choice([0, 1, 40, 400]))
+    at = random.randrange(len(items) + 1)
+    what = random.choice(["append", "append", "insert", "drop", "change", "cut", "rewind", "move", "empty"])
+    if what == "append":
+        return [*items, new]
+    if what == "insert":
+        return [*items[:at], new, *items[at:]]
+    if what == "empty":
+        return [] if random.random() < 0.1 else items
+    if not items:
+        return [new]
+    at = min(at, len(items) - 1)
+    if what == "drop":
+        del items[at : at + random.randrange(1, 5)]
+    elif what == "change":
+        items[at] = items[at] | {"text": f"changed {random.random()}\n" * random.choice([1, 9])}
+    elif what == "cut":
+        del items[max(at, len(items) - 30) :]
+    elif what == "rewind":
+        start = max(at, len(items) - 30)
+        items[start:] = [value | {"rewound": True} for value in items[start:]]
+    else:
+        items.insert(random.randrange(len(items)), items.pop(at))
+    return items
+
+
+def assert_like_a_fresh_one(view: TranscriptView) -> None:
+    """What stands on the screen is what a view would show that knew nothing of the past."""
+    session = view.session
+    fresh = Layout(session, view.folds, view._look.width)
+    fresh.set_rule(view.unread)
+    drawn = DrawnBlocks(session, view._look)
+
+    def measure(block: int) -> None:
+        if (fold := view.folds.fold(block)) > Fold.HIDDEN:
+            fresh.set_height(block, len(drawn.get(block, fold).block.rows))
+
+    places = view._rows
+    assert view.layout_of.count == fresh.count == len(session.messages)
+    if not places:
+        assert fresh.next_visible(0) is None
+        return
+    place = places[0]
+    for y, expected in enumerate(places):
+        measure(expected.block)
+        assert place == expected
+        row = expected.line - fresh.head(expected.block)
+        rows = drawn.get(expected.block, view.folds.fold(expected.block)).block.rows
+        if row >= 0:
+            assert lines(view)[y][1:].rstrip() == rows[row].text.rstrip()[: view._row_width - 1]
+        place = fresh.move(place, 1, measure)
+    assert len(places) == view.height_of_page or place == places[-1]
+    assert view.cursor in places
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_after_any_history_the_screen_shows_what_is_there(seed: int) -> None:
+    random = Random(seed)
+    items = story(8)
+    async with transcript(items, follow=seed == 2) as (pilot, view):
+        screen = view.screen
+        assert isinstance(screen, TranscriptScreen)
+        following = screen._follower
+        assert isinstance(following, Following)
+        for step in range(40):
+            for _ in range(random.choice([1, 1, 3])):
+                items = mutated(items, random)
+            if random.random() < 0.3:
+                await pilot.press(random.choice(["z", "enter", "]", "[", "space", "b", "t", "o", "G", "g", "j"]))
+            following.reading.items = items
+            screen._take(following.poll())
+            await pilot.pause()
+            assert_like_a_fresh_one(view)
+            if step % 20 == 0:
+                await pilot.pause(0.05)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.randoms(use_true_random=False),
+    st.sampled_from([0, 5, CHUNK - 1, CHUNK, CHUNK + 40, 2 * CHUNK]),
+    st.integers(20, 120),
+)
+def test_a_layout_that_took_over_is_like_a_new_one(random: Random, size: int, width: int) -> None:
+    items = [item(random.choice(["user", "assistant", "call"]), f"m{n}", "word " * (n % 50)) for n in range(size)]
+    session = session_of(PATH, items)
+    folds = Folds(session)
+    layout = Layout(session, folds, width)
+    for _ in range(6):
+        for _ in range(random.randrange(4)):
+            if len(session.messages):
+                block = random.randrange(len(session.messages))
+                layout.set_height(block, 7)
+                if random.random() < 0.5:
+                    folds.blocks[block] = random.choice([Fold.LINE, Fold.SHORT, Fold.FULL])
+                    layout.refold(range(block, block + 1))
+                if random.random() < 0.5:
+                    exchange = session.messages.exchange[block]
+                    folds.exchanges[exchange] = random.random() < 0.5
+                    layout.refold(session.message_range(exchange))
+        for _ in range(random.randrange(1, 4)):
+            items = mutated(items, random)
+        new = session_of(PATH, items)
+        changes = differences(session, new)
+        folds = folds.moved(Moves(session, new))
+        first = min((c.message for c in changes if c.op is not Op.UPDATED), default=len(new.messages))
+        layout.take_over(new, folds, first, [c.message for c in changes if c.op is Op.UPDATED])
+        session = new
+        fresh = Layout(session, folds, width)
+        assert layout.count == fresh.count
+        for block in range(layout.count):
+            if layout.is_exact(block):
+                continue
+            assert layout.height(block) == fresh.height(block)
+            assert layout.head(block) == fresh.head(block)
+
+
+async def test_what_the_source_does_not_give_is_said_in_place_of_zeros() -> None:
+    async with transcript(story(2)) as (_, view):
+        status = view.screen.query_one("#status", TitleBar)
+        assert status.left.plain == "tokens unknown"
+        view.session.lacks = frozenset(Lack)
+        screen = view.screen
+        assert isinstance(screen, TranscriptScreen)
+        screen._totals_at = 0.0
+        screen._show_totals()
+        line = status.render().plain
+        assert line.startswith("source gives no tokens, times, thinking, tool results ")
+        assert "exchange 1 of 2" in line  # both find room in 80 columns
+        assert len(line) <= 80
