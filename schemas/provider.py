@@ -149,6 +149,11 @@ class Provider(Protocol):
         """The kinds of files it reads."""
         ...
 
+    @property
+    def counting(self) -> str:
+        """How it counts tokens and how that is read, in a sentence or two for whoever asks where a figure is from."""
+        ...
+
     def locations(self, env: Environment) -> list[Location]:
         """Where its sessions live on such a machine, existing or not."""
         ...

@@ -21,6 +21,7 @@ class SessionDataProvider:
 
     id = "session-data"
     name = "SessionData"
+    counting = "The document's own figures, each group once."
     formats = (
         Format("SessionData 1.x, one JSON document", "an object with exchanges and two of SessionData's other keys"),
     )

@@ -30,14 +30,6 @@ _MOST_LINES = 200
 """Lines of the file that are named one by one."""
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
-RULES = {
-    "claude": "Claude Code writes a line for each content block of a response and repeats the response's usage on "
-    "each of them, so lines with one message id are one group, which counts once: of each figure the largest. Input "
-    "does not include what was read from or written to the cache.",
-    "codex": "Codex writes a running total after each round. What a round used is the difference to the total before "
-    "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken apart here; "
-    "reasoning is part of the output.",
-}
 _OTHER_RULE = "Each model call is one group, and counts once."
 
 
@@ -144,13 +136,21 @@ def why_screen(
         for name, usage in totals.items():
             rows.extend(prose_rows(f"{name}: {usage_line(usage, format_exact)}", width, Style()))
         rows.append(Row([]))
-        rows.extend(prose_rows(RULES.get(session.provider, _OTHER_RULE), width, _DIM))
+        rows.extend(prose_rows(_rule(session), width, _DIM))
         rows.extend(_fault_rows(session, cut, width))
         if group != NONE:
             rows.extend(_figure_rows(session, group, width))
         return rows
 
     return LookupScreen("Tokens" if group == NONE else f"Token group {clean(session.groups.ids[group])[:60]}", make)
+
+
+def _rule(session: Session) -> str:
+    """How the source counts. A stream counts in its own way, whichever agent printed it."""
+    from schemas.providers import providers
+
+    provider = providers().get("streams" if session.metadata.get("source") == "stream" else session.provider)
+    return provider.counting if provider else _OTHER_RULE
 
 
 def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:

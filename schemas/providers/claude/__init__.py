@@ -18,6 +18,11 @@ class ClaudeProvider:
 
     id = locate.PROVIDER_ID
     name = "Claude Code"
+    counting = (
+        "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
+        "of them, so lines with one message id are one group, which counts once: of each figure the largest. "
+        "Input does not include what was read from or written to the cache."
+    )
     formats = (
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )

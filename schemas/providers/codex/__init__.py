@@ -16,6 +16,11 @@ class Codex:
 
     id = "codex"
     name = "Codex"
+    counting = (
+        "Codex writes a running total after each round. What a round used is the difference to the total before "
+        "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken "
+        "apart here; reasoning is part of the output."
+    )
     formats = (
         Format(
             "Codex rollout, JSON lines, also compressed with zstd", "a session_meta, response_item, event_msg or such"

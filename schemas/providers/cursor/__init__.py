@@ -15,6 +15,7 @@ class Cursor:
 
     id = locate.PROVIDER_ID
     name = locate.PROVIDER_NAME
+    counting = "Cursor records no tokens, only how full the context is."
     formats = (
         Format("Cursor CLI store, a SQLite database", "tables blobs (id, data) and meta (key, value)"),
         Format("Cursor transcript, JSON lines", "a record with role and message, and no type, id or time"),

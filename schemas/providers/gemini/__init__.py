@@ -18,6 +18,11 @@ class Gemini:
 
     id = locate.PROVIDER_ID
     name = "Gemini CLI"
+    counting = (
+        "Gemini CLI writes a message again when it knows more of it: its last figures count, once. Its input "
+        "includes what came from the cache, which is taken apart here; thinking is added to the output, tool "
+        "prompts to the input."
+    )
     formats = (
         Format("Gemini CLI session, JSON lines", "a record with sessionId and projectHash, $set, or the type gemini"),
         Format("Gemini CLI session before 2026-04, one JSON document", "an object with sessionId and messages"),

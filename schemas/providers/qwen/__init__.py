@@ -15,6 +15,11 @@ class Qwen:
 
     id = locate.PROVIDER_ID
     name = "Qwen Code"
+    counting = (
+        "Each response of Qwen Code is one group; the telemetry that repeats its figures counts for nothing. Its "
+        "input includes what came from the cache, which is taken apart here; whether thinking is inside the "
+        "output is told by each record's own total."
+    )
     formats = (
         Format(
             "Qwen Code session, JSON lines",

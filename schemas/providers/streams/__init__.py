@@ -15,6 +15,11 @@ class Streams:
 
     id = "streams"
     name = "Agent streams"
+    counting = (
+        "A run's final figures take the place of what its messages said on the way; they are never added to it. "
+        "Codex prints running totals of the thread, of which the differences count. What a stream does not print "
+        "stays unknown."
+    )
     formats = (
         Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
         Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
