@@ -65,7 +65,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -
         pieces.append(f"{format_count(usage.total)} tokens{' with what was rewound' if rewound else ''}")
     elif session.exchanges and Lack.TOKENS not in session.lacks:
         pieces.append("tokens unknown")
-    if session.subagents and family.total is not None and family.total.total is not None:
+    # A stream's own total holds what its subagents used: saying it twice would tell nothing.
+    if session.subagents and family.total is not None and family.total.total not in (None, usage and usage.total):
         pieces.append(f"{format_count(family.total.total)} with subagents")
     if session.context_used and session.context_window:
         pieces.append(f"context {100 * session.context_used // session.context_window} %")
