@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from schemas.clean import as_json, clean, one_line
 from schemas.message import Part
 from schemas.usage import TokenUsage, as_count
+from schemas.values import text_of
 
 Data = dict[str, Any]
 
@@ -24,40 +24,6 @@ _CONTEXTS = {
 }
 _SETUP = ("This is the Gemini CLI.", "This is the Qwen Code.")
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
-
-
-def text_of(value: object) -> str:
-    """`value` if it is a string, else the empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def dict_of(value: object) -> Data:
-    """`value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def size_of(text: str) -> tuple[int, int]:
-    """Characters and lines of a text."""
-    return len(text), text.count("\n") + 1 if text else 0
-
-
-def when(value: object) -> float | None:
-    """A time as seconds since 1970: ISO 8601 text, or a number of seconds or milliseconds (third-party files)."""
-    if isinstance(value, str):
-        try:
-            time = datetime.fromisoformat(value)
-            seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
-        return seconds if seconds > 0 else None  # Go writes the year 1 for no time
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
-        return value / 1000 if value > 1e11 else float(value)
-    return None
 
 
 def is_qwens(path: Path) -> bool:

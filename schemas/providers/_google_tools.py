@@ -10,7 +10,8 @@ from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
-from schemas.providers._google import Data, dict_of, list_of, media_in, parts_of, text_of
+from schemas.providers._google import Data, media_in, parts_of
+from schemas.values import dict_of, list_of, text_of
 
 _TYPES: dict[str, ToolType] = {
     **dict.fromkeys(("write_file", "replace", "smart_edit", "edit"), "write"),

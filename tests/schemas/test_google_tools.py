@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
 from schemas.message import ToolStatus
-from schemas.providers._google import normalised, parts_of, said_text, when
+from schemas.providers._google import normalised, parts_of, said_text
 from schemas.providers._google_tools import display_text, hints_of, make_tool, read_result, tool_type
 from schemas.usage import TokenUsage
+from schemas.values import when
 from tests.schemas.conformance import assert_clean
 
 PATCH = "Index: a.py\n===\n--- a.py\tCurrent\n+++ a.py\tProposed\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n"

@@ -12,9 +12,9 @@ from typing import Any
 from schemas.clean import one_line
 from schemas.providers.codex.history import agent_name
 from schemas.providers.codex.locate import Found, folders_near, home_of, look
-from schemas.providers.codex.values import text_of
 from schemas.records import JsonLines
 from schemas.session import Change, Op, Session, Subagent
+from schemas.values import text_of
 
 _INDEX_LIMIT = 64 << 20
 

@@ -11,17 +11,10 @@ from schemas.providers.codex.build_tool import build_tool
 from schemas.providers.codex.items import PLAN_CLOSE, PLAN_OPEN, thought_parts, visible
 from schemas.providers.codex.notes import interrupt_label, note_of
 from schemas.providers.codex.prompts import Segment, completed_segments, event_segments, segments
-from schemas.providers.codex.values import (
-    content_images,
-    content_text,
-    dict_of,
-    image_part,
-    list_of,
-    text_of,
-    whole,
-)
+from schemas.providers.codex.values import content_images, content_text, image_part
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.values import dict_of, list_of, text_of, whole
 
 Data = dict[str, Any]
 _WITHHELD = "The provider keeps the text of this thinking back; the file holds it encrypted."

@@ -20,8 +20,9 @@ from schemas.providers.codex.tools import (
     tool_name,
     tool_type,
 )
-from schemas.providers.codex.values import dict_of, image_part, list_of, number, seconds_of, text_of
+from schemas.providers.codex.values import image_part, seconds_of
 from schemas.session import Session
+from schemas.values import dict_of, list_of, number, text_of
 
 Data = dict[str, Any]
 _CALLS = (

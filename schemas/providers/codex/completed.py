@@ -20,8 +20,9 @@ from schemas.providers.codex.items import Handler, compacted, said, take_segment
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.prompts import completed_segments
 from schemas.providers.codex.scan import Scan
-from schemas.providers.codex.values import content_text, dict_of, list_of, text_of
+from schemas.providers.codex.values import content_text
 from schemas.records import Record
+from schemas.values import dict_of, list_of, text_of
 
 
 def note(scan: Scan, record: Record, item: dict[str, Any]) -> None:

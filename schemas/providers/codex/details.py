@@ -10,8 +10,8 @@ from schemas.providers.codex.outputs import Outcome, decode, exec_text, mcp_outc
 from schemas.providers.codex.prompts import status_text
 from schemas.providers.codex.scan import TOOL, Scan
 from schemas.providers.codex.tools import command_line, search_key
-from schemas.providers.codex.values import dict_of, list_of, text_of, whole
 from schemas.records import Record
+from schemas.values import dict_of, list_of, text_of, whole
 
 COMMAND, OUTPUT = int(Kind.COMMAND), int(Kind.OUTPUT)
 

@@ -22,8 +22,8 @@ from schemas.providers.codex.items import Handler, compacted, interrupted, said,
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.prompts import event_segments
 from schemas.providers.codex.scan import PENDING, Scan
-from schemas.providers.codex.values import dict_of, number, text_of, when, whole
 from schemas.records import Record
+from schemas.values import dict_of, number, text_of, when, whole
 
 
 def user_message(scan: Scan, record: Record, payload: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ import math
 from enum import Enum
 from typing import Any
 
-from schemas.providers.codex.values import dict_of, text_of, uuid_time, when, whole
+from schemas.providers.codex.values import uuid_time
+from schemas.values import dict_of, text_of, when, whole
 
 _BURST = 1.0
 """Seconds: a copied prefix is stamped anew, all of it within this time of the file's first line."""

@@ -22,8 +22,9 @@ from schemas.providers.codex.scan import (
     Scan,
 )
 from schemas.providers.codex.tools import SPAWNS, search_key
-from schemas.providers.codex.values import content_text, list_of, size_of, text_of
+from schemas.providers.codex.values import content_text
 from schemas.records import Record, read_record
+from schemas.values import list_of, size_of, text_of
 
 Handler = Callable[[Scan, Record, dict[str, Any]], None]
 PLAN_OPEN, PLAN_CLOSE = "<proposed_plan>", "</proposed_plan>"

@@ -8,8 +8,9 @@ from schemas.message import Kind
 from schemas.providers.codex.outputs import exec_outcome
 from schemas.providers.codex.prompts import status_text
 from schemas.providers.codex.tools import command_line
-from schemas.providers.codex.values import content_text, dict_of, list_of, text_of, whole
+from schemas.providers.codex.values import content_text
 from schemas.session import Session
+from schemas.values import dict_of, list_of, text_of, whole
 
 _ABORTS = {
     "interrupted": "Interrupted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.providers.codex.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of
 
 
 def is_old_header(value: dict[str, Any]) -> bool:

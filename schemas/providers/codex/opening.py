@@ -11,11 +11,11 @@ from schemas.providers.codex.history import parent_of
 from schemas.providers.codex.locate import file_id, find_rollout, first_meta, turns_of
 from schemas.providers.codex.old import is_typescript, typescript_items
 from schemas.providers.codex.rollout import CodexParser
-from schemas.providers.codex.values import dict_of, text_of, whole
 from schemas.providers.codex.zst import ZSTD_MAGIC, decompress
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, JsonLines, read_record
 from schemas.session import Change
+from schemas.values import dict_of, text_of, whole
 
 _MAX_CHAIN = 100
 

@@ -9,7 +9,8 @@ import orjson
 
 from schemas.clean import as_json
 from schemas.message import Part
-from schemas.providers.codex.values import content_images, content_text, dict_of, number, text_of, whole
+from schemas.providers.codex.values import content_images, content_text
+from schemas.values import dict_of, number, text_of, whole
 
 
 class Outcome(NamedTuple):

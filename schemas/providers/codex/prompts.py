@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.message import Kind
-from schemas.providers.codex.values import content_items, dict_of, list_of, text_of
+from schemas.providers.codex.values import content_items
+from schemas.values import dict_of, list_of, text_of
 
 
 class Segment(NamedTuple):

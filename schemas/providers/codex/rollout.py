@@ -15,9 +15,9 @@ from schemas.providers.codex.items import ITEMS, compacted
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.old import environment_cwd, is_old_header
 from schemas.providers.codex.scan import Scan, TurnsOfParent, make_session
-from schemas.providers.codex.values import list_of, text_of
 from schemas.records import Record
 from schemas.session import Change, Session
+from schemas.values import list_of, text_of
 
 _SILENT = (
     "world_state",

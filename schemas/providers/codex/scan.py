@@ -18,10 +18,10 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.codex.history import History, agent_name, agent_path, is_subagent, parent_of
 from schemas.providers.codex.mirrors import Mirrors, key_of
 from schemas.providers.codex.tokens import Tokens
-from schemas.providers.codex.values import dict_of, text_of, when
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
 from schemas.table import NONE, pack_span
+from schemas.values import dict_of, text_of, when
 
 # Plain numbers: an enum's operators and hashes would take a good part of the whole parse.
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)

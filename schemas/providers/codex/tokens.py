@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from schemas.message import Kind, SpanRole
-from schemas.providers.codex.values import text_of
 from schemas.records import Record
 from schemas.session import Exchange, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
+from schemas.values import text_of
 
 _Count: TypeAlias = int | None
 Counts: TypeAlias = tuple[_Count, _Count, _Count, _Count, _Count, _Count]

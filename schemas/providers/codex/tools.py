@@ -11,7 +11,7 @@ from schemas.clean import clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
-from schemas.providers.codex.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
 _TYPES: dict[str, ToolType] = {

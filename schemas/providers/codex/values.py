@@ -4,49 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from schemas.clean import clean
 from schemas.message import Part
+from schemas.values import number, text_of
 
 _TEXTS = ("output_text", "input_text", "text", "Text")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 _UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-
-def text_of(value: object) -> str:
-    """`value` if it is a string, else the empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def dict_of(value: object) -> dict[str, Any]:
-    """`value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def size_of(text: str) -> tuple[int, int]:
-    """Characters and lines of a text."""
-    return len(text), text.count("\n") + 1 if text else 0
-
-
-def when(value: object) -> float | None:
-    """A time as seconds since 1970: RFC 3339 text, or a number of seconds or milliseconds (third-party files)."""
-    if type(value) is str:
-        try:
-            time = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
-        return value / 1000 if value > 1e12 else float(value)
-    return None
 
 
 def uuid_time(value: object) -> float | None:
@@ -55,24 +22,12 @@ def uuid_time(value: object) -> float | None:
     return int(match[1] + match[2], 16) / 1000 if match else None
 
 
-def number(value: object) -> float | None:
-    """A finite number, or None."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
-        return float(value)
-    return None
-
-
 def seconds_of(duration: object) -> float | None:
     """A duration as Rust serialises it (`{"secs": 1, "nanos": 5}`), or a number of seconds."""
     if isinstance(duration, dict):
         secs, nanos = number(duration.get("secs")), number(duration.get("nanos"))
         return None if secs is None else secs + (nanos or 0) / 1e9
     return number(duration)
-
-
-def whole(value: object) -> int | None:
-    """An integer, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def image_part(url: object, name: object = None) -> Part | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.clean import as_json, clean, one_line
 from schemas.message import Flag, Kind, Message, Part, SpanRole
-from schemas.providers._google import Data, said_text, shown_parts, snapshot_text, text_of
+from schemas.providers._google import Data, said_text, shown_parts, snapshot_text
 from schemas.providers._google_tools import display_text, hints_of, make_tool
 from schemas.providers.gemini.entries import (
     MASKED,
@@ -19,6 +19,7 @@ from schemas.providers.gemini.entries import (
 )
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.values import text_of
 
 _RAW_LIMIT = 1 << 20
 _LABELS = {"error": "Error", "warning": "Warning", "info": ""}

@@ -13,24 +13,20 @@ from schemas.providers._google import (
     Data,
     calls_in,
     context_label,
-    dict_of,
     is_snapshot_text,
     is_thought,
-    list_of,
     media_in,
     normalised,
     only_responses,
     parts_of,
     responses_in,
     said_text,
-    size_of,
     snapshot_text,
-    text_of,
     thoughts_in,
-    when,
 )
 from schemas.providers._google_tools import read_result
 from schemas.usage import TokenUsage
+from schemas.values import dict_of, list_of, size_of, text_of, when
 
 Place: TypeAlias = tuple[int, int, int]
 """Where a record lies: offset, length, line."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from schemas.clean import clean, one_line
 from schemas.message import Kind
-from schemas.providers._google import Data, dict_of, is_snapshot, list_of, responses_in, text_of, when
+from schemas.providers._google import Data, is_snapshot, responses_in
 from schemas.providers.gemini import rows
 from schemas.providers.gemini.beside import Beside
 from schemas.providers.gemini.build import Builder
@@ -21,6 +21,7 @@ from schemas.providers.gemini.places import places_of
 from schemas.providers.gemini.project import project_root
 from schemas.records import FileStore, Record, read_document
 from schemas.session import Change, Op, Session
+from schemas.values import dict_of, list_of, text_of, when
 
 
 class GeminiParser:

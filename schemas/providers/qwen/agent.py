@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from schemas.clean import clean
 from schemas.message import Flag, Kind
-from schemas.providers._google import dict_of, said_text, size_of, text_of
+from schemas.providers._google import said_text
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.prompts import Run, parts_in, runs_in
 from schemas.providers.qwen.results import answers_in
 from schemas.providers.qwen.tokens import read_usage
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, size_of, text_of
 
 if TYPE_CHECKING:
     from schemas.providers.qwen.parse import QwenParser

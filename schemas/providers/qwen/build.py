@@ -7,13 +7,14 @@ from typing import Any
 
 from schemas.clean import clean, clean_styled, clean_value, one_line
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, ToolStatus
-from schemas.providers._google import Data, context_label, dict_of, media_in, said_text, snapshot_text, text_of
+from schemas.providers._google import Data, context_label, media_in, said_text, snapshot_text
 from schemas.providers._google_tools import hints_of, make_tool
 from schemas.providers.qwen import blocks, notes
 from schemas.providers.qwen.prompts import parts_in, payload_of, read_prompt, runs_in
 from schemas.providers.qwen.results import Answer, answers_in, read_answer
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.values import dict_of, text_of
 
 _FACTS = ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
 _RAW_LIMIT = 1 << 20

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.clean import as_json, one_line
-from schemas.providers._google import Data, dict_of, list_of, said_text, text_of
+from schemas.providers._google import Data, said_text
 from schemas.providers.qwen.prompts import display_text, payload_of, read_prompt
 from schemas.usage import as_count
+from schemas.values import dict_of, list_of, text_of
 
 NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtime": "Goal"}
 """Subtypes of user records that the program sends, and what to call them where they have no words for people."""

@@ -20,7 +20,6 @@ from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, SpanRole
-from schemas.providers._google import text_of, when
 from schemas.providers.claude.keys import Clock, block_key, key_of
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.agent import AgentLines
@@ -32,6 +31,7 @@ from schemas.providers.qwen.system import SystemLines, is_beside
 from schemas.providers.qwen.tree import NOBODY, Tree
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session
+from schemas.values import text_of, when
 
 Value = dict[str, Any]
 TITLE_LENGTH = 200

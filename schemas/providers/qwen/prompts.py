@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from schemas.message import Part
-from schemas.providers._google import Data, context_label, dict_of, is_thought, media_in, parts_of, said, text_of
+from schemas.providers._google import Data, context_label, is_thought, media_in, parts_of, said
+from schemas.values import dict_of, text_of
 
 # Qwen Code renamed the tag; a hook's context is the last part of a prompt, or stands at the end of its text.
 _HOOK = re.compile(r"\s*<(hook_context|qwen:user-prompt-submit-context)>\n?((?:(?!<\1>).)*?)\n?</\1>\s*\Z", re.DOTALL)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, SpanRole, ToolStatus
-from schemas.providers._google import Data, dict_of, list_of, size_of, text_of
+from schemas.providers._google import Data
 from schemas.providers._google_tools import Result, read_result
 from schemas.providers.qwen.blocks import MOST_PARTS, ORPHAN
 from schemas.providers.qwen.prompts import parts_in
 from schemas.records import Record
+from schemas.values import dict_of, list_of, size_of, text_of
 
 if TYPE_CHECKING:
     from schemas.providers.qwen.parse import QwenParser

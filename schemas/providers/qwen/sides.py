@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
 from schemas.message import Flag
-from schemas.providers._google import Data, text_of
+from schemas.providers._google import Data
 from schemas.providers.qwen.locate import subagents_folder
 from schemas.providers.qwen.prompts import read_prompt
 from schemas.records import JsonLines, Record, read_record
 from schemas.session import Session, Subagent
+from schemas.values import text_of
 
 if TYPE_CHECKING:
     from schemas.providers.qwen.parse import QwenParser

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
-from schemas.providers._google import size_of, text_of
 from schemas.providers.qwen import notes
 from schemas.providers.qwen.prompts import payload_of
 from schemas.records import Record
+from schemas.values import size_of, text_of
 
 if TYPE_CHECKING:
     from schemas.providers.qwen.parse import QwenParser

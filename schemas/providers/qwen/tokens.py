@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from schemas.providers._google import dict_of, normalised
+from schemas.providers._google import normalised
 from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of
 
 
 def read_usage(metadata: object) -> TokenUsage | None:

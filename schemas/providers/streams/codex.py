@@ -7,11 +7,11 @@ import re
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, Span, SpanRole
 from schemas.providers.codex.tokens import Counts, counts_of, usage_of
-from schemas.providers.codex.values import dict_of, list_of, text_of
 from schemas.providers.streams.codex_tools import TOOLS, build_tool, item_failed, item_text, result_text
 from schemas.providers.streams.stream import Run, Stream, Value, latest, text_part
 from schemas.records import Record
 from schemas.session import Lack, Subagent
+from schemas.values import dict_of, list_of, text_of
 
 _RETRY = re.compile(r"\s*(?:Reconnecting|Retrying)\b.*?\d+\s*/\s*\d+", re.DOTALL)
 _SO_FAR = "thread total so far"

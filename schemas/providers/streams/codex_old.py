@@ -6,10 +6,10 @@ from schemas.clean import clean
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.providers.codex.outputs import exec_outcome
 from schemas.providers.codex.tools import command_line, tool_type
-from schemas.providers.codex.values import dict_of, list_of, text_of
 from schemas.providers.streams.stream import Run, Value, text_part
 from schemas.records import Record
 from schemas.session import Lack
+from schemas.values import dict_of, list_of, text_of
 
 _TEXTS = {"agent_message": Kind.TEXT, "agent_reasoning": Kind.THINKING, "error": Kind.ERROR}
 _COMMANDS = ("exec_command_begin", "exec_command_end")

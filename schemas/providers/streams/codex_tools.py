@@ -10,8 +10,8 @@ from schemas.diffs import FileDiff, from_unified
 from schemas.message import Flag, Message, Tool, ToolStatus
 from schemas.providers.codex.outputs import Outcome, exec_outcome, mcp_outcome
 from schemas.providers.codex.tools import cleaned, command_line, path_hints, tool_type
-from schemas.providers.codex.values import dict_of, list_of, text_of
 from schemas.session import Session
+from schemas.values import dict_of, list_of, text_of
 
 Item = dict[str, Any]
 TOOLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"})

@@ -6,12 +6,13 @@ import re
 
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, Span, SpanRole, ToolStatus
-from schemas.providers._google import dict_of, normalised, text_of, when
+from schemas.providers._google import normalised
 from schemas.providers._google_tools import Result, hints_of, make_tool, read_result
 from schemas.providers.streams.stream import Run, Stream, Value, text_part
 from schemas.records import Record
 from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count, total_usage
+from schemas.values import dict_of, text_of, when
 
 _CANCELLED = re.compile(r"\s*\[?(?:[A-Za-z_]+ ){0,4}cancell?ed\b", re.IGNORECASE)
 _NAME_IN_ID = re.compile(r"([A-Za-z_]\w*)-\d")

@@ -8,11 +8,12 @@ from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import added_file, from_strings, from_unified, from_v4a
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus, ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
-from schemas.providers.codex.values import dict_of, image_part, list_of, number, text_of, when, whole
+from schemas.providers.codex.values import image_part
 from schemas.providers.streams.stream import Run, Stream, Value, latest, text_part
 from schemas.records import Record
 from schemas.session import Subagent
 from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 _TYPES: dict[str, ToolType] = {
     "bash": "shell",
