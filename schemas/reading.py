@@ -143,8 +143,41 @@ class WholeReading:
         return self._size, self._size
 
 
-class DocumentReading(WholeReading):
-    """One JSON document, read whole: each of its items becomes a record in memory.
+class ParsedReading(WholeReading):
+    """A file read whole and given to a parser: a kind of file says with `parse` how. Raises OSError."""
+
+    def __init__(self, path: Path, parser: Parser) -> None:
+        self.parser = parser
+        super().__init__(path, parser.session)
+
+    def parse(self, data: bytes) -> Parser:
+        """A new parser that was fed all of the file's bytes. Raises OSError for what is not this kind of file."""
+        raise NotImplementedError
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Parse the file, if it is another one than before."""
+        from schemas.changes import digest
+
+        data = self.path.read_bytes()
+        mark = digest(data)
+        if mark == known:
+            return None
+        self.parser = self.parse(data)
+        return mark, len(data), self.parser.session
+
+    def reread(self) -> list[Change]:
+        """Look at the file again; what is different now, by message id."""
+        changes = super().reread()
+        self.parser.session = self.session
+        return changes
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the file."""
+        return self.parser.refresh()
+
+
+class DocumentReading(ParsedReading):
+    """One JSON document: each of its items becomes a record in memory.
 
     `make_parser` makes an empty parser, `items` names the records of the document in order, `is_mine` tells whether
     a document is still one of this kind.
@@ -158,35 +191,17 @@ class DocumentReading(WholeReading):
         is_mine: Callable[[Any], bool] = bool,
     ) -> None:
         self._make_parser, self._items, self._is_mine = make_parser, items, is_mine
-        self.parser = make_parser()
-        super().__init__(path, self.parser.session)
+        super().__init__(path, make_parser())
 
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        """Parse the document, if it is another one than before."""
-        from schemas.changes import digest
-
-        data = self.path.read_bytes()
-        mark = digest(data)
-        if mark == known:
-            return None
+    def parse(self, data: bytes) -> Parser:
+        """The document's items, one record after the other."""
         document = read_document(data)
         if not self._is_mine(document):
             raise OSError("not a whole document (being written?)")
         parser, store = self._make_parser(), MemoryStore(self.path)
         parser.session.stores.append(store)
         parser.feed([store.add(item) for item in self._items(document)])
-        self.parser = parser
-        return mark, len(data), parser.session
-
-    def reread(self) -> list[Change]:
-        """Look at the document again; what is different now, by message id."""
-        changes = super().reread()
-        self.parser.session = self.session
-        return changes
-
-    def refresh(self) -> list[Change]:
-        """Look again at what lies beside the file."""
-        return self.parser.refresh()
+        return parser
 
 
 def restarted() -> list[Change]:

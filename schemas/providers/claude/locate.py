@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from schemas.folders import entries_of, stat_of
 from schemas.provider import Environment, Location, Problem, Retention, SessionFile
 from schemas.records import read_record
 
@@ -103,41 +104,15 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     Links below the location are not followed: those inside it would show a session twice, those leading out of it
     would show what is none of Claude Code's. `sessions-index.json` is not trusted; it is missing or old in most places.
     """
-    for project in _entries(location.path, problems, missing_is_fine=True):
-        if not _is_dir(project):
+    for project in entries_of(location.path, problems):
+        if not project.is_dir(follow_symlinks=False):
             continue
-        for entry in _entries(Path(project.path), problems):
+        for entry in entries_of(project.path, problems):
             name = entry.name
-            if not name.endswith(".jsonl") or name.startswith("agent-") or not _is_file(entry):
+            if not name.endswith(".jsonl") or name.startswith("agent-") or not entry.is_file(follow_symlinks=False):
                 continue
-            try:
-                stat = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                problems.append(Problem(Path(entry.path), _reason(error)))
-                continue
-            yield SessionFile(PROVIDER_ID, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
-
-
-def _entries(folder: Path, problems: list[Problem], *, missing_is_fine: bool = False) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        if not (missing_is_fine and isinstance(error, FileNotFoundError)):
-            problems.append(Problem(folder, _reason(error)))
-        return []
-
-
-def _is_dir(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+            if (stat := stat_of(entry, problems)) is not None:
+                yield SessionFile(PROVIDER_ID, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
 
 
 def side_dir(path: Path) -> Path:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.folders import reason_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
 from schemas.providers.codex.old import is_old_header, is_typescript
@@ -222,17 +223,13 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
             try:
                 rollout = look(path, path.stat())
             except OSError as error:
-                problems.append(Problem(path, _reason(error)))
+                problems.append(Problem(path, reason_of(error)))
                 if path.suffix == ".zst" and path.exists():
                     stat = path.stat()
                     yield Found(path, file_id(path), stat.st_size, stat.st_mtime_ns)
                 continue
             if rollout is not None:
                 yield rollout
-
-
-def _reason(error: OSError) -> str:
-    return os.strerror(error.errno).lower() if error.errno else str(error)
 
 
 def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
@@ -249,7 +246,7 @@ def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
             with os.scandir(folder) as entries:
                 names = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            problems.append(Problem(folder, _reason(error)))
+            problems.append(Problem(folder, reason_of(error)))
             continue
         plain = {entry.name for entry in names}
         for entry in names:

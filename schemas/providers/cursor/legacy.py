@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
+from schemas.provider import Parser
 from schemas.providers.cursor.transcript import TranscriptParser
-from schemas.reading import WholeReading
+from schemas.reading import ParsedReading
 from schemas.records import Record
-from schemas.session import Change, Session
 
 _ROLES = {b"user:": "user", b"assistant:": "assistant", b"A:": "assistant"}
 _MARKER = re.compile(r"\[(Thinking|Tool call|Tool result)\](?:[ \t]+(.*))?$")
@@ -31,36 +31,18 @@ _TEXTS = _SIBLINGS - {"replace_all"} | frozenset(
 )
 
 
-class TextReading(WholeReading):
+class TextReading(ParsedReading):
     """A transcript in text, read anew whenever it changed."""
 
     def __init__(self, path: Path) -> None:
-        self.parser = TranscriptParser(path)
-        super().__init__(path, self.parser.session)
+        super().__init__(path, TranscriptParser(path))
 
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        """Read the file, if it is another one than before."""
-        from schemas.changes import digest
-
-        data = self.path.read_bytes()
-        mark = digest(data)
-        if mark == known:
-            return None
+    def parse(self, data: bytes) -> Parser:
+        """The blocks of the text, one record after the other."""
         parser, store = TranscriptParser(self.path), TextStore(self.path, data)
         parser.session.stores.append(store)
         parser.feed(store.records())
-        self.parser = parser
-        return mark, len(data), parser.session
-
-    def reread(self) -> list[Change]:
-        """Look at the file again; what is different now, by message id."""
-        changes = super().reread()
-        self.parser.session = self.session
-        return changes
-
-    def refresh(self) -> list[Change]:
-        """Look again at what lies beside the file."""
-        return self.parser.refresh()
+        return parser
 
 
 class TextStore:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.folders import entries_of, reason_of
 from schemas.provider import Environment, Location, Problem, SessionFile
 from schemas.records import read_record
 
@@ -113,15 +114,7 @@ def _entries(folder: str | Path, root: Path, problems: list[Problem]) -> list[os
     """What lies in a folder, by name; links that lead out of Cursor's folder are left out."""
     if os.path.islink(folder) and not _is_within(folder, root):
         return []
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append(Problem(Path(folder), os.strerror(error.errno or 0).lower()))
-        return []
-    return [entry for entry in found if not entry.is_symlink() or _is_within(entry.path, root)]
+    return [entry for entry in entries_of(folder, problems) if not entry.is_symlink() or _is_within(entry.path, root)]
 
 
 def _is_within(path: str | Path, root: Path) -> bool:
@@ -138,7 +131,7 @@ def _stat(path: str, root: Path, problems: list[Problem]) -> os.stat_result | No
             return None
         return os.stat(path)
     except OSError as error:
-        problems.append(Problem(Path(path), os.strerror(error.errno or 0).lower()))
+        problems.append(Problem(Path(path), reason_of(error)))
         return None
 
 

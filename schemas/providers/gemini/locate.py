@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from schemas.folders import entries_of, stat_of
 from schemas.provider import Environment, Location, Problem, Retention, SessionFile
 from schemas.records import read_record
 
@@ -41,17 +41,14 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session.
     """
     best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
-    for project in _entries(location.path, problems):
+    for project in entries_of(location.path, problems):
         if not project.is_dir(follow_symlinks=False):
             continue
-        for entry in _entries(Path(project.path) / "chats", problems):
+        for entry in entries_of(Path(project.path) / "chats", problems):
             match = _SESSION.fullmatch(entry.name)
             if match is None or not entry.is_file(follow_symlinks=False):
                 continue
-            try:
-                stat = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                problems.append(Problem(Path(entry.path), _reason(error)))
+            if (stat := stat_of(entry, problems)) is None:
                 continue
             stem, _, suffix = entry.name.rpartition(".")
             rank = (suffix == "jsonl", not _HASH.fullmatch(project.name), stat.st_mtime_ns)
@@ -60,21 +57,6 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
                 best[stem] = rank, file
     for _, file in best.values():
         yield file
-
-
-def _entries(folder: Path, problems: list[Problem]) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []  # a project without chats
-    except OSError as error:
-        problems.append(Problem(folder, _reason(error)))
-        return []
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def retention(env: Environment) -> Retention | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from schemas.folders import entries_of, stat_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, read_head
 from schemas.providers._google import is_qwens
 from schemas.providers.gemini.detect import looks_alike
@@ -66,40 +67,20 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
 
 
 def _chats(folder: Path, problems: list[Problem]) -> Iterator[Path]:
-    for entry in _entries(folder, problems):
+    for entry in entries_of(folder, problems):
         if entry.is_dir(follow_symlinks=False):
             yield Path(entry.path) / "chats"
 
 
 def _files(chats: Path, suffix: str, problems: list[Problem]) -> Iterator[SessionFile]:
-    for entry in _entries(chats, problems):
+    for entry in entries_of(chats, problems):
         stem, ext = os.path.splitext(entry.name)
         if ext != suffix or not entry.is_file(follow_symlinks=False):
             continue
         if not (UUID.fullmatch(stem) if suffix == ".jsonl" else stem.startswith("session-")):
             continue
-        try:
-            stat = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            problems.append(Problem(Path(entry.path), _reason(error)))
-            continue
-        if stat.st_size:
+        if (stat := stat_of(entry, problems)) is not None and stat.st_size:
             yield SessionFile(PROVIDER_ID, entry.path, stem, stat.st_size, stat.st_mtime_ns)
-
-
-def _entries(folder: Path, problems: list[Problem]) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append(Problem(folder, _reason(error)))
-        return []
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def subagents_folder(path: Path) -> Path | None:
