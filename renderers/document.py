@@ -370,7 +370,7 @@ class Document:
             if self.load is not None:
                 yield Facts(f"{title}: its session cannot be read")
             return
-        usage = usage_line(child.usage(), format_exact)
+        usage = _subagent_usage(child)
         if not self.include.subagents or depth >= MAX_DEPTH:
             yield Facts(f"{title}: {plural(len(child.messages), 'message')} left out · {usage}")
             return
@@ -390,10 +390,9 @@ class Document:
                 yield from self._subagent(subagent, f"s{number}-", 0)
         yield Heading("Totals", 2, "totals")
         rows = [f"this session: {usage_line(s.usage(), format_exact)}"]
-        if self.load is not None and s.subagents:
-            rows.append(
-                f"with {plural(len(s.subagents), 'subagent')}: {usage_line(self._family_usage(), format_exact)}"
-            )
+        if self.load is not None and s.subagents and not all(_is_counted_inside(a.session) for a in s.subagents):
+            family = usage_line(self._family_usage(), format_exact)
+            rows.append(f"with {plural(len(s.subagents), 'subagent')}: {family}")
         if self.include.left_out:
             rows.append(f"left out: {', '.join(self.include.left_out)}")
         if s.duplicates:
@@ -450,3 +449,15 @@ def _fold(title: str, text: str, kind: str, piece: Piece) -> Iterator[Piece]:
 
 def _lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _subagent_usage(child: Session) -> str:
+    """A subagent's tokens. Those within a stream are part of the run's total, which has no place for them apart."""
+    if _is_counted_inside(child):
+        inside = TokenUsage.from_json(child.metadata["usageInParent"])
+        return f"{usage_line(inside, format_exact)}, inside the session's own total"
+    return usage_line(child.usage(), format_exact)
+
+
+def _is_counted_inside(child: Session | None) -> bool:
+    return child is not None and child.usage() is None and isinstance(child.metadata.get("usageInParent"), dict)

@@ -209,7 +209,7 @@ def test_subagents_are_sessions_within_at_any_depth(tmp_path):
     assert described(inner.session) == ["PROMPT Deeper", "TEXT Deep down."]
     assert inner.tool_use == 1 and outer.session.message(1).tool.subagent == "toolu_3"
     assert not any("Deep" in words for words in described(session))
-    assert outer.session.metadata["usage"]["totalTokens"] == 60
+    assert outer.session.metadata["usageInParent"]["totalTokens"] == 60
     assert usage_with_subagents(session) == session.usage(), "counted once, in the run"
 
 

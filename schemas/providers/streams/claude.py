@@ -258,7 +258,7 @@ class SubagentRun(Lines):
             self._total += TokenUsage(
                 *(None if n is None else n - (o or 0) for o, n in zip(before, after, strict=True))
             )
-            self.session.metadata["usage"] = self._total.to_json()
+            self.session.metadata["usageInParent"] = self._total.to_json()
         return counted
 
     def is_above(self, lines: Lines) -> bool:
