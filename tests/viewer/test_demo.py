@@ -95,7 +95,7 @@ def test_there_is_nothing_in_them_that_we_cannot_read() -> None:
         library = demo_library(env)
         summaries = library.bring_up_to_date()
         assert library.problems == []
-        assert {summary.provider for summary in summaries} == {"claude", "codex"}
+        assert {summary.provider for summary in summaries} == {"claude", "codex", "gemini"}
         assert len(summaries) >= 6
         for summary in summaries:
             assert not summary.unreadable and not summary.unknown
@@ -125,6 +125,18 @@ def test_the_main_session_shows_what_it_promises() -> None:
         assert tests[-1].status == ToolStatus.OK
         assert any(tool.diffs for tool in tools)
         session.close()
+
+
+def test_the_gemini_session_takes_a_prompt_back() -> None:
+    with demo_home(NOW) as env:
+        (path,) = env.home.glob(".gemini/tmp/*/chats/*.jsonl")
+        session = read_session(path)
+        assert len(session.live_exchanges) == 2 and sum(e.rewound for e in session.exchanges) == 1
+        assert session.workspace_root == str(DIRECTORY) and not session.unknown and not session.unreadable
+        tools = [m.tool for i in range(len(session.messages)) if (m := session.message(i)).tool is not None]
+        assert [(tool.name, len(tool.diffs)) for tool in tools][-1] == ("replace", 1)
+        usage = session.usage()
+        assert usage is not None and usage.cache_read and usage.reasoning
 
 
 def test_the_codex_session_patches_files() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from viewer.demo import others
 from viewer.demo.claude import ClaudeSession
 from viewer.demo.codex import CodexSession
+from viewer.demo.gemini import GeminiSession
 from viewer.demo.tidewatch import ROOT, tidewatch
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -31,6 +32,7 @@ def make_demo(home: Path, now: float) -> Path:
     for place in (folder, folder.parent):
         os.utime(place, (ended, ended))
     _codex(home, others.postbox, now - 3 * HOUR)
+    _gemini(home, others.stations, now - 21 * HOUR)
     _claude(home, others.reykjavik, now - 27 * HOUR)
     asked = now - 2 * DAY
     _claude(home, others.red_ci, asked)
@@ -72,7 +74,17 @@ def _codex(home: Path, make: Callable[[float], CodexSession], ended: float) -> P
     return path
 
 
-def _length(make: Callable[[float], ClaudeSession | CodexSession]) -> float:
+def _gemini(home: Path, make: Callable[[float], GeminiSession], ended: float) -> Path:
+    session = make(ended - _length(make))
+    project = home / ".gemini" / "tmp" / Path(session.files.root).name
+    began = datetime.fromtimestamp(session.start, UTC)
+    path = project / "chats" / f"session-{began:%Y-%m-%dT%H-%M}-{session.id[:8]}.jsonl"
+    _write(path, session.records, session.now)
+    (project / ".project_root").write_text(session.files.root)
+    return path
+
+
+def _length(make: Callable[[float], ClaudeSession | CodexSession | GeminiSession]) -> float:
     """How many seconds a session takes: its story decides, so it is told once from the beginning of time."""
     return make(0.0).now
 

@@ -1,10 +1,11 @@
-"""The demo's smaller sessions: one of Codex, and a few short ones that give the list something to list."""
+"""The demo's smaller sessions: of Codex and Gemini CLI, and a few short ones that give the list something to list."""
 
 from __future__ import annotations
 
 from viewer.demo.claude import ClaudeSession, Say, Think
 from viewer.demo.codex import CodexSession
 from viewer.demo.files import Files
+from viewer.demo.gemini import GeminiSession
 
 POSTBOX = "/home/dev/src/postbox"
 TIDEWATCH = "/home/dev/src/tidewatch"
@@ -254,4 +255,36 @@ def backups(start: float) -> CodexSession:
         after=8,
     )
     session.end_turn()
+    return session
+
+
+def stations(start: float) -> GeminiSession:
+    """Documents that disagree with the program; the first way to mend it is taken back."""
+    readme = (
+        "# tidewatch\n\n    tidewatch stations    # all stations, as JSON\n"
+        "    tidewatch today dover # the tides of a day\n"
+    )
+    program = (
+        'def stations() -> None:\n    """List the stations."""\n'
+        '    for station in load():\n        print(f"{station.id:<12} {station.name}")\n'
+    )
+    session = GeminiSession("stations", start, Files(TIDEWATCH, {"README.md": readme, "src/cli.py": program}))
+    session.prompt("README says `tidewatch stations` prints JSON, I get a table. Which one is wrong?")
+    session.reply(
+        "I will look at both.",
+        session.read("README.md"),
+        session.read("src/cli.py"),
+        thought=("Comparing", "The README promises JSON; the command may never have printed any."),
+    )
+    session.reply(
+        "The README is. `stations()` prints a table of ids and names, and nothing in `src/` has printed JSON for it.",
+        session.shell("git log --oneline -S 'json.dumps' -- src/cli.py", ""),
+    )
+    wrong = session.prompt("Then make it print JSON")
+    session.reply("I will change `stations()`.", thought=("Weighing", "Scripts may rely on the table."))
+    session.rewind(wrong)
+    session.prompt("No, keep the table, mend the README")
+    session.reply("", session.replace("README.md", "all stations, as JSON", "all stations, as a table"))
+    session.reply("Done: the README now says that `tidewatch stations` prints a table.")
+    session.title("README and `tidewatch stations` disagree")
     return session
