@@ -153,7 +153,8 @@ class Document:
 
     def _facts(self) -> dict[str, Fact]:
         s = self.session
-        own, family = s.usage(), self._family_usage()
+        own = s.usage()
+        family, _, missing = self._family_usage()
         facts: dict[str, Fact | None] = {
             "title": self.title(),
             "agent": s.provider_name,
@@ -168,7 +169,7 @@ class Document:
             "messages": len(s.messages),
             "tokens": own.to_json() if own else None,
             "not_in_source": lack_names(s.lacks),
-            "tokens_with_subagents": family.to_json() if family and self._listed() else None,
+            "tokens_with_subagents": family.to_json() if family and self._listed() and not missing else None,
             "subagents": len(self._listed()) or None,
             "forked_from": s.lineage.forked_from,
             "continues": s.lineage.continues,
@@ -195,10 +196,13 @@ class Document:
             self._loaded[key] = self.load(subagent)
         return self._loaded[key]
 
-    def _family_usage(self) -> TokenUsage | None:
-        """The session's total with those of its subagents at any depth, each counted once."""
+    def _family_usage(self) -> tuple[TokenUsage | None, int, int]:
+        """The session's total with those of its subagents at any depth, each counted once; how many were read, and how
+        many of those that are listed could not be: nobody knows what they used.
+        """
         seen: set[int] = set()
         usages: list[TokenUsage | None] = []
+        missing = 0
         queue = [(self.session, 0)]
         while queue:
             member, depth = queue.pop()
@@ -206,9 +210,13 @@ class Document:
                 continue
             seen.add(id(member))
             usages.append(member.usage())
-            children = (self._session_of(subagent) for subagent in member.subagents)
-            queue.extend((child, depth + 1) for child in children if child is not None)
-        return total_usage(usages)
+            for subagent in member.subagents:
+                child = self._session_of(subagent)
+                if child is not None:
+                    queue.append((child, depth + 1))
+                else:
+                    missing += not subagent.internal
+        return total_usage(usages), len(usages) - 1, missing
 
     # -- exchanges -------------------------------------------------------------------------------------------------
 
@@ -313,7 +321,8 @@ class Document:
         if kind is Kind.NOTE and label and (not self.include.context or text in ("", label)):
             yield Facts(label)
         elif self.include.context:
-            title = label if kind is Kind.NOTE and label else ": ".join(filter(None, (names[kind], label)))
+            says_it = kind is Kind.NOTE or label.lower().startswith(names[kind].lower())
+            title = label if label and says_it else ": ".join(filter(None, (names[kind], label)))
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
@@ -368,7 +377,9 @@ class Document:
         child = self._session_of(subagent)
         if child is None:
             if self.load is not None:
-                yield Facts(f"{title}: its session cannot be read")
+                # A stream names a session that lies elsewhere; only what has a place can be unreadable there.
+                elsewhere = self.redact(f"a session of its own: {subagent.id}")
+                yield Facts(f"{title}: {elsewhere if subagent.path is None else 'its session cannot be read'}")
             return
         usage = _subagent_usage(child)
         if not self.include.subagents or depth >= MAX_DEPTH:
@@ -391,8 +402,12 @@ class Document:
         yield Heading("Totals", 2, "totals")
         rows = [f"this session: {usage_line(s.usage(), format_exact)}"]
         if self.load is not None and s.subagents and not all(_is_counted_inside(a.session) for a in s.subagents):
-            family = usage_line(self._family_usage(), format_exact)
-            rows.append(f"with {plural(len(s.subagents), 'subagent')}: {family}")
+            family, read, missing = self._family_usage()
+            if read or not missing:
+                count = read if missing else len(s.subagents)
+                rows.append(f"with {plural(count, 'subagent')}: {usage_line(family, format_exact)}")
+            if missing:
+                rows.append(f"{plural(missing, 'subagent')} not included: no session of theirs can be read")
         if self.include.left_out:
             rows.append(f"left out: {', '.join(self.include.left_out)}")
         if s.duplicates:

@@ -32,6 +32,28 @@ _MARKS: dict[ToolStatus, tuple[str, Tone]] = {
 }
 
 
+_WRITES = {
+    **dict.fromkeys(("Write", "write", "write_file"), "Write"),
+    **dict.fromkeys(("NotebookEdit", "EditNotebook", "edit_notebook"), "NotebookEdit"),
+    **dict.fromkeys(("Delete", "delete", "delete_file"), "Delete"),
+    **dict.fromkeys(("Edit", "MultiEdit", "edit", "multiedit", "edit_file", "edit_file_v2", "reapply"), "Edit"),
+    **dict.fromkeys(("replace", "smart_edit", "StrReplace", "MultiStrReplace", "search_replace"), "Edit"),
+    **dict.fromkeys(("apply_patch", "ApplyPatch", "patch"), "Edit"),
+}
+"""Tools that change files, and what that is called. What their differences tell goes before it."""
+_SEARCHES = {
+    **dict.fromkeys(("Grep", "grep", "grep_files", "grep_search", "search_file_content"), "Grep"),
+    **dict.fromkeys(("rg", "ripgrep", "ripgrep_raw_search"), "Grep"),
+    **dict.fromkeys(("Glob", "glob", "glob_file_search", "file_search"), "Glob"),
+    **dict.fromkeys(("SemanticSearch", "codebase_search", "semantic_search", "sem_search", "codesearch"), "Search"),
+}
+_PATHS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "target_notebook")
+_FOLDERS = ("path", "dir_path", "directory", "target_directory", "targetDirectory")
+_PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_PATCH_VERBS = {"add": "Write", "delete": "Delete", "move": "Move"}
+_ADDRESS = re.compile(r"https?://\S+")
+
+
 class Outcome(NamedTuple):
     """A short fact at the end of the line, and how it is meant."""
 
@@ -152,26 +174,26 @@ def _changed(tool: Tool, root: str | None) -> _What:
     added, removed = totals(tool.diffs)
     facts = ([Outcome(f"+{added}", "add")] if added else []) + ([Outcome(f"-{removed}", "remove")] if removed else [])
     operations = {diff.operation for diff in tool.diffs}
-    verb = (
-        {"add": "Write", "delete": "Delete", "move": "Move"}.get(operations.pop(), "Edit")
-        if len(operations) == 1
-        else "Edit"
-    )
-    if tool.name in ("Write", "NotebookEdit"):
-        verb = tool.name
+    verb = _PATCH_VERBS.get(operations.pop(), "Edit") if len(operations) == 1 else "Edit"
+    if (called := _WRITES.get(tool.name, "Edit")) != "Edit":
+        verb = called
     paths: dict[str, None] = {}
     for diff in tool.diffs:
         path = relative_path(diff.path, root)
         paths[f"{path} → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else path] = None
-    names = list(paths)
-    shown = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
+    shown = _listed(list(paths))
     if not facts and verb == "Delete":  # what was in it is not told
         return verb, shown, ()
     return verb, shown, tuple(facts) or (Outcome("no change", "plain"),)
 
 
+def _listed(names: list[str]) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
+
+
 def _read(tool: Tool, root: str | None) -> _What:
-    path = relative_path(_text(tool, "file_path", "path", "notebook_path", "absolute_path"), root)
+    path = relative_path(_text(tool, *_PATHS), root) or _telling(tool, root)
     start = tool.input.get("offset")
     if isinstance(start, int) and not isinstance(start, bool) and start > 1:
         path += f":{start}"
@@ -179,21 +201,50 @@ def _read(tool: Tool, root: str | None) -> _What:
 
 
 def _write(tool: Tool, root: str | None) -> _What:
-    return tool.name, relative_path(_text(tool, "file_path", "path", "notebook_path"), root), ()
+    """A change of which no difference is told: it failed, or only names its files."""
+    verb = _WRITES[tool.name]
+    if path := _text(tool, *_PATHS):
+        return verb, relative_path(path, root), ()
+    files = _patched(tool)
+    kinds = {kind.lower() for kind, _ in files}
+    if len(kinds) == 1:
+        verb = _PATCH_VERBS.get(kinds.pop(), verb)
+    names = list(dict.fromkeys(relative_path(path, root) for _, path in files))
+    return verb, _listed(names) if names else _telling(tool, root), ()
+
+
+def _patched(tool: Tool) -> list[tuple[str, str]]:
+    """The files that a patch names, each with what is done to it."""
+    changes = tool.input.get("changes")
+    if isinstance(changes, list):
+        named = [change for change in changes if isinstance(change, Mapping) and isinstance(change.get("path"), str)]
+        return [(_kind(change), change["path"]) for change in named]
+    texts = [tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")]
+    found = _PATCH_FILE.findall(next((text for text in texts if isinstance(text, str)), ""))
+    return [(kind, path.strip()) for kind, path in found]
+
+
+def _kind(change: Mapping[str, Any]) -> str:
+    kind = change.get("kind")
+    return str(kind.get("type") if isinstance(kind, Mapping) else kind)
 
 
 def _search(tool: Tool, root: str | None) -> _What:
-    pattern = _text(tool, "pattern", "query", "regex", "glob_pattern")
-    where = relative_path(_text(tool, "path", "dir_path", "directory"), root)
+    pattern = _text(tool, "pattern", "query", "regex", "glob_pattern", "globPattern")
+    where = relative_path(_text(tool, *_FOLDERS), root)
     kind = _text(tool, "glob", "type", "include")
-    object_ = f'"{pattern}"' + (f" in {where}" if where and where != "." else "") + (f" ({kind})" if kind else "")
-    return tool.name, object_, _hits(tool)
+    object_ = (
+        (f'"{pattern}"' if pattern else "")
+        + (f" in {where}" if where and where != "." else "")
+        + (f" ({kind})" if kind else "")
+    )
+    return _SEARCHES[tool.name], object_, _hits(tool)
 
 
 def _hits(tool: Tool) -> _Facts:
     if tool.status is not ToolStatus.OK or (tool.output is None and not tool.text):  # nobody tells what was found
         return ()
-    noun = "file" if tool.name == "Glob" else "hit"
+    noun = "file" if _SEARCHES[tool.name] == "Glob" else "hit"
     if match := _FOUND.match(tool.text):
         return (Outcome(plural(int(match[1]), "file" if match[2] == "file" else "hit"), "plain"),)
     if not tool.text.strip() or re.match(r"no (?:files|matches|results)", tool.text, re.IGNORECASE):
@@ -203,12 +254,12 @@ def _hits(tool: Tool) -> _Facts:
 
 
 def _list_dir(tool: Tool, root: str | None) -> _What:
-    return "List", relative_path(_text(tool, "path", "dir_path", "target_directory"), root), _lines(tool)
+    return "List", relative_path(_text(tool, *_FOLDERS), root), _lines(tool)
 
 
 def _agent(tool: Tool, root: str | None) -> _What:
-    kind = _text(tool, "subagent_type", "agent_type", "role", "agent")
-    task = _text(tool, "description", "task_name", "message", "prompt")
+    kind = _text(tool, "subagent_type", "agent_type", "agent_name", "role", "agent")
+    task = _text(tool, "description", "task_name", "message", "prompt", "objective")
     return "Agent", ": ".join(piece for piece in (kind, _first_line(task)) if piece), ()
 
 
@@ -217,7 +268,7 @@ def _todos(tool: Tool, root: str | None) -> _What:
     entries = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
     done = sum(item.get("status") == "completed" for item in entries)
     now = next((item for item in entries if item.get("status") == "in_progress"), {})
-    current = next((str(now[key]) for key in ("activeForm", "content", "step") if now.get(key)), "")
+    current = next((str(now[key]) for key in ("activeForm", "content", "step", "description") if now.get(key)), "")
     name = "Plan" if tool.name == "update_plan" else "Todo"
     return name, current, (Outcome(f"{done} of {len(entries)} done", "plain"),)
 
@@ -232,12 +283,14 @@ def _task_item(tool: Tool, root: str | None) -> _What:
 
 def _fetch(tool: Tool, root: str | None) -> _What:
     url = _text(tool, "url")
+    if not url and (found := _ADDRESS.search(_text(tool, "prompt"))):  # Gemini's is asked in words
+        url = found[0].rstrip(".,;:)'\"")
     try:
         parts = urlsplit(url)
         url = f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/") or url
     except ValueError:  # "http://[" is no address, but somebody asked for it
         pass
-    return tool.name, url, _lines(tool)
+    return "WebFetch", url or _telling(tool, root), _lines(tool)
 
 
 def _web_search(tool: Tool, root: str | None) -> _What:
@@ -279,23 +332,31 @@ def _stop_shell(tool: Tool, root: str | None) -> _What:
 
 
 _COMMANDS = frozenset({"Bash", "PowerShell", "shell", "container.exec", "shell_command", "exec_command", "local_shell"})
+_READS = ("Read", "NotebookRead", "ReadFile", "read", "read_file", "read_file_v2", "read_many_files", "view_image")
+_AGENTS = ("Task", "Agent", "Subagent", "task", "task_v2", "agent", "spawn_agent", "invoke_agent", "delegate_to_agent")
+_TODOS = ("TodoWrite", "todo_write", "todowrite", "write_todos", "update_todos", "update_plan")
+_QUESTIONS = (
+    "AskUserQuestion", "ask_user_question", "ask_user", "AskQuestion", "ask_question", "question",
+    "request_user_input",
+)  # fmt: skip
 _SPECIAL: dict[str, Callable[[Tool, str | None], _What]] = {
-    **dict.fromkeys(("Read", "NotebookRead", "view_image", "read_file"), _read),
-    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), _write),
-    **dict.fromkeys(("Grep", "Glob", "grep_files"), _search),
-    **dict.fromkeys(("LS", "list_dir"), _list_dir),
-    **dict.fromkeys(("Task", "Agent", "Subagent", "spawn_agent"), _agent),
-    **dict.fromkeys(("TodoWrite", "update_plan"), _todos),
+    **dict.fromkeys(_READS, _read),
+    **dict.fromkeys(_WRITES, _write),
+    **dict.fromkeys(_SEARCHES, _search),
+    **dict.fromkeys(("LS", "ls", "list", "list_dir", "list_dir_v2", "list_directory"), _list_dir),
+    **dict.fromkeys(_AGENTS, _agent),
+    **dict.fromkeys(_TODOS, _todos),
     **dict.fromkeys(("TaskCreate", "TaskUpdate", "TaskGet"), _task_item),
-    **dict.fromkeys(("WebSearch", "web_search", "web_search_call"), _web_search),
+    **dict.fromkeys(("WebSearch", "web_search", "web_search_call", "google_web_search", "websearch"), _web_search),
     **dict.fromkeys(("BashOutput", "TaskOutput"), _shell_output),
     **dict.fromkeys(("KillBash", "KillShell", "TaskStop"), _stop_shell),
-    "WebFetch": _fetch,
-    "Skill": _skill,
-    "AskUserQuestion": _question,
-    "ExitPlanMode": _plan,
+    **dict.fromkeys(("WebFetch", "web_fetch", "webfetch", "fetch"), _fetch),
+    **dict.fromkeys(("Skill", "skill", "activate_skill"), _skill),
+    **dict.fromkeys(_QUESTIONS, _question),
+    **dict.fromkeys(("ExitPlanMode", "exit_plan_mode", "CreatePlan", "create_plan"), _plan),
     "write_stdin": _stdin,
 }
+"""What each agent calls its tools, and the one line that all tools of a kind have."""
 
 
 def _text(tool: Tool, *keys: str) -> str:

@@ -14,7 +14,8 @@ def differences(old: Session, new: Session) -> list[Change]:
     """What leads from `old` to `new`: REMOVED (index in `old`), then UPDATED and APPENDED (index in `new`), in order.
 
     A message is the same where its key is. One that changed its place among the others is removed and appended. Where
-    only totals changed, the last message is said to be updated, for a total must not change in silence.
+    only totals changed, the last message is said to be updated, for a total must not change in silence. A title is no
+    message's: whoever shows it looks at it.
     """
     before = {key: i for i, key in enumerate(old.messages.key)}
     kept: dict[int, int] = {}
@@ -53,7 +54,7 @@ def _row(session: Session, index: int) -> tuple[object, ...]:
 
 
 def _totals(session: Session) -> tuple[object, ...]:
-    return session.usage(), session.title, session.workspace_root, len(session.exchanges)
+    return session.usage(), len(session.exchanges)
 
 
 def digest(data: bytes) -> bytes:

@@ -68,6 +68,8 @@ class Flag(IntFlag):
     """A tool use that was interrupted or refused by the person."""
     MORE = 256
     """Several records or events add to it; all are in its spans."""
+    GROWING = 512
+    """Words of which pieces come one by one, and which may not be whole yet."""
 
 
 NO_FLAGS = Flag(0)

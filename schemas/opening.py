@@ -15,7 +15,7 @@ from schemas.interchange.session_data import SESSION_DATA
 from schemas.paths import path_name
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
 from schemas.providers import each_provider
-from schemas.records import read_document
+from schemas.records import breaks_off, read_document
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
@@ -56,7 +56,8 @@ def head_of(path: Path) -> Head:
         if data[:16] == b"SQLite format 3\0":
             from schemas.sqlite import tables_of
 
-            return Head(path, data, [], None, tables=tables_of(path))
+            tables, rows = tables_of(path)
+            return Head(path, data, [], None, tables=tables, rows=rows)
         if not data.strip():
             raise OpenError(path, "empty" if not data else "only white space")
         whole = len(data) < HEAD_BYTES
@@ -99,6 +100,9 @@ def _describe(head: Head) -> str:
         return "a compressed file that holds nothing, or was cut off"
     if b"\0" in head.data[:4096] and not head.records:
         return "a binary file"
+    if not head.records and not head.compressed and breaks_off(head.data):  # what begins so was read whole
+        kind = "array" if head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") else "object"
+        return f"a JSON {kind} that breaks off at byte {len(head.data):,}"
     number, line = next((n, line) for n, line in enumerate(head.data.split(b"\n"), 1) if line.strip())
     if (value := read_document(line)) is not None:
         return f"line {number} is {_value(value)}"
@@ -123,7 +127,7 @@ _NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: 
 def _why(error: OSError) -> str:
     """An operating system error in plain words."""
     words = {FileNotFoundError: "no such file", PermissionError: "permission denied", IsADirectoryError: "a directory"}
-    return words.get(type(error), (os.strerror(error.errno) if error.errno else str(error)).lower())
+    return words.get(type(error), os.strerror(error.errno).lower() if error.errno else str(error))
 
 
 def read_session(path: Path, progress: Callable[[int, int], None] | None = None) -> Session:

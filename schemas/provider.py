@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from schemas.records import JsonLines, Record, read_document, read_record
+from schemas.records import JsonLines, Record, breaks_off, read_document, read_record
 from schemas.session import Change, Session
 
 
@@ -83,6 +83,8 @@ class Head(NamedTuple):
     compressed: bool = False
     tables: Mapping[str, frozenset[str]] = {}
     """The tables of a SQLite database, with the names of their columns."""
+    rows: Mapping[str, Mapping[str, Any]] = {}
+    """The first row of each table that has one, its values by their columns, none over 64 KB."""
 
 
 HEAD_BYTES = 64 << 10
@@ -182,8 +184,10 @@ class Provider(Protocol):
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
     """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
     first = data.lstrip().partition(b"\n")[0]
-    if whole and not read_record(first) and (document := read_document(data)) is not None:
-        # Not looked at as lines: a document written over many of them may hold some that look like records.
-        return Head(path, data, [], document, compressed)
+    if whole and not read_record(first):
+        document = read_document(data)
+        if document is not None or breaks_off(data):
+            # Not looked at as lines: a document, whole or half-written, may hold what looks like records.
+            return Head(path, data, [], document, compressed)
     records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
     return Head(path, data, records, read_document(data) if len(records) < 2 else None, compressed)

@@ -167,8 +167,16 @@ class ParsedReading(WholeReading):
 
     def reread(self) -> list[Change]:
         """Look at the file again; what is different now, by message id."""
+        files = {subagent.id: subagent.path for subagent in self.session.subagents}
+        before = self.parser
         changes = super().reread()
         self.parser.session = self.session
+        if self.parser is not before:
+            # A new parser has yet to find what lies beside the file; of that only what is new is a change.
+            self.parser.refresh()
+            told = {change.message for change in changes if change.op is not Op.REMOVED}
+            found = [s.tool_use for s in self.session.subagents if s.path != files.get(s.id)]
+            changes += [Change(Op.UPDATED, use) for use in found if use is not None and use not in told]
         return changes
 
     def refresh(self) -> list[Change]:

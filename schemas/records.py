@@ -245,6 +245,21 @@ def read_document(raw: bytes) -> dict[str, Any] | list[Any] | None:
     return value if isinstance(value, dict | list) else None
 
 
+def breaks_off(raw: bytes) -> bool:
+    """Whether `raw` is the beginning of one JSON object or list, without a fault as far as it goes, and no more.
+
+    So is a document that is being written. A log is not, once its first line has ended.
+    """
+    text = raw.decode("utf-8", "replace").lstrip("\ufeff \t\r\n").rstrip()
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        orjson.loads(text.encode("utf-8", "replace"))
+    except orjson.JSONDecodeError as error:
+        return error.pos >= len(text)  # what is missing is missed at the very end
+    return False
+
+
 class Store(Protocol):
     """Where the bytes of records are read back from, by offset and length."""
 

@@ -17,7 +17,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from schemas.clean import one_line
 
 MAGIC = b"SQLite format 3\0"
 _WAITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08)
@@ -28,6 +30,7 @@ _GRAIN = 20_000_000
 """Nanoseconds within which two writes can leave the same time on a file: the clock that files are stamped with ticks
 every 4 to 10 milliseconds."""
 _LARGEST_VALUE = 256 << 20
+_LARGEST_SHOWN = 64 << 10
 _T = TypeVar("_T")
 
 
@@ -58,14 +61,20 @@ def read_database(path: Path, read: Callable[[sqlite3.Connection], _T]) -> _T:
         reason = ""
         try:
             value = _read_copy(path, read) if before.log or before.journal else _read_in_place(path, read)
-        except sqlite3.Error as error:
-            reason = str(error)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            reason = _reason(error)
         if _is_unchanged(before, _state(path), begun):
             if reason:
-                raise OSError(f"SQLite says: {reason}")
+                raise OSError(reason)
             return value
         time.sleep(wait)
     raise OSError("the database is being written all the time")
+
+
+def _reason(error: sqlite3.Error | UnicodeDecodeError) -> str:
+    """What SQLite says, on one line. Python fails to decode a message that quotes a damaged schema, and raises that."""
+    said = error.object.decode("utf-8", "replace") if isinstance(error, UnicodeDecodeError) else str(error)
+    return one_line(f"SQLite says: {said}", 200)
 
 
 def _is_unchanged(before: _State, after: _State, begun: int) -> bool:
@@ -77,17 +86,33 @@ def _is_unchanged(before: _State, after: _State, begun: int) -> bool:
     return before == after and abs(begun - before.stamp[2]) > _GRAIN
 
 
-def tables_of(path: Path) -> dict[str, frozenset[str]]:
-    """The tables of a database, with their columns. Raises OSError."""
+Row = dict[str, Any]
+"""Values by their columns."""
 
-    def read(database: sqlite3.Connection) -> dict[str, frozenset[str]]:
+
+def tables_of(path: Path) -> tuple[dict[str, frozenset[str]], dict[str, Row]]:
+    """The tables of a database with their columns, and the first row of each as `Head` has it. Raises OSError."""
+
+    def read(database: sqlite3.Connection) -> tuple[dict[str, frozenset[str]], dict[str, Row]]:
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {
+        columns = {
             name: frozenset(column for (column,) in database.execute("SELECT name FROM pragma_table_info(?)", (name,)))
             for name in names
         }
+        rows = {name: row for name in names if (row := _first_row(database, name, sorted(columns[name])))}
+        return columns, rows
 
     return read_database(path, read)
+
+
+def _first_row(database: sqlite3.Connection, table: str, columns: list[str]) -> Row:
+    *wanted, source = (f'"{name.replace(chr(34), 2 * chr(34))}"' for name in (*columns, table))
+    try:
+        values = database.execute(f"SELECT {', '.join(wanted) or 'NULL'} FROM {source} LIMIT 1").fetchone() or ()
+    except sqlite3.OperationalError:
+        return {}  # a virtual table of a kind that is not built in, a name that is no text
+    cut = (value[:_LARGEST_SHOWN] if isinstance(value, str | bytes) else value for value in values)
+    return dict(zip(columns, cut, strict=False))
 
 
 def _state(path: Path) -> _State:

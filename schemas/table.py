@@ -46,6 +46,10 @@ class SpanTable:
         self.data += other.data[: count * _SPAN.size]
         self.following.extend(other.following[:count])
 
+    def cut(self, count: int) -> None:
+        """Keep the first `count` entries only; no chain of theirs may lead further."""
+        del self.data[count * _SPAN.size :], self.following[count:]
+
     def extend(self, head: int, span: int) -> None:
         """Put the entry `span` at the end of the chain that begins at `head`."""
         chain = self.following
@@ -133,6 +137,12 @@ class MessageTable:
             if not name.startswith("_"):
                 getattr(self, name).extend(getattr(other, name)[:count])
 
+    def cut(self, count: int) -> None:
+        """Keep the first `count` rows only."""
+        for name in type(self).__slots__:
+            if not name.startswith("_"):
+                del getattr(self, name)[count:]
+
     def when(self, index: int) -> float | None:
         """Seconds since 1970, or None."""
         time = self.time[index]
@@ -180,3 +190,10 @@ class GroupTable:
             if name != "usage":
                 getattr(self, name).extend(getattr(other, name)[:count])
         self.usage.take(other.usage, count)
+
+    def cut(self, count: int) -> None:
+        """Keep the first `count` rows only."""
+        for name in type(self).__slots__:
+            if name != "usage":
+                del getattr(self, name)[count:]
+        self.usage.cut(count)

@@ -150,6 +150,11 @@ class UsageColumns:
         for mine, its in zip(self._columns, other._columns, strict=True):
             mine.extend(its[:count])
 
+    def cut(self, count: int) -> None:
+        """Keep the first `count` only."""
+        for column in self._columns:
+            del column[count:]
+
     def total(self, rows: Sequence[int] | None = None) -> TokenUsage | None:
         """The sum of all, or of some, as `total_usage` makes it; of 100,000 groups in a few milliseconds."""
         columns = self._columns if rows is None else ([column[i] for i in rows] for column in self._columns)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import signal
+import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -68,6 +69,7 @@ class TurnlogApp(App[None]):
             raise ConfigError(f"{config_path()}: there is no theme {one_line(config.theme)!r}; there are {names}")
         self.theme = config.theme or fitting_theme(os.environ)
         self._first: Screen[None] | None = None
+        self._events: asyncio.AbstractEventLoop | None = None
 
     def start_with(self, screen: Screen[None]) -> None:
         """The screen to begin with; leaving it leaves the program."""
@@ -79,19 +81,25 @@ class TurnlogApp(App[None]):
         """The first screen is the stack's bottom, so that no empty one is drawn before it."""
         return self._first or super().get_default_screen()
 
+    def on_load(self) -> None:
+        """From now on one may ask for the end from outside."""
+        self._events = asyncio.get_running_loop()
+
     def on_mount(self) -> None:
-        """Be ready for a terminal that goes away, and keep the garbage collector from causing pauses."""
-        loop = asyncio.get_running_loop()
-        for name in ("SIGTERM", "SIGHUP"):
-            if hasattr(signal, name) and os.name == "posix":
-                # Leaving in order gives the terminal back: no mouse reports, its own screen.
-                loop.add_signal_handler(getattr(signal, name), self._leave)
+        """Keep the garbage collector from causing pauses."""
         # What was said on one screen is no longer about the next.
         self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
         self.call_after_refresh(self._settle)
 
-    def _leave(self) -> None:
-        self.exit(return_code=1)
+    def leave(self) -> bool:
+        """Ask for an end in order, which gives the terminal back: no mouse reports, its own screen. From any thread;
+        False when the program does not run yet.
+        """
+        if self._events is None:
+            return False
+        with suppress(RuntimeError):  # it has just ended
+            self._events.call_soon_threadsafe(partial(self.exit, return_code=1))
+        return True
 
     def _settle(self) -> None:
         """What is loaded by now stays: collecting it again and again is what makes scrolling stutter."""
@@ -323,6 +331,12 @@ def run_stream(spool: Spool, follow: bool | None = None) -> bool:
 
 
 def _run(app: TurnlogApp) -> None:
-    app.run()
+    if sys.platform == "win32":
+        app.run()
+    else:
+        from viewer.guard import Guard
+
+        with Guard(app.leave):
+            app.run()
     if app.return_code:
         raise SystemExit(app.return_code)

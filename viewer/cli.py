@@ -35,8 +35,8 @@ HELP = """Read, follow and export what your coding agents did.
 turnlog            browse this machine's sessions
 turnlog TARGET     open one session
 
-TARGET is a path, a session id or the beginning of one, `latest`, or `-` for standard input. Without a terminal on
-standard output the session is printed as plain text."""
+TARGET is a path, a session id or the beginning of one, `latest` (the newest session of `turnlog list`, whatever its
+directory), or `-` for standard input. Without a terminal on standard output the session is printed as plain text."""
 
 
 class _Commands(click.Group):

@@ -198,7 +198,7 @@ class Follower:
         """What was read stays; it is tried again when a source changes, and now and then although none does: the writer
         may leave the same stamp, and a network comes back without a word.
         """
-        self.trouble = str(error)
+        self.trouble = error.reason if isinstance(error, OpenError) else error.strerror or str(error)
         self._due = time.monotonic() + self._retry
         self._retry = min(2 * self._retry, _RETRY_LATEST)
 
@@ -307,6 +307,8 @@ class Follower:
                 reading.step()
         except (OpenError, OSError):
             return False
+        if isinstance(reading, LinesReading) and not _begins_whole(reading):
+            return False  # a document with a fault in it, in which pieces look like the records of a log
         self.reading = reading
         self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
         self._succeeded()
@@ -332,6 +334,11 @@ def _look_at(path: Path) -> _Stamp | None:
         return _stamp(os.stat(path))
     except OSError:
         return None
+
+
+def _begins_whole(reading: LinesReading) -> bool:
+    """Whether the first line of a log has ended, and could be read."""
+    return reading.lines.offset > 0 and all(gap.offset > 0 for gap in reading.lines.unreadable)
 
 
 def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:

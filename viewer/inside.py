@@ -8,10 +8,13 @@ from schemas.message import Flag
 from schemas.reading import restarted
 from schemas.session import Change, Op, Session, Subagent
 
+_UNFINISHED = Flag.PENDING | Flag.GROWING
+
 
 class Inside:
     """Follows a subagent's session, which grows while its parent is read. Its parent's changes do not speak of it, so
-    what changed is told from the rows of its table: new ones, and those that wait for a result or are the last.
+    what changed is told from the rows of its table: new ones, and those that wait for a result or more words, or are
+    the last.
     """
 
     loaded = True
@@ -44,7 +47,7 @@ class Inside:
             changes += [Change(Op.APPENDED, i) for i in range(self._known, len(session.messages))]
         flags, last = session.messages.flags, len(session.messages) - 1
         watched = (*self._watched, *range(self._known, last + 1))
-        self._watched = {i: _state(session, i) for i in watched if i == last or flags[i] & Flag.PENDING}
+        self._watched = {i: _state(session, i) for i in watched if i == last or flags[i] & _UNFINISHED}
         self._known = last + 1
         return changes
 

@@ -14,12 +14,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import schemas
 from viewer.store import LAYOUT, Row, Store, row_of
-from viewer.summary import LIVE_SECONDS, GroupRow, Indexed, Summary, group_rows, sides_changed, unpack
+from viewer.summary import (
+    LIVE_SECONDS,
+    GroupRow,
+    Indexed,
+    Summary,
+    group_rows,
+    id_in,
+    newest_side,
+    sides_changed,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Problem, SessionFile
@@ -55,6 +65,13 @@ def in_directory(workspace: str | None, directory: Path | str) -> bool:
         return False
     here, there = os.path.normpath(os.fspath(directory)), os.path.normpath(workspace)
     return there == here or there.startswith(here.rstrip(os.sep) + os.sep)
+
+
+class Standing(NamedTuple):
+    """Where a list shows a file: by `when`, in seconds since 1970, and not at all if there is nothing to read in it."""
+
+    when: float
+    blank: bool
 
 
 class Library:
@@ -152,15 +169,34 @@ class Library:
             if (summary := self._summary(path, row)) is not None:
                 yield summary, group_rows(self._groups.get(path) or stored.get(path, b""))
 
-    def is_blank(self, file: SessionFile) -> bool | None:
-        """Whether there is nothing to read in a file, being no session or one in which nothing was said; None where
-        the index does not know the file as it is now.
+    def standing(self, file: SessionFile) -> Standing | None:
+        """Where lists show a file; None where the index does not know it as it is now."""
+        self._load()
+        row = self._rows.get(file.file)
+        if row is None or not _is_as_read(row, file):
+            return None
+        return Standing(row.when, bool(row.blank) or not row.packed)
+
+    def session_id(self, file: SessionFile) -> str | None:
+        """The id of the session in a file, in full; None where the index does not know the file. It stays the same
+        while the file grows.
         """
         self._load()
         row = self._rows.get(file.file)
-        if row is None or _is_stale(row, file):
-            return None
-        return bool(row.blank) or not row.packed
+        return id_in(row.packed) if row is not None and row.packed else None
+
+    def workspace(self, file: SessionFile) -> str | None:
+        """Where the session in a file runs; None where that is not known."""
+        self._load()
+        row = self._rows.get(file.file)
+        summary = self._summary(file.file, row) if row is not None else None
+        return summary.workspace_root if summary else None
+
+    def touched(self, file: SessionFile) -> int:
+        """When a session or something beside it was written last, in nanoseconds since 1970."""
+        self._load()
+        row = self._rows.get(file.file)
+        return max(file.mtime_ns, newest_side(row.side) if row is not None else 0)
 
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
@@ -256,13 +292,12 @@ def _when(item: tuple[str, Row]) -> tuple[float, str]:
 
 
 def _is_stale(row: Row | None, file: SessionFile) -> bool:
-    return (
-        row is None
-        or row.size != file.size
-        or row.mtime_ns != file.mtime_ns
-        or not row.current
-        or (row.side != "[]" and sides_changed(row.side))
-    )
+    return row is None or not _is_as_read(row, file) or (row.side != "[]" and sides_changed(row.side))
+
+
+def _is_as_read(row: Row, file: SessionFile) -> bool:
+    """Whether a file is what it was when today's parsers indexed it, whatever became of those beside it."""
+    return row.size == file.size and row.mtime_ns == file.mtime_ns and bool(row.current)
 
 
 def _reader() -> str:

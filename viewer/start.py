@@ -126,9 +126,6 @@ def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
     if spool.ended:
         return DONE
     if drain:
-        from viewer.stdin import end_in_order
-
-        end_in_order()
         warn("reading on until the agent ends (ctrl+c ends it now)")
         spool.drain()
     else:

@@ -16,7 +16,6 @@ import stat
 import sys
 import tempfile
 import time
-from atexit import register
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +27,7 @@ from schemas.provider import HEAD_BYTES
 from schemas.reading import LinesReading
 from schemas.session import Change
 from viewer.follow import Follower
+from viewer.leftovers import remove_at_end
 from viewer.output import CallError
 
 _PIECE = 1 << 20
@@ -67,7 +67,7 @@ class Spool:
         self._keep = True
         self._listener: Callable[[], object] | None = None
         self._news = Condition()
-        register(self.close)
+        remove_at_end(self.close)
         _let_pipe_hold(fd)
         Thread(target=self._copy, name="standard input", daemon=True).start()
 

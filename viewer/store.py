@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from viewer.summary import Indexed
 
-LAYOUT = 3
+LAYOUT = 4
 """Raise it when the tables or what is packed in them change."""
 _APPLICATION = 0x7475726E  # "turn", in the database's header
 _TABLES = (
@@ -202,6 +202,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         connection.close()
         raise
+    except UnicodeDecodeError as error:  # SQLite's own message, in which it quotes the damage
+        connection.close()
+        raise sqlite3.DatabaseError("damaged") from error
     return connection
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import time
 from array import array
 from collections.abc import Iterator
@@ -176,6 +177,15 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     )
 
 
+def id_in(data: bytes) -> str | None:
+    """The session's id in what `pack` wrote: a TARGET is looked up among 10,000. None if that is damaged."""
+    try:
+        name = orjson.loads(data)[1]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return name if isinstance(name, str) else None
+
+
 _NO_LINEAGE = Lineage()
 """Shared by most summaries; nobody changes a summary's lineage."""
 
@@ -279,6 +289,11 @@ def sides_changed(data: str) -> bool:
     return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
 
 
+def newest_side(data: str) -> int:
+    """When one of the files and folders beside a session, as `index_file` noted them, was written last; 0 for none."""
+    return max((file_state(path).mtime_ns for path, *_ in json.loads(data)), default=0)
+
+
 def bug(error: Exception) -> str:
     """What is said of a file that a parser fails on: that is a bug, and no fault of the file."""
     return one_line(f"turnlog failed on it, a bug: {type(error).__name__}: {error}", 300)
@@ -367,22 +382,42 @@ def _last_text(session: Session) -> str:
     return ""
 
 
-def group_key(provider: str, group_id: str) -> int:
-    """A number that stands for a response in whatever file it lies."""
+_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{20,}", re.IGNORECASE)
+"""What an id holds that is given once in the world: a UUID, or a long token."""
+_DIGITS = frozenset("0123456789")
+
+
+def response_key(session: Session, group: int) -> int:
+    """A number that stands for a response in whatever file it lies: a fork's copy of it has the same one.
+
+    An id with a random part (`msg_01XFDUDYJgAACzvnptvVoYEL`, a UUID) tells it alone, as a fork may have copied only a
+    part of the response, or at another time. Ids such as `g1` or `5:3` come again in sessions that have nothing to do
+    with each other: with them only what has the same figures and the same time is a copy.
+    """
     from hashlib import blake2b  # brings OpenSSL, for which a list need not wait
 
-    name = f"{provider}\0{group_id}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
+    group_id, usage = session.groups.ids[group], session.groups.usage[group]
+    name = f"{session.provider}\0{group_id}"
+    token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
+    if len(token) < 8 or len(token & _DIGITS) < 2:  # 11111111-… was made up, and a token of letters is words
+        name += f"\0{usage[:4]}\0{_seconds(session, group)}"
+    return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
+
+
+def _seconds(session: Session, group: int) -> int:
+    """When a response ended, in whole seconds since 1970; -1 where nobody says."""
+    last = session.groups.last[group]
+    when = session.messages.when(last) if last != NONE else None
+    return -1 if when is None else math.floor(when)
 
 
 def _add_groups(session: Session, rows: array[int]) -> None:
-    for group, group_id in enumerate(session.groups.ids):
-        usage, last = session.groups.usage[group], session.groups.last[group]
+    for group in range(len(session.groups.ids)):
+        usage = session.groups.usage[group]
         if usage.total is None:
             continue  # nothing to count; a copy of the response may lie elsewhere with its figures
-        when = session.messages.when(last) if last != NONE else None
-        rows.append(group_key(session.provider, group_id))
-        rows.append(-1 if when is None else math.floor(when))
+        rows.append(response_key(session, group))
+        rows.append(_seconds(session, group))
         rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
 
 

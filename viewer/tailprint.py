@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from renderers.facts import plural
+from renderers.facts import format_exact, plural, usage_line
 from renderers.headline import headline
 from schemas.clean import one_line
 from schemas.interchange.session_data_write import SessionDataWriter
@@ -16,9 +16,9 @@ from viewer.followset import Source
 from viewer.output import path_text
 from viewer.tailtext import OUTPUT_LINES, message_lines
 
-_GROWING = (Kind.TEXT, Kind.THINKING, Kind.NOTE, Kind.COMPACTION)
-"""Messages that a live stream adds to while they are its last: the words of a model, the output of a program, a
-compaction whose summary follows.
+_GROWING = (Kind.NOTE, Kind.COMPACTION)
+"""Messages that a live stream adds to while they are its last: the output of a program, a compaction whose summary
+follows. Of the words of a model the parser says itself whether more may come (`Flag.GROWING`).
 """
 
 
@@ -248,7 +248,7 @@ def _is_unfinished(session: Session, index: int) -> bool:
     rows = session.messages
     if rows.exchange[index] != len(session.exchanges) - 1:
         return False
-    if rows.flags[index] & Flag.PENDING:
+    if rows.flags[index] & (Flag.PENDING | Flag.GROWING):
         return True
     return (
         session.metadata.get("source") == "stream"
@@ -256,6 +256,11 @@ def _is_unfinished(session: Session, index: int) -> bool:
         and rows.kind[index] in _GROWING
         and session.exchanges[-1].seconds is None  # else the source said that it is over
     )
+
+
+def totals_lines(session: Session) -> bytes:
+    """The last line for a stream that has ended: its tokens, in the words of an export's totals."""
+    return f"\n- this session: {usage_line(session.usage(), format_exact)}\n".encode()
 
 
 def _in_short(session: Session, index: int) -> str:

@@ -1,23 +1,26 @@
 """TARGET, the same in every command: a path, a session id or the beginning of one, `latest`, or `-`.
 
 - An argument that names something on disk is a path, also when it looks like an id.
-- `latest` is the session written last on this machine in which anything was said, whatever its directory.
+- An id is the session's own, as `turnlog list` shows it, in full or its beginning; else a file's name will do.
+- `latest` is the newest session in `turnlog list`, whatever its directory: the first of `turnlog list --json`.
 - `-` is standard input, spooled to a temporary file that goes when the program ends.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
-from viewer.output import CallError, path_text
+from viewer.output import CallError, path_text, progress
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
     from viewer.discover import Found
+    from viewer.library import Library
 
 LATEST = "latest"
 STDIN = "-"
@@ -44,6 +47,7 @@ class Targets:
 
     def __init__(self) -> None:
         self._found: Found | None = None
+        self._library: Library | None = None
 
     @property
     def found(self) -> Found:
@@ -53,6 +57,15 @@ class Targets:
 
             self._found = discover()
         return self._found
+
+    @property
+    def library(self) -> Library:
+        """What the index knows of them."""
+        if self._library is None:
+            from viewer.library import Library
+
+            self._library = Library()
+        return self._library
 
     def resolve(self, given: str) -> Target:
         """The file that an argument means. Raises CallError with the reason, or with the candidates."""
@@ -72,34 +85,54 @@ class Targets:
         return Target(self._by_id(given).path, given)
 
     def latest(self) -> SessionFile | None:
-        """The session written last in which anything was said, as lists show them; None if there is none.
+        """The newest session in which anything was said, in the order of lists; None if there is none."""
+        from viewer.newest import newest
 
-        What the library knows of a file as it is now is believed; others are read, newest first.
-        """
-        from viewer.library import Library
+        return newest(self.found.files, self.library)
 
-        library = Library()
-        for file in self.found.files:
-            blank = library.is_blank(file)
-            if file.size and (_says_something(file.path) if blank is None else not blank):
-                return file
-        return None
+    def newest_here(self, here: Path) -> SessionFile | None:
+        """The session to follow in a directory: one that is being written, else the newest; None if there is none."""
+        from viewer.newest import newest_here
+
+        return newest_here(self.found.files, self.library, here)
 
     def _by_id(self, given: str) -> SessionFile:
         wanted = given.lower()
-        # Of some sessions a file's name holds only the beginning of the id (Gemini CLI: eight characters).
-        fitting = [
-            file for file in self.found.files if (own := file.id.lower()).startswith(wanted) or _begins(own, wanted)
-        ]
-        exact = [file for file in fitting if file.id.lower() == wanted]
+        fitting = self._fitting(wanted)
+        if not fitting:
+            # What the index has not seen yet may have an id that its file's name does not say.
+            with progress("reading sessions") as bar:
+                self.library.bring_up_to_date(bar)
+            self._found = self.library.found
+            fitting = self._fitting(wanted) or [
+                (file.id, file) for file in self.found.files if file.id.lower().startswith(wanted)
+            ]
+        exact = [found for found in fitting if found[0].lower() == wanted]
         if len(exact) == 1 or len(fitting) == 1:
-            return (exact or fitting)[0]
+            return (exact or fitting)[0][1]
         if not fitting:
             raise CallError(f"{shown(given)}: no such file, and no session whose id begins so")
         # Two files can hold one id (a copy in an archive, a revert): then only a path tells them apart.
-        names = [path_text(file.path) for file in exact] if exact else [path_text(file.id) for file in fitting]
+        times = Counter(name for name, _ in fitting)
+        names = [path_text(file.path if times[name] > 1 else name) for name, file in exact or fitting]
         more = f" and {len(names) - _CANDIDATES} more" if len(names) > _CANDIDATES else ""
         raise CallError(f"{shown(given)} fits {len(names)} sessions: {', '.join(names[:_CANDIDATES])}{more}")
+
+    def _fitting(self, wanted: str) -> list[tuple[str, SessionFile]]:
+        """The sessions whose id begins so, each with its id: what the index says, for others what discovery says."""
+        from viewer.newest import real_id
+
+        fitting: list[tuple[str, SessionFile]] = []
+        for file in self.found.files:
+            session_id = self.library.session_id(file)
+            if session_id is None:
+                session_id = file.id
+                # Of some sessions a file's name holds only the beginning of the id (Gemini CLI: eight characters).
+                if len(session_id) == _SHORT and session_id.lower()[: len(wanted)] == wanted[:_SHORT]:
+                    session_id = real_id(file)
+            if session_id.lower().startswith(wanted):
+                fitting.append((session_id, file))
+        return fitting
 
 
 def given_path(given: str) -> Path:
@@ -120,10 +153,6 @@ def shown(given: str) -> str:
     return text if text == one_line(text, len(text) + 1) else repr(text)
 
 
-def _begins(name: str, wanted: str) -> bool:
-    return len(name) == _SHORT and wanted.startswith(name)
-
-
 def _is_there(path: Path, given: str) -> bool:
     """Whether there is something of that name. Raises CallError where that cannot be told."""
     try:
@@ -135,28 +164,6 @@ def _is_there(path: Path, given: str) -> bool:
     return True
 
 
-def _says_something(path: Path) -> bool:
-    """Whether a person or the agent said anything in a file; read no further than to the first word."""
-    from schemas.opening import OpenError, open_reading
-    from viewer.summary import says_something
-
-    try:
-        reading = open_reading(path)
-    except OpenError:
-        return False  # no session: `turnlog list` says what is wrong with it
-    try:
-        while not reading.done:
-            reading.step(1 << 16)
-            if says_something(reading.session):
-                return True
-        reading.finish()
-        return says_something(reading.session)
-    except OSError:
-        return False
-    finally:
-        reading.session.close()
-
-
 def all_of_stdin() -> Path:
     """Standard input as a file, once all of it is there."""
     from viewer.stdin import spool_stdin
@@ -164,36 +171,3 @@ def all_of_stdin() -> Path:
     spool = spool_stdin()
     spool.wait_for_end()
     return spool.path
-
-
-def newest_here(found: Found, here: Path) -> SessionFile | None:
-    """The session written last whose workspace is `here` or below it; None if there is none.
-
-    What the library knows of a file is believed; of others the beginning is read, newest first.
-    """
-    from viewer.library import Library, in_directory
-
-    known = {summary.path: summary.workspace_root for summary in Library().cached()}
-    for file in found.files:
-        root = known.get(file.path) or _workspace(file.path)
-        if root is not None and in_directory(root, here):
-            return file
-    return None
-
-
-def _workspace(path: Path) -> str | None:
-    """The workspace that a file's beginning names."""
-    from schemas.opening import OpenError, open_reading
-
-    try:
-        reading = open_reading(path)
-    except OpenError:
-        return None  # no session: the command that lists sessions says so, here it is only no candidate
-    try:
-        while not reading.done and reading.session.workspace_root is None and reading.progress[0] < 1 << 20:
-            reading.step(1 << 16)
-        return reading.session.workspace_root
-    except OSError:
-        return None
-    finally:
-        reading.session.close()

@@ -17,7 +17,7 @@ from renderers.facts import (
     usage_line,
 )
 from renderers.headline import headline
-from renderers.terminal.folds import SHORT_LINES, Fold
+from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.rows import Row, crop, width_of, wrap
@@ -31,6 +31,8 @@ from schemas.table import NONE
 SPEAKER, ANSWER = "❯", "●"
 _PASTE_LINES = 24
 """Lines of a long prompt that are shown before it is asked for."""
+_PROSE = 4
+"""So many times as many lines of what somebody wrote are drawn at once as of what a program printed."""
 
 
 def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
@@ -128,14 +130,15 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     palette = look.palette
     # Only its first line is strong: thirty bold lines of something pasted would shout.
     style, body = (palette.dim, palette.dim) if old else (palette.prompt, palette.text)
-    lines = text.strip("\n").split("\n")
+    text, end = text.strip("\n"), look.full * FULL_LINE
+    lines = text[:end].split("\n")
     limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
     width = min(look.width - column, look.measure - column)
     rows = [Row(segments, 0, join) for segments, join in wrap([(lines[0].replace("\t", "    "), style)], width, first)]
     rest = "\n".join(lines[1:limit])
     if limit > 1:
         rows.extend(prose_rows(rest, width, body))
-    return rows, len(lines) - limit
+    return rows, len(lines) - limit + (text.count("\n", end) + 1 if len(text) > end else 0)
 
 
 def _facts(session: Session, message: Message, folded: bool, room: int, running: bool) -> str:
@@ -172,9 +175,10 @@ def _steer(message: Message, fold: Fold, look: Look) -> Block:
     text = message.text or message.label
     if fold is Fold.LINE:
         return Block([title_row(look, look.body, glyph, [(one_line(text, 400), look.palette.prompt)], [])])
+    text, more = _start(text, look)
     rows = list(indented(prose_rows(text, look.prose, look.palette.prompt), look.text, glyph))
     rows[0] = rows[0]._replace(act="fold")
-    return Block(rows)
+    return _with_more(Block(rows), more, look)
 
 
 # -- what the agent said and thought ---------------------------------------------------------------------------------
@@ -191,8 +195,29 @@ def _text(message: Message, fold: Fold, look: Look) -> Block:
             [title_row(look, look.body, Segment(CLOSED, palette.agent), [(one_line(text, 400), palette.text)], facts)]
         )
     block = Block([])
+    text, more = _start(text, look)
     rows = markdown_rows(text, look.prose, palette, look.highlights, block.wanted)
     block.rows.extend(indented(rows or [Row([])], look.text, glyph))
+    return _with_more(block, more, look)
+
+
+def _start(text: str, look: Look) -> tuple[str, int]:
+    """As much of a huge text as is drawn at once, and how many lines are left."""
+    end, left = look.full * FULL_LINE, look.full * _PROSE
+    if len(text) <= end and text.count("\n") < left:
+        return text, 0
+    at = -1
+    while left and (found := text.find("\n", at + 1, end)) >= 0:
+        at, left = found, left - 1
+    end = at if not left else end
+    return text[:end], text.count("\n", end + 1) + 1
+
+
+def _with_more(block: Block, more: int, look: Look) -> Block:
+    """The same with a row that says how much is not shown, if anything is not."""
+    if more:
+        block.rows.append(more_row(look, look.text, more))
+        block.more = True
     return block
 
 
@@ -207,8 +232,10 @@ def _thinking(message: Message, fold: Fold, look: Look) -> Block:
     rows = [title_row(look, look.body, glyph, [(label, palette.dim)], [])]
     block = Block(rows)
     if fold >= Fold.SHORT:
+        text, more = _start(text, look)
         body = markdown_rows(text, look.prose, palette, look.highlights, block.wanted, palette.thinking)
         rows.extend(indented(body, look.text))
+        _with_more(block, more, look)
     return block
 
 

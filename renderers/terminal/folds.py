@@ -21,3 +21,5 @@ SHORT_LINES = 16
 """Lines of output that SHORT shows."""
 FULL_LINES = 1000
 """Lines of output that FULL shows at first: a hundred thousand would take a second to draw; enter shows more."""
+FULL_LINE = 200
+"""Characters for each of these lines that are shown of a text at first: it may have ten million in one line."""

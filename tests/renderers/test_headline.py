@@ -75,10 +75,62 @@ def diff(path: str, added: int, removed: int, **more: Any) -> FileDiff:
         (tool("Edit", "write", input={"file_path": "a"}, status=ToolStatus.DENIED), "Edit a | denied"),
         (tool("Bash", "shell", input={"command": "sleep 9"}, status=ToolStatus.PENDING), "$ sleep 9 | no result"),
         (tool("Bash", "shell", input={"command": "x"}, status=ToolStatus.INTERRUPTED), "$ x | interrupted"),
+        (tool("Glob", "search", "a\nb", input={}), "Glob | 2 files"),
+        (tool("todo_write", "task", input={"todos": TODOS}), "Todo d | 3 of 5 done"),
+        (tool("google_web_search", "search", input={"query": "lamps"}), 'WebSearch "lamps"'),
+        (
+            tool("web_fetch", "read", input={"prompt": "Read https://docs.example/a?b, and sum up."}),
+            "WebFetch docs.example/a",
+        ),
+        (tool("web_fetch", "read", input={"prompt": "the page"}), "WebFetch the page"),
+        (tool("read_many_files", "read", "x", input={"paths": ["a", "b"]}), "Read a, b | 1 line"),
+        (tool("list_directory", "shell", "a", input={"path": f"{ROOT}/src"}), "List src | 1 line"),
+        (tool("invoke_agent", "generic", input={"agent_name": "tidy", "prompt": "Dust"}), "Agent tidy: Dust"),
+        (tool("question", input={"questions": [{"question": "Which?"}, {}]}), "Ask Which? (and 1 more)"),
     ],
 )  # fmt: skip
 def test_lines(use: Tool, expected: str) -> None:
     assert line(use) == expected
+
+
+PATCH = f"*** Begin Patch\n*** Update File: {ROOT}/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+CHANGES = [{"path": f"{ROOT}/a.py", "kind": "update"}, {"path": f"{ROOT}/b.py", "kind": {"type": "update"}}]
+
+
+@pytest.mark.parametrize("status", [ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.PENDING])
+@pytest.mark.parametrize(
+    ("name", "given_input", "title"),
+    [
+        ("Edit", {"file_path": f"{ROOT}/a.py"}, "Edit a.py"),
+        ("MultiEdit", {"file_path": f"{ROOT}/a.py"}, "Edit a.py"),
+        ("replace", {"file_path": f"{ROOT}/a.py", "old_string": "x"}, "Edit a.py"),
+        ("edit", {"filePath": f"{ROOT}/a.py", "oldString": "x"}, "Edit a.py"),
+        ("StrReplace", {"path": f"{ROOT}/a.py"}, "Edit a.py"),
+        ("write", {"content": "x", "filePath": f"{ROOT}/a.py"}, "Write a.py"),
+        ("write_file", {"content": "x", "file_path": f"{ROOT}/a.py"}, "Write a.py"),
+        ("delete_file", {"target_file": f"{ROOT}/a.py"}, "Delete a.py"),
+        ("apply_patch", {"changes": CHANGES}, "Edit a.py, b.py"),
+        ("apply_patch", {"changes": [{"path": "new.py", "kind": "add"}]}, "Write new.py"),
+        ("apply_patch", {"input": PATCH}, "Edit a.py, b.py"),
+        ("apply_patch", {"patchText": "*** Delete File: a.py"}, "Delete a.py"),
+        ("apply_patch", {"changes": [1, {"kind": "add"}]}, "Edit"),
+        ("Grep", {"pattern": "x"}, 'Grep "x"'),
+        ("search_file_content", {"pattern": "x"}, 'Grep "x"'),
+        ("glob", {"pattern": "*.py"}, 'Glob "*.py"'),
+        ("Glob", {"globPattern": "*.py", "targetDirectory": f"{ROOT}/src"}, 'Glob "*.py" in src'),
+        ("read", {"filePath": f"{ROOT}/a.py"}, "Read a.py"),
+        ("run_my_lamp", {"path": f"{ROOT}/a.py"}, "run_my_lamp a.py"),
+    ],
+)
+def test_a_kind_of_tool_is_called_the_same_whatever_its_agent_and_its_end(
+    name: str, given_input: dict[str, Any], title: str, status: ToolStatus
+) -> None:
+    assert headline(tool(name, "write", input=given_input, status=status), ROOT).title == title
+
+
+@pytest.mark.parametrize("name", ["Write", "write", "write_file"])
+def test_what_is_written_anew_over_an_old_file_is_written(name: str) -> None:
+    assert line(tool(name, "write", diffs=[diff("a.py", 2, 1)])) == "Write a.py | +2 -1"
 
 
 def test_tones() -> None:
@@ -113,8 +165,25 @@ _JSON = st.recursive(
     max_leaves=6,
 )
 _NAMES = ["Bash", "Read", "Edit", "Grep", "Task", "TodoWrite", "TaskUpdate", "WebFetch", "web_search", "Skill", "x"]
+_NAMES += ["apply_patch", "replace", "glob", "list_directory", "web_fetch", "todowrite"]
 _NAMES += ["AskUserQuestion", "write_stdin", "mcp__a", "local_shell", "update_plan", "ExitPlanMode"]
-_KEYS = ["command", "cmd", "file_path", "pattern", "todos", "plan", "url", "action", "questions", "chars", "status"]
+_KEYS = [
+    "changes",
+    "patchText",
+    "prompt",
+    "filePath",
+    "command",
+    "cmd",
+    "file_path",
+    "pattern",
+    "todos",
+    "plan",
+    "url",
+    "action",
+    "questions",
+    "chars",
+    "status",
+]
 
 
 @given(st.sampled_from(_NAMES), st.dictionaries(st.sampled_from(_KEYS), _JSON), st.sampled_from(ToolStatus), st.text())

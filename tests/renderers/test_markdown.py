@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -160,8 +161,16 @@ def test_an_unreadable_subagent_is_said() -> None:
     hand = Hand()
     hand.prompt("go")
     hand.tool(Tool("Task", "task", "a", {}, subagent="gone"))
-    hand.session.subagents.append(Subagent("gone", "explore"))
+    hand.session.subagents.append(Subagent("gone", "explore", path=Path("gone.jsonl")))
     assert "*Subagent explore: its session cannot be read*" in document(hand)
+
+
+def test_a_subagent_whose_session_lies_elsewhere_is_named() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.tool(Tool("spawn_agent", "task", "a", {}, subagent="01a0-7"))
+    hand.session.subagents.append(Subagent("01a0-7"))
+    assert "*Subagent: a session of its own: 01a0-7*" in document(hand)
 
 
 def test_subagents_that_call_each_other_end() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from renderers import html, markdown
 from renderers.options import Include
 from renderers.plain import render, render_message
-from schemas.message import Tool
+from schemas.message import Kind, Tool
 from schemas.session import Lack
 from tests.renderers.hostile import hostile
 from tests.renderers.sample import load, sample
@@ -69,3 +69,12 @@ def test_what_the_source_does_not_give_is_said_in_every_export() -> None:
     assert "source gives no tokens, times" in text_of(hand).splitlines()[1]
     assert '    not_in_source: ["tokens", "times"]' in "".join(markdown.render(hand.session, Include()))
     assert "<dt>not in source</dt><dd>tokens, times</dd>" in "".join(html.render(hand.session, Include()))
+
+
+def test_an_unknown_record_is_called_so_once() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.note(Kind.UNKNOWN, "Unknown record not a message", "{}")
+    hand.note(Kind.UNKNOWN, "novelty", "{}")
+    lines = text_of(hand).split("\n")
+    assert "▸ Unknown record not a message  (1 line)" in lines and "▸ Unknown record: novelty  (1 line)" in lines

@@ -46,5 +46,11 @@ def test_nothing_changed():
     assert differences(made([(1, 0), (2, 0)]), made([(1, 0), (2, 0)])) == []
 
 
+def test_a_title_that_changed_alone_changes_no_message():
+    old, new = made([(1, 0), (2, 0)]), made([(1, 0), (2, 0)])
+    new.title = "Something else"
+    assert differences(old, new) == []
+
+
 def test_a_total_that_changed_alone_is_said_of_the_last_message():
     assert differences(made([(1, 0), (2, 0)]), made([(1, 0), (2, 0)], output=2)) == [Change(Op.UPDATED, 1)]

@@ -358,7 +358,7 @@ def test_a_root_that_cannot_be_read(tmp_path: Path) -> None:
     built.blob(built.root)  # the root of before, which still names everything
     built.root = b"\xff\xff\xff"
     session = read(built, tmp_path)
-    assert described(session)[0] == "NOTE The store's root cannot be read: the order is a guess"
+    assert note_of(session) == "The store's root cannot be read: 11 messages were found, their order is a guess"
     assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?"]
 
 
@@ -377,8 +377,73 @@ def test_a_damaged_root_shows_what_it_still_names(tmp_path: Path) -> None:
 
 
 def test_a_chat_without_a_word(tmp_path: Path) -> None:
-    session = read(Builder(), tmp_path)
+    session = read(Builder(), tmp_path / "a")
     assert len(session.messages) == 0 and session.title == ""
+    path = Builder(latestRootBlobId="").save(tmp_path / "b")
+    change(path, "DELETE FROM blobs")
+    assert len(whole(PROVIDER, path).messages) == 0
+
+
+def note_of(session: Session) -> str:
+    """The remark that a session begins with."""
+    message = session.message(0)
+    assert message.kind is Kind.NOTE
+    return message.label
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute(statement, values)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("DELETE FROM meta", "The store's meta table has no row 0, which names the root"),
+        ("UPDATE meta SET value = 'zz'", "The store's meta row is neither a JSON object nor one in hexadecimal digits"),
+        (
+            "UPDATE meta SET value = '5b5d'",
+            "The store's meta row is neither a JSON object nor one in hexadecimal digits",
+        ),
+        ("UPDATE meta SET value = '{\"agentId\": 1}'", "The store's meta row names no root"),
+        ('UPDATE meta SET value = \'{"latestRootBlobId": "ab"}\'', "The store's root is missing"),
+        ("UPDATE blobs SET data = x'' WHERE substr(data, 1, 1) != x'7b'", "The store's root is empty"),
+        ("UPDATE blobs SET data = x'ff' WHERE substr(data, 1, 1) != x'7b'", "The store's root cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_could_be_read(tmp_path: Path, statement: str, reason: str) -> None:
+    path = Builder().message(user("a"), agent("b")).save(tmp_path)
+    change(path, statement)
+    session = whole(PROVIDER, path)
+    assert note_of(session) == f"{reason}: 2 messages were found, their order is a guess"
+    assert described(session)[1:] == ["PROMPT a", "TEXT b"]
+    change(path, "UPDATE blobs SET data = 5 WHERE substr(data, 1, 1) = x'7b'")
+    session = whole(PROVIDER, path)
+    assert len(session.messages) == 1
+    assert note_of(session) == f"{reason}: no message found in 3 blobs"
+
+
+def test_blobs_that_were_stored_as_text(tmp_path: Path) -> None:
+    path = Builder().message(user("a \U0001f6a2"), agent("b")).turn("a \U0001f6a2", NINE).save(tmp_path)
+    change(path, "UPDATE blobs SET data = CAST(data AS TEXT)")
+    assert described(whole(PROVIDER, path)) == ["PROMPT a \U0001f6a2", "TEXT b"]
+
+
+def test_a_message_with_a_key_like_that_of_our_remarks(tmp_path: Path) -> None:
+    session = read(Builder().message({"turnlog": "x", **user("Said")}), tmp_path)
+    assert described(session) == ["PROMPT Said"]
+
+
+def test_gaps_in_a_row_are_one_remark(tmp_path: Path) -> None:
+    session = read(harbour().drop(3).drop(3).drop(3), tmp_path)
+    assert described(session).count("NOTE 3 messages are missing from the store") == 1
+    built = Builder().message(user("a"), agent("b"), user("c")).drop(0).drop(1)
+    assert described(read(built, tmp_path / "b")) == [
+        "NOTE A message is missing from the store",
+        "TEXT b",
+        "NOTE A message is missing from the store",
+    ]
 
 
 def test_meta_in_plain_text_and_meta_that_is_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from hashlib import md5
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from schemas.provider import Location, Problem
 from schemas.providers.cursor import PROVIDER, workspace
 from schemas.providers.cursor.locate import subagents_of, transcripts_of
 from schemas.session import Session
-from tests.fixtures.cursor.stores import INFO, NINE, Builder, agent, answer, harbour, put, text, use, user
+from tests.fixtures.cursor.stores import INFO, NINE, Builder, agent, answer, harbour, put, says, text, use, user
 from tests.fixtures.cursor.transcripts import agent as told
 from tests.fixtures.cursor.transcripts import asked, ended, lines
 from tests.fixtures.cursor.transcripts import use as told_use
@@ -226,11 +227,76 @@ def test_where_both_tell_the_same_the_store_is_shown(tmp_path: Path) -> None:
     assert described(merged(harbour(), tmp_path, *story())) == alone
 
 
+def notes(session: Session) -> list[str]:
+    """The remarks about the store."""
+    built = [session.message(i) for i in range(len(session.messages))]
+    return [message.label for message in built if message.kind is Kind.NOTE]
+
+
+def plain_story(count: int) -> tuple[Builder, list[dict[str, Any]]]:
+    """So many exchanges of a prompt and an answer, in a store and in a transcript."""
+    built, records = Builder(), []
+    for n in range(count):
+        built.message(user(f"prompt {n}"), agent(f"answer {n}"))
+        records += [asked(f"prompt {n}"), told(f"answer {n}")]
+    return built, records
+
+
+def test_the_remark_stands_before_all_that_was_recovered(tmp_path: Path) -> None:
+    built, records = plain_story(3)
+    session = merged(built.drop(2).drop(2), tmp_path, *records)
+    assert notes(session) == ["2 messages are missing from the store; taken from the transcript"]
+    assert [line.split(" ", 1)[0] for line in described(session)] == [
+        *("PROMPT", "TEXT", "NOTE", "PROMPT", "TEXT", "PROMPT", "TEXT")
+    ]
+    assert [e.prompt for e in session.live_exchanges if e.prompt] == ["prompt 0", "prompt 1", "prompt 2"]
+
+
+def test_a_first_prompt_that_was_recovered_is_said(tmp_path: Path) -> None:
+    built, records = plain_story(2)
+    session = merged(built.drop(0), tmp_path, *records)
+    assert notes(session) == ["A message is missing from the store; taken from the transcript"]
+    assert described(session)[1:3] == ["PROMPT prompt 0", "TEXT answer 0"]
+
+
+def test_a_store_of_gaps_alone_is_one_remark_and_the_transcript(tmp_path: Path) -> None:
+    built, records = plain_story(3)
+    for _ in range(6):
+        built.drop(0)
+    session = merged(built, tmp_path, *records)
+    assert notes(session) == ["6 messages are missing from the store; taken from the transcript"]
+    assert described(session)[1] == "PROMPT prompt 0" and len(session.messages) == 7
+
+
+def test_a_transcript_that_has_not_all_of_them_is_not_said_to(tmp_path: Path) -> None:
+    built, records = plain_story(3)
+    session = merged(built.drop(2).drop(2), tmp_path, *records[:3], *records[4:])
+    assert notes(session) == ["2 messages are missing from the store; what follows is what the transcript has of them"]
+    session = whole(PROVIDER, plain_story(3)[0].drop(2).drop(2).save(tmp_path / "alone"))
+    assert notes(session) == ["2 messages are missing from the store"]
+
+
+def test_what_the_turns_tell_of_missing_messages_is_said_to_be_theirs(tmp_path: Path) -> None:
+    for number in range(3):
+        built = Builder()
+        for n in range(3):
+            built.message(user(f"prompt {n}"), agent(f"answer {n}"))
+        for n in range(3):
+            built.turn(f"prompt {n}", NINE + n * 1000, says(f"answer {n}"))
+        session = whole(PROVIDER, built.drop(2 * number).drop(2 * number).save(tmp_path / str(number)))
+        assert notes(session) == ["2 messages are missing from the store; taken from the turns"]
+        shown = described(session)
+        assert shown[2 * number].startswith("NOTE")
+        del shown[2 * number]
+        assert shown == [f"{kind} {n}" for n in range(3) for kind in ("PROMPT prompt", "TEXT answer")]
+
+
 def test_a_missing_message_comes_from_the_transcript(tmp_path: Path) -> None:
     session = merged(harbour().drop(6), tmp_path, *story())
     shown = described(session)
     at = shown.index("TEXT The lamp is lit.")
-    assert shown[at - 1] == "NOTE A message is missing from the store; what follows is from th"[:65]
+    assert notes(session) == ["A message is missing from the store; taken from the transcript"]
+    assert shown[at - 1].startswith("NOTE A message is missing")
     assert shown.count("TEXT The lamp is lit.") == 1
     assert shown[at + 1] == "PROMPT And the buoy?"
 
@@ -316,3 +382,27 @@ def test_a_store_is_told_by_its_tables(tmp_path: Path) -> None:
     elsewhere.write_bytes(path.read_bytes())
     assert recognise(head_of(elsewhere)) is PROVIDER
     assert whole(PROVIDER, elsewhere).id == "renamed"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("DELETE FROM meta", True),
+        ("UPDATE meta SET value = 'zz'", True),
+        ("DELETE FROM blobs", True),
+        ("UPDATE blobs SET id = rowid", True),
+        ("DELETE FROM blobs; UPDATE meta SET value = 'zz'", False),
+        ("UPDATE blobs SET id = rowid; UPDATE meta SET value = '5b5d'", False),
+        ("UPDATE blobs SET id = rowid; UPDATE meta SET value = '{\"version\": 3}'", False),
+        ("DELETE FROM blobs; DELETE FROM meta", False),
+        ("ALTER TABLE blobs RENAME COLUMN id TO name", False),
+    ],
+)
+def test_a_database_with_such_tables_is_a_store_by_what_is_in_them(
+    tmp_path: Path, statement: str, expected: bool
+) -> None:
+    path = harbour().save(tmp_path)
+    database = sqlite3.connect(path, isolation_level=None)
+    database.executescript(statement)
+    database.close()
+    assert PROVIDER.detect(head_of(path)) is expected

@@ -216,7 +216,8 @@ def test_a_growing_log_is_followed_by_message(tmp_path: Path) -> None:
     assert write(last) == [("updated", 1), ("appended", 2)]
     assert write(g.user("u2", 3, "Stop"), g.answer("a2", 4, "Why")) == [("appended", 3), ("appended", 4)]
     assert write({"$rewindTo": "u2"}) == [("updated", 3), ("updated", 4)]
-    assert write({"$set": {"summary": "Going"}}) == [("updated", 4)]
+    assert write({"$set": {"summary": "Going"}}) == []
+    assert follower.session.title == "Going", "no message changed, and the title is there"
     assert write({"$set": {"lastUpdated": g.at(9)}}) == []
     assert write({"$set": {"messages": [g.user("s", 5, "<state_snapshot>x</state_snapshot>"), last]}}) == [
         ("appended", 5)
@@ -267,6 +268,67 @@ def test_a_document_is_followed_by_what_is_different(tmp_path: Path) -> None:
     g.write_json(path, {**document, "messages": [messages[0], messages[2]]})
     assert changes_of(follower) == [(str(Op.REMOVED), 1), (str(Op.REMOVED), 2)]
     assert described(follower.session) == ["PROMPT Fix the login", "INTERRUPT Request cancelled."]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_document_that_breaks_off_is_waited_for(
+    tmp_path: Path, indent: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viewer.follow._RETRY", 1e-9)
+    document = g.old_document()
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(document, indent=indent))
+    follower = loaded(path)
+    session = follower.session
+    document["messages"][1]["content"] += " Truly."
+    document["messages"].append(g.user("o4", 9, "Thanks"))
+    text = json.dumps(document, indent=indent)
+    for cut in range(0, len(text), 9):
+        path.write_text(text[:cut])
+        assert [changes_of(follower) for _ in range(3)] == [[], [], []], text[:cut][-40:]
+        assert follower.session is session and len(session.messages) == 4
+        if cut:
+            with pytest.raises(OpenError, match=f"a JSON object that breaks off at byte {cut:,}; not a session"):
+                head = head_of(path)
+                recognise(head)
+    path.write_text(text[:300] + "\0" * 40 + text[340:])
+    assert [changes_of(follower) for _ in range(3)] == [[], [], []]
+    path.write_text(text)
+    assert changes_of(follower) == [("updated", 1), ("updated", 2), ("appended", 4)]
+    assert not follower.trouble
+
+
+def test_a_log_in_a_documents_place_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewer.follow._RETRY", 1e-9)
+    path = g.write_json(tmp_path / "s.json", g.old_document())
+    follower = loaded(path)
+    g.write_lines(path, g.lamp_log())
+    assert [change for _ in range(3) for change in changes_of(follower)] == [("restarted", -1)]
+    follower.close()
+
+
+def test_a_title_alone_changes_no_message_of_a_document(tmp_path: Path) -> None:
+    path = g.write_json(tmp_path / "s.json", g.old_document())
+    follower = loaded(path)
+    g.write_json(path, {**g.old_document(), "summary": "Login"})
+    assert changes_of(follower) == [] and follower.session.title == "Login"
+
+
+def test_a_documents_subagents_keep_their_files_when_it_is_read_again(tmp_path: Path) -> None:
+    header, *messages = g.lamp_log()
+    messages = [message for message in messages if "id" in message]
+    path = g.write_json(tmp_path / "chats" / "s.json", {**header, "messages": messages})
+    first = g.write_lines(path.parent / g.SESSION / "sub-1.jsonl", g.sub_log())
+    follower = loaded(path)
+    assert [subagent.path for subagent in follower.session.subagents] == [first]
+    messages.append(g.user("new", 50, "Go on"))
+    g.write_json(path, {**header, "messages": messages})
+    assert [op for op, _ in changes_of(follower)] == ["appended"]
+    assert [subagent.path for subagent in follower.session.subagents] == [first]
+    second = g.write_lines(path.parent / g.SESSION / "sub-2.jsonl", g.sub_log())
+    g.write_json(path, {**header, "messages": messages[:-1]})
+    assert [op for op, _ in changes_of(follower)] == ["removed"]
+    assert [subagent.path for subagent in follower.session.subagents] == [first, second]
 
 
 def test_a_subagents_file_is_found_while_following(tmp_path: Path) -> None:

@@ -21,16 +21,22 @@ def growing(path: Path, pieces: list[bytes]) -> tuple[Session, list[int]]:
     path.write_bytes(b"")
     reading = PROVIDER.open(path)
     heard: list[int] = []
+    left: list[tuple[Session, dict[str, Any]]] = []
     for piece in pieces:
         with path.open("ab") as file:
             file.write(piece)
         before = reading.session
+        was = facts(before)
         reading.done = False
         changes: list[Change] = []
         while not reading.done:
             changes += reading.step()
         heard = follow(heard, before, reading.session, changes)
+        if reading.session is not before:
+            left.append((before, was))
     reading.finish()
+    for old, was in left:
+        assert {**facts(old), "counted": 0} == {**was, "counted": 0}, "a session that was left stays as it was"
     return reading.session, heard
 
 

@@ -47,6 +47,8 @@ def document(path: Path, output: int = 1) -> Path:
         (b"[1]", "line 1 is a JSON array of 1 number;"),
         (b'\n["a", 1, null]\n', "line 2 is a JSON array of 3 values;"),
         (b"[]", "line 1 is a JSON array of 0 values;"),
+        (b'{"a": 1, "b": "x', "a JSON object that breaks off at byte 16; not a session turnlog knows"),
+        (b'[{"type": "user", "id": "x"},', "a JSON array that breaks off at byte 29;"),
     ],
 )
 def test_what_is_no_session_is_described_in_one_clean_line(tmp_path, content, reason):

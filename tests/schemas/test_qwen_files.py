@@ -134,6 +134,27 @@ def test_the_old_layout_is_ours_by_its_folder(tmp_path):
     assert [p.id for p in providers().values() if p.detect(head_of(copy))] == ["gemini"]
 
 
+@pytest.mark.parametrize("name", ["QWEN_HOME", "QWEN_RUNTIME_DIR"])
+def test_the_old_layout_is_ours_in_the_folder_that_a_variable_names(tmp_path, monkeypatch, name):
+    folder = tmp_path / "agents" / "qwen"
+    chats = folder / "tmp" / "0f1e" / "chats"
+    chats.mkdir(parents=True)
+    path = chats / "session-2025.json"
+    path.write_bytes(legacy(tmp_path).path.read_bytes())
+    [found] = PROVIDER.find(Location(folder, name), [])
+    assert found.path == path
+    assert recognise(head_of(path)).id == "gemini"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for value in (str(folder), f" {folder}/ ", "~/agents/qwen"):
+        monkeypatch.setenv(name, value)
+        assert [p.id for p in providers().values() if p.detect(head_of(path))] == ["qwen"]
+        assert read_session(path).provider == "qwen"
+    # Gemini CLI's own sessions may lie below that folder.
+    for value in (str(tmp_path), "/", str(chats)):
+        monkeypatch.setenv(name, value)
+        assert recognise(head_of(path)).id == "gemini"
+
+
 def test_a_session_below_the_folder_is_read_as_what_it_is_whatever_its_name(tmp_path):
     path = small().write(tmp_path / ".qwen", "backup.txt")
     assert read_session(path).title == "hi"

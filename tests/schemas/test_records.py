@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.records import FileStore, JsonLines, MemoryStore, Record, is_record, read_record, recover
+from schemas.records import FileStore, JsonLines, MemoryStore, Record, breaks_off, is_record, read_record, recover
 
 
 def whole(data: bytes) -> tuple[list[Record], list[tuple[int, int, int]]]:
@@ -252,3 +252,27 @@ def test_a_piece_of_a_damaged_event_is_no_event() -> None:
     assert plain_lines(nested + b',"n":<b>}\n') == ([nested + b',"n":<b>}'], [])
     # A line that broke off, and a whole one behind it.
     assert plain_lines(b'{"type":"a","te{"type":"b"}\n') == ([b'{"type":"a","te', b'{"type":"b"}'], [])
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.lists(_VALUES, min_size=1) | st.dictionaries(st.text(), _VALUES, min_size=1),
+    st.sampled_from([None, 1]),
+    st.booleans(),
+)
+def test_a_document_breaks_off_at_every_cut(value, indent, ascii_only):
+    raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace")
+    assert [n for n in range(1, len(raw)) if not breaks_off(raw[:n])] == []
+    assert not breaks_off(raw)
+    assert not breaks_off(raw + b"\n{")
+
+
+@pytest.mark.parametrize("raw", [b"", b"hello", b'"x', b'{"a\n{"b":1}', b'{"a":1,\n{"b":1}', b'{"a":1}\n{"b"', b"[1]]"])
+def test_what_is_no_document_does_not_break_off(raw):
+    assert not breaks_off(raw)

@@ -139,7 +139,7 @@ def test_nothing_is_made_or_changed_beside_a_database(tmp_path: Path, layout: st
         if layout == LAYOUTS[0]:
             before = _tree(path.parent)
             assert read_database(path, _rows) == [("in the log",)]
-            assert tables_of(path) == {"t": frozenset({"a"})}
+            assert tables_of(path)[0] == {"t": frozenset({"a"})}
             assert _tree(path.parent) == before
             return
         if layout == "no log, plain mode":
@@ -244,6 +244,34 @@ def test_text_that_is_no_utf8_and_a_pipe_for_a_log(tmp_path: Path) -> None:
         writer.execute("UPDATE t SET a = CAST(x'ff41' AS TEXT)")
     os.mkfifo(f"{path}-wal")
     assert read_database(path, _rows) == [("\ufffdA",)]
+
+
+def test_a_schema_that_is_damaged_is_told_in_words(tmp_path: Path) -> None:
+    """SQLite quotes the schema in its message, which is then no UTF-8."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a TEXT)")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREATE\xe4TABLE"))
+    os.utime(path, (1, 1))
+    for read in (tables_of, lambda path: read_database(path, _rows)):
+        with pytest.raises(
+            OSError, match=r"SQLite says: malformed database schema .* near \"CREATE\ufffdTABLE\""
+        ) as raised:
+            read(path)
+        assert "\n" not in str(raised.value)
+
+
+def test_the_first_row_of_each_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute('CREATE TABLE "odd ""name" ("the ""a" TEXT, b BLOB, c)')
+        database.execute("""INSERT INTO "odd ""name" VALUES ('x', zeroblob(100000), 5), ('y', x'00', NULL)""")
+        database.execute("CREATE TABLE empty (a)")
+        database.commit()
+    os.utime(path, (1, 1))
+    tables, rows = tables_of(path)
+    assert tables == {'odd "name': frozenset({'the "a', "b", "c"}), "empty": frozenset({"a"})}
+    assert rows == {'odd "name': {'the "a': "x", "b": bytes(65536), "c": 5}}
 
 
 def test_a_read_is_repeated_when_the_database_was_written_meanwhile(tmp_path: Path) -> None:

@@ -167,6 +167,12 @@ def test_open_uses_are_interrupted_only_if_an_end_marker_came(tmp_path):
     assert (last(ended).label, last(ended).text) == ("Stopped by an error", "boom")
 
 
+def test_a_second_turn_that_begins_with_its_answer_says_it_once(tmp_path):
+    session = read(tmp_path, [init(), says("a", text("One.")), result("One."), init(), says("b", text("Two.")),
+                              result("Two.")])  # fmt: skip
+    assert described(session) == [f"PROMPT {NOT_TOLD}", "TEXT One.", f"PROMPT {NOT_TOLD}", "TEXT Two."]
+
+
 def test_a_turn_after_the_end_marker_needs_its_own(tmp_path):
     turn = [init(), told("Hi"), says("m", text("One.")), result("One.")]
     assert read(tmp_path, turn).metadata["ended"] == "finished"

@@ -288,7 +288,7 @@ def test_gemini_a_result_without_its_use_and_a_second_one(tmp_path: Path) -> Non
     answer = gemini(2, "tool_result", tool_id="read_file-1-1", status="error", output="gone")
     session = read(tmp_path, [*gemini_lines()[:3], answer, {**answer, "status": "success", "output": "later"}])
     (only,) = tools(session)
-    assert (only.name, only.text, only.status) == ("read_file", "gone", "error")
+    assert (only.name, only.text, only.status) == ("read_file", "gone\n\nlater", "error")
 
 
 def stats(total: Any, read_: Any, wrote: Any, **more: Any) -> dict[str, Any]:

@@ -75,5 +75,11 @@ def test_taking_the_first_rows_of_another_table(count, kept):
     assert list(copies[0].key) == list(range(rows)) and bytes(copies[0].kind) == bytes(messages.kind[:rows])
     assert [copies[1].usage[i] for i in range(rows)] == [TokenUsage(i, None) for i in range(rows)]
     assert [next(copies[2].chain(i)).line for i in range(rows)] == list(range(rows))
+    for table in (messages, groups, spans):
+        table.cut(kept)
+    assert [list(c.key) for c in (copies[0], messages)] == [list(range(rows))] * 2
+    assert [len(messages), len(groups), len(groups.usage), len(spans.following), len(spans.data)] == [
+        rows, rows, rows, rows, len(copies[2].data),
+    ]  # fmt: skip
     copies[0].append(Kind.TOOL, 9, 9, 9, 9, None, 9, 9)
-    assert len(copies[0]) == rows + 1 and len(messages) == count
+    assert len(copies[0]) == rows + 1 and len(messages) == rows

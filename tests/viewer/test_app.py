@@ -241,11 +241,17 @@ async def test_the_command_palette_offers_every_action_and_runs_it() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
+    from viewer.guard import Guard
+
     app = browser(summary("a"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        os.kill(os.getpid(), signal.SIGHUP)
-        await pilot.pause(0.2)
-    assert app.return_code == 1
+    assert not app.leave(), "nobody can be asked yet"
+    died: list[int] = []
+    before = signal.getsignal(signal.SIGHUP)
+    with Guard(app.leave, died.append):
+        async with app.run_test(size=(80, 24)) as pilot:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await until(pilot, lambda: app.return_code == 1)
+    assert signal.getsignal(signal.SIGHUP) is before
 
 
 async def test_ctrl_c_leaves_when_nothing_is_selected() -> None:

@@ -218,7 +218,7 @@ async def test_s15_the_abandoned_branch_is_marked_and_can_be_opened() -> None:
         old = next(line for line in lines(view) if "Use it on the door." in line)
         assert "rewound" in old
         assert "(1 rewound)" in bar(pilot, "#status")
-        assert "110 tokens with what was rewound" in bar(pilot, "#status")
+        assert "110 tokens with rewound" in bar(pilot, "#status")
         await pilot.press("]", "enter")
         hidden = [view.session.message(i).text for i in view.session.message_range(1)]
         assert all(text in page(view) for text in hidden)

@@ -356,6 +356,19 @@ def test_damage_in_the_midst_of_the_index(machine: Machine) -> None:
     assert len(open_library(machine).cached()) == 9
 
 
+def test_damage_that_sqlite_quotes_in_what_it_says(machine: Machine) -> None:
+    """Its message is no UTF-8 then, and the sqlite3 module fails to pass it on."""
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    open_library(machine).bring_up_to_date()
+    path = machine.home / "cache" / "index.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE sessions", b"CREATE\xe4TABLE sessions"))
+    library = open_library(machine)
+    assert len(library.bring_up_to_date()) == 1 and library.problems == []
+    assert len(open_library(machine).cached()) == 1
+
+
 def test_a_damaged_row_is_read_anew(machine: Machine) -> None:
     machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
     open_library(machine).bring_up_to_date()

@@ -13,11 +13,14 @@ from typing import Any, cast
 import pytest
 
 from schemas.message import Flag, Tool
+from schemas.opening import open_reading
 from schemas.reading import restarted
 from schemas.session import Subagent
+from tests.fixtures.streams import gemini
+from tests.fixtures.streams import said as piece
 from tests.support import Hand
 from tests.viewer.machine import Machine
-from tests.viewer.pipes import BEGIN, record, said
+from tests.viewer.pipes import BEGIN, END, record, said
 from tests.viewer.rewriting import Following, item, open_rewriting
 from tests.viewer.toy import line, open_toy
 from viewer import follow
@@ -320,20 +323,36 @@ def test_a_session_that_goes_on_in_another_file(log, as_json):
         assert rows == [f"== the session goes on in {new}", "> goes on"]
 
 
-def test_the_words_of_a_stream_are_printed_when_they_are_whole(path):
-    tail = Tail(path, TextPrinter(False))
-    tail.family.main.session.metadata["source"] = "stream"
-    assert tail.look() == ["> three"]
-    tail.append(line("assistant", "a2", "four"))
-    assert tail.look() == []  # more of it may come
-    tail.append(line("call", "c1", "ls"), line("result", "c1", "a.py"))
-    assert tail.look() == ["four", "* $ ls   1 line", "    a.py"]
-    tail.append(line("assistant", "a3", "five"))
+def stream(*lines: Any) -> bytes:
+    """What an agent prints; what is no string is written as JSON."""
+    return b"".join((one if isinstance(one, str) else json.dumps(one)).encode() + b"\n" for one in lines)
+
+
+def test_the_words_of_a_stream_are_printed_when_they_are_whole(path, monkeypatch):
+    monkeypatch.setattr(follow, "open_reading", open_reading)
+    path.write_bytes(stream(gemini(0, "message", role="user", content="Clean the lamp"), piece(1, "Fo"), "noise"))
+    tail = Tail(path, TextPrinter(True))
+    (prompt,) = tail.look()  # more of the text may come, although something stands below it
+    assert prompt.endswith("> Clean the lamp")
+    tail.append(stream(piece(1, "ur")))
     assert tail.look() == []
-    tail.append(line("user", "u3", "six"), line("assistant", "a4", "seven"))
-    assert tail.look() == ["five", "> six"]
+    tail.append(stream(gemini(2, "tool_use", tool_name="glob", tool_id="g-1", parameters={"pattern": "*"})))
+    assert tail.look() == ["Four", "- note plain output", "    noise"]
+    tail.append(stream(gemini(2, "tool_result", tool_id="g-1", status="success", output="a"), piece(3, "Five")))
+    assert tail.look() == ['* Glob "*"   1 file', "    a"]
+    tail.append(stream(gemini(4, "message", role="user", content="six"), piece(5, "seven")))
+    assert [row.split("> ")[-1] for row in tail.look()] == ["Five", "six"]
     assert tail.end() == ["seven"]
     assert tail.end() == []
+
+
+def test_the_words_of_a_stream_without_pieces_are_printed_at_once(path, monkeypatch):
+    monkeypatch.setattr(follow, "open_reading", open_reading)
+    path.write_bytes(BEGIN + said(0, "one"))
+    tail = Tail(path, TextPrinter(True))
+    assert tail.look() == ["> (prompt not in the stream)", "one"]
+    tail.append(said(1, "two"))
+    assert tail.look() == ["two"]
 
 
 # -- the process -------------------------------------------------------------------------------------------------------
@@ -453,6 +472,15 @@ def test_what_comes_on_standard_input_is_printed_while_it_comes(start, command):
     code, out, err = tail.end()
     assert (code, err) == (0, "")
     assert [out.count(word) for word in ("FIRST", "SECOND", "THIRD", "FOURTH", "$ make")] == [1] * 5
+    assert out.endswith("\n- this session: tokens unknown\n")
+
+
+def test_a_stream_ends_with_its_totals(start):
+    tail = start("-", command=())
+    tail.write(BEGIN, said(0, "FIRST"), END)
+    code, out, err = tail.end()
+    assert (code, err) == (0, "")
+    assert out.endswith("\n- this session: 7 tokens: in 4 · cache read 1 · cache write 0 · out 2\n")
 
 
 def test_changes_on_standard_input_are_printed_while_they_come(start):

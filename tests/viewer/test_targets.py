@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,8 @@ def session(session_id: str, when: int, size: int = 10) -> SessionFile:
 @pytest.fixture
 def targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Targets:
     files = [session("empty", 400, 0), session("abc1", 300), session("abd2", 200), session("ABC", 100)]
-    monkeypatch.setattr("viewer.discover.discover", lambda: Found(files))
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return Targets()
 
@@ -49,10 +52,6 @@ def test_an_id_in_full_wins_over_longer_ones(targets: Targets) -> None:
     assert targets.resolve("abc").path == Path("/store/ABC.jsonl")
 
 
-def test_latest_is_the_newest_that_holds_anything(targets: Targets) -> None:
-    assert targets.resolve("latest").path == Path("/store/abc1.jsonl")
-
-
 def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
     with pytest.raises(CallError, match="ab fits 3 sessions: abc1, abd2, ABC"):
         targets.resolve("ab")
@@ -60,7 +59,8 @@ def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
 
 def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     files = [session("same", 2), SessionFile("codex", "/archive/same.jsonl", "same", 1, 1)]
-    monkeypatch.setattr("viewer.discover.discover", lambda: Found(files))
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CallError, match=r"/store/same\.jsonl, /archive/same\.jsonl"):
         Targets().resolve("same")
@@ -73,27 +73,6 @@ def test_what_is_nothing(targets: Targets, given: str) -> None:
     assert not any(ord(c) < 32 for c in str(caught.value))
 
 
-def test_latest_skips_what_is_no_session_and_where_nothing_was_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    machine = Machine(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    said = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "done"], minute=1)
-    blank, other = said.with_name("b.jsonl"), said.with_name("c.jsonl")
-    blank.write_text('{"type":"mode","mode":"normal","sessionId":"b"}\n')
-    other.write_text("no session")
-    env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
-    assert len(discover(env).files) == 3
-    assert Targets().resolve("latest").path == said
-    for _ in (library := Library(env)).refresh():
-        pass
-    assert [library.is_blank(file) for file in discover(env).files] == [True, True, False]
-    said.unlink()
-    assert Targets().latest() is None
-    assert Targets().resolve("latest").path in (blank, other)
-
-
 @pytest.mark.parametrize(
     ("given", "name"), [(" ", "' '"), ("a\nb", r"'a\nb'"), ("~no-such-user/x", "~no-such-user/x"), ("a  b", "'a  b'")]
 )
@@ -103,11 +82,85 @@ def test_an_odd_argument_is_named_as_it_is(targets: Targets, given: str, name: s
     assert str(caught.value).startswith(f"{name}: no such file")
 
 
-def test_latest_of_no_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("viewer.discover.discover", Found)
+# -- ids as lists show them --------------------------------------------------------------------------------------------
+
+
+def gemini(home: Path, session_id: str, name: str, *, project: str = "p") -> Path:
+    """A session of Gemini CLI, in a file of any name."""
+    path = home / ".gemini" / "tmp" / project / "chats" / f"session-{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = [
+        {"sessionId": session_id, "projectHash": "ab" * 32, "startTime": "2026-01-01T00:00:00Z"},
+        {"id": "u", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": f"I am {session_id}"},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+A, B, C = ("11111111-1111-4111-8111-111111111111", "11111111-2222-4222-8222-222222222222", "11111111-3333")
+
+
+@pytest.fixture(params=["index", "no index"])
+def ids(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Resolve an id on a machine with three sessions whose ids begin alike, and one whose file has another name."""
+    machine = Machine(tmp_path)
+    gemini(tmp_path, A, "2026-01-01T00-00-11111111")
+    gemini(tmp_path, "sess-jsonl-1", "free-name")
+    machine.session(B, ["I am B", "yes"])
+    machine.session(C, ["I am C", "yes"])
+    env = Environment(machine.env, tmp_path, "linux")
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CallError, match="no sessions found"):
-        Targets().resolve("latest")
+    if request.param == "index":
+        Library().bring_up_to_date()
+    return lambda given: Targets().resolve(given).path
+
+
+def test_the_beginning_that_a_file_is_named_by_is_no_exact_match(ids: Callable[[str], Path]) -> None:
+    with pytest.raises(CallError, match="11111111 fits 3 sessions") as caught:
+        ids("11111111")
+    assert all(name in str(caught.value) for name in (A, B, C))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("11111111-1", f"session-2026-01-01T00-00-{A[:8]}"),
+        (A, f"session-2026-01-01T00-00-{A[:8]}"),
+        (A.upper(), f"session-2026-01-01T00-00-{A[:8]}"),
+        ("11111111-2222", B),
+        (B, B),
+        (C, C),
+        ("sess-jsonl-1", "session-free-name"),
+        ("sess-jso", "session-free-name"),
+        ("session-free", "session-free-name"),
+    ],
+)
+def test_an_id_is_the_sessions_own(ids: Callable[[str], Path], given: str, name: str) -> None:
+    assert ids(given).stem == name
+
+
+def test_an_id_that_nobody_has(ids: Callable[[str], Path]) -> None:
+    for given in ("11111111-4", A + "1", "ess-jso"):
+        with pytest.raises(CallError, match="no session whose id begins so"):
+            ids(given)
+
+
+def test_a_session_that_came_since_the_index_was_made_is_found(ids: Callable[[str], Path], tmp_path: Path) -> None:
+    new = gemini(tmp_path, "sess-new-2", "other-name")
+    assert ids("sess-new") == new
+    newer = gemini(tmp_path, "sess-new-3", "third-name")
+    assert ids("sess-new-3") == newer
+    with pytest.raises(CallError, match="sess-new-3, sess-new-2"):
+        ids("sess-new")
+
+
+def test_copies_of_one_session_are_told_by_their_paths(ids: Callable[[str], Path], tmp_path: Path) -> None:
+    copy = gemini(tmp_path, A, "2026-01-01T00-01-11111111", project="q")
+    with pytest.raises(CallError, match="fits 2 sessions") as caught:
+        ids("11111111-1")
+    assert str(copy) in str(caught.value) and "T00-00-11111111.jsonl" in str(caught.value)
 
 
 class _Terminal:

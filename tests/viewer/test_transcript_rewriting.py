@@ -65,6 +65,19 @@ async def rewrite(pilot: Pilot[None], items: list[Item]) -> None:
     await pilot.pause(0.15)
 
 
+async def test_the_cursor_goes_to_the_header_that_a_rewound_message_is_folded_into() -> None:
+    items = story()
+    async with transcript(items) as (pilot, view):
+        view.go_to(41, row=3)
+        await rewrite(
+            pilot, [value | {"rewound": True} if value["uuid"][1:] in ("10", "11") else value for value in items]
+        )
+        assert view.cursor.block == 40
+        assert view.cursor in view._rows
+        row = view.row_at(view.cursor)
+        assert row is not None and "prompt number 10" in row.text
+
+
 def without(items: list[Item], *names: str) -> list[Item]:
     return [value for value in items if value["uuid"] not in names]
 
@@ -91,6 +104,19 @@ async def test_what_changes_elsewhere_moves_nothing() -> None:
             assert [row for row in after if "prompt number" not in row] == [
                 row for row in before if "prompt number" not in row
             ]
+
+
+async def test_a_title_that_comes_alone_is_shown() -> None:
+    async with transcript(story(2)) as (pilot, view):
+        bar = view.screen.query_one("#title", TitleBar)
+        assert "Lamps" not in str(bar.left)
+        view.screen._follower.poll = list  # type: ignore[attr-defined]  # no change of a message, ever
+        view.session.title = "Lamps and others"
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if "Lamps" in str(bar.left):
+                break
+        assert "Lamps and others" in str(bar.left)
 
 
 async def test_the_end_stays_in_sight_where_it_is_followed() -> None:

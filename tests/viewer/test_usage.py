@@ -15,6 +15,7 @@ from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.commands.usage import _Report, _Rows, session_object
 from viewer.output import CallError
+from viewer.summary import response_key
 from viewer.targets import Target
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -88,9 +89,10 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
 
 
 def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -> None:
-    path = machine.session(ONE, ["first", "one"], usage=FIGURES, message_ids="msg_x")
+    given = "msg_01XFDUDYJgAACzvnptvVoYEL"
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES, message_ids=given)
     machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
-    machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, message_ids="msg_x", minute=4)
+    machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, message_ids=given, minute=4)
     answer = machine.run("usage", "--json").json
     assert len(answer["sessions"]) == 2
     assert answer["total"] == usage(3)
@@ -99,6 +101,67 @@ def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -
     assert "2026-03-04" in text.out and "1.1k" in text.out
     assert "2 sessions and 1 subagent" in text.out
     assert "1 response left out as a copy" in text.out
+
+
+def gemini(machine: Machine, session_id: str, *answers: tuple[str, str, int]) -> Path:
+    """A session of Gemini CLI: id, time and tokens of each answer."""
+    path = machine.home / ".gemini" / "tmp" / "p" / "chats" / f"session-2026-01-01T00-00-{session_id[:8]}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = [{"sessionId": session_id, "projectHash": "ab" * 32, "startTime": "2026-01-01T00:00:00Z"}]
+    for name, when, tokens in answers:
+        records.append({"id": f"u{name}", "timestamp": when, "type": "user", "content": f"hi {name}"})
+        figures = {"input": tokens, "output": 1, "cached": 0}
+        records.append({"id": name, "timestamp": when, "type": "gemini", "content": "yo", "tokens": figures})
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_an_id_that_comes_again_makes_no_copy(machine: Machine, named: bool) -> None:
+    one = gemini(machine, ONE, ("g1", "2026-01-01T00:00:01Z", 1000))
+    two = gemini(machine, TWO, ("g1", "2026-01-02T00:00:01Z", 5000), ("g2", "2026-01-02T00:00:09Z", 70))
+    three = gemini(machine, "cccccccc-0000-4000-8000-000000000003", ("g1", "2026-01-03T00:00:01Z", 1000))
+    targets = [one, two, three] if named else []
+    assert machine.run("usage", "--json", *targets).json["total"]["totalTokens"] == 1001 + 5001 + 71 + 1001
+    text = machine.run("usage", *targets).out
+    assert "copy" not in text and "7.1k" in text
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_what_was_copied_with_such_an_id_counts_once(machine: Machine, named: bool) -> None:
+    shared = ("g1", "2026-01-01T00:00:01Z", 1000)
+    one = gemini(machine, ONE, shared)
+    two = gemini(machine, TWO, shared, ("g2", "2026-01-02T00:00:09Z", 70))
+    targets = [one, two] if named else []
+    assert machine.run("usage", "--json", *targets).json["total"]["totalTokens"] == 1001 + 71
+    assert "1 response left out as a copy" in machine.run("usage", *targets).out
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [
+        ("msg_01XFDUDYJgAACzvnptvVoYEL", True),
+        ("req_011CSHoEeqs5C35K2UUqR7Fy", True),
+        ("0198d2a4-7c1e-7b3f-9a52-1f0e6b8c4d21:7", True),
+        ("g1", False),
+        ("5:3", False),
+        ("turn 1 (thread total so far)", False),
+        ("the_answer_to_the_question_1", False),
+        ("assistant@1234567890", False),
+        ("theanswertothequestion1", False),
+        ("11111111-1111-4111-8111-111111111111", False),
+        ("msg_00000000000000000001", False),
+    ],
+)
+def test_which_ids_tell_a_response_alone(name: str, tells: bool) -> None:
+    keys = set()
+    for time, tokens in ((1.0, 5), (1.5, 5), (2.0, 5), (1.0, 6)):
+        hand = Hand()
+        hand.text("y", usage=TokenUsage(tokens))
+        hand.session.messages.time[0] = time
+        hand.session.groups.ids[0] = name
+        keys.add(response_key(hand.session, 0))
+    assert len(keys) == (1 if tells else 3)
 
 
 def test_several_targets_have_one_total(machine: Machine) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.session import Change, Op
-from viewer.output import DONE, NO, CallError, warn
+from viewer.output import DONE, NO, CallError, warn, write_bytes
 from viewer.targets import STDIN
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PART = 500
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a change.")
 @click.option("--all", "whole", is_flag=True, help="Begin with the first exchange, not with the last.")
 def command(target: str | None, as_json: bool, whole: bool) -> int:
-    """Follow a session: TARGET, or the newest one of this directory.
+    """Follow a session: TARGET, or the one of this directory that is being written, else the newest.
 
     On a terminal this opens the screen at the session's end. Elsewhere each new message is printed once, a tool use
     when its result is there; with --json every change is a line. What its subagents do is printed too, and it goes on
@@ -63,6 +63,7 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     """
     from viewer.commands.show import unreadable_notice
     from viewer.stdin import StreamFollower, spool_stdin, take_terminal
+    from viewer.tailprint import totals_lines
 
     spool = spool_stdin()
     if sys.stdout.isatty() and not as_json and take_terminal():
@@ -72,6 +73,8 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     spool.wait_for_session()
     follower = StreamFollower(spool)
     asyncio.run(_Tail(as_json, whole=True, everything=everything, stream=follower).run(follower))
+    if follower.is_stream and follower.finished and not as_json:
+        write_bytes(totals_lines(follower.session))
     if notice := unreadable_notice(follower.session):
         warn(f"-: {notice}")
     if spool.trouble:
@@ -80,12 +83,12 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
 
 
 def _path(target: str | None) -> Path | None:
-    from viewer.targets import Targets, newest_here
+    from viewer.targets import Targets
 
     targets = Targets()
     if target is not None:
         return targets.resolve(target).path
-    newest = newest_here(targets.found, Path.cwd())
+    newest = targets.newest_here(Path.cwd())
     return None if newest is None else newest.path
 
 

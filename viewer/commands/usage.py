@@ -135,7 +135,7 @@ class _Report:
         import orjson
 
         from schemas.usage import total_usage
-        from viewer.summary import group_key, members_of
+        from viewer.summary import members_of, response_key
 
         usages: list[TokenUsage | None] = []
         self.total.begin_session()
@@ -145,7 +145,7 @@ class _Report:
             if number == 0 or self.with_subagents:
                 self.models.update(filter(None, member.models))
                 for index in counted_groups(member):
-                    self.total.add(group_key(member.provider, member.groups.ids[index]), member.groups.usage[index])
+                    self.total.add(response_key(member, index), member.groups.usage[index])
         everything = total_usage(usages)
         for problem in failed:
             warn(f"{path_text(problem.path)}: {problem.reason}")
@@ -358,6 +358,9 @@ def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) 
     notes = [f"total {format_exact(own.total)} tokens" if own else "the agent wrote no token figures"]
     if subagents and with_subagents:
         notes[0] += f", {format_exact(with_subagents.total)} with {plural(subagents, 'subagent')}"
+    unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
+    if unread:
+        notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
     inherited = sum(exchange.inherited for exchange in session.exchanges)
     if inherited:
         notes.append(f"{plural(inherited, 'exchange')} inherited from another session, counted there")

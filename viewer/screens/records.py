@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from itertools import islice
 from typing import Any, ClassVar
 
-import orjson
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from renderers.facts import format_exact, format_size, usage_line
+from renderers.facts import format_exact, format_size, plural, usage_line
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
 from renderers.terminal.text import output_rows
@@ -20,12 +20,14 @@ from schemas.clean import clean
 from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
-from schemas.usage import TokenUsage
 from viewer.screens.message import Dialog
+from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""
+_MOST_ROWS = 5_000
+"""Lines on the screen that they make at most: drawing 10,000 takes a second, in which no key answers."""
 _MOST_LINES = 200
 """Lines of the file that are named one by one."""
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
@@ -81,35 +83,54 @@ class LookupScreen(Dialog[None]):
 def raw_screen(session: Session, index: int) -> LookupScreen:
     """The records of a message."""
     spans = session.message_spans(index)
-
-    def make(width: int) -> list[Row]:
-        return list(_record_rows(session, spans, width))
-
+    records = _Records(session, spans)
     count = len(spans)
-    return LookupScreen(f"{count} record{'' if count == 1 else 's'} behind this message", make)
+    return LookupScreen(f"{count} record{'' if count == 1 else 's'} behind this message", records.rows)
 
 
-def _record_rows(session: Session, spans: list[Span], width: int) -> Iterator[Row]:
-    left = _MOST
-    for number, span in enumerate(spans):
-        if number:
-            yield Row([])
-        yield from prose_rows(_where(session, span), width, _BOLD)
-        if left <= 0:
-            yield Row([Segment("… not shown: too much at once", _DIM)])
-            continue
-        raw = session.raw(span)
-        left -= len(raw)
-        yield from output_rows(_pretty(raw[:_MOST]), [], width, Style())
-        if len(raw) > _MOST:
-            yield Row([Segment(f"… {format_size(len(raw) - _MOST)} more", _DIM)])
+class _Records:
+    """What is shown of a message's records: read when it is drawn first, and kept, since each width wraps it anew."""
+
+    def __init__(self, session: Session, spans: list[Span]) -> None:
+        self._session, self._spans = session, spans
+        self._read: list[tuple[str, str, int]] | None = None
+
+    def rows(self, width: int) -> list[Row]:
+        """Heading and text of each."""
+        if self._read is None:
+            self._read = list(self._texts())
+        rows: list[Row] = []
+        left = _MOST_ROWS
+        for number, (where, text, more) in enumerate(self._read):
+            if number:
+                rows.append(Row([]))
+            rows.extend(prose_rows(where, width, _BOLD))
+            drawn = list(islice(output_rows(text, [], width, Style()), left + 1))
+            rows.extend(drawn[:left])
+            if len(drawn) > left:
+                rows.append(Row([Segment("… the rest is not shown: too much at once", _DIM)]))
+            elif more:
+                rows.append(Row([Segment(f"… {format_size(more)} more", _DIM)]))
+            left = max(0, left - len(drawn))
+        return rows
+
+    def _texts(self) -> Iterator[tuple[str, str, int]]:
+        """Where each record stands, its text, and how many bytes are left out."""
+        left = _MOST
+        for span in self._spans:
+            raw = self._session.raw(span) if left else b""
+            shown = raw[:left]
+            yield _where(self._session, span), _pretty(shown), span.length - len(shown)
+            left -= len(shown)
 
 
 def _pretty(raw: bytes) -> str:
     """A record with line breaks, as safe to show as any other text."""
-    with suppress(orjson.JSONDecodeError):  # one that is damaged or cut is shown as it stands
-        raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_INDENT_2)
-    return clean(raw.decode("utf-8", "replace"))
+    try:
+        text = json.dumps(json.loads(raw), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):  # one that is damaged, cut or nested a thousand deep is shown as it stands
+        text = raw.decode("utf-8", "replace")
+    return clean(text)
 
 
 def _where(session: Session, span: Span) -> str:
@@ -118,9 +139,7 @@ def _where(session: Session, span: Span) -> str:
     return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
 
 
-def why_screen(
-    session: Session, index: int, with_subagents: TokenUsage | None = None, cut: int | None = None
-) -> LookupScreen:
+def why_screen(session: Session, index: int, family: FamilyUsage | None = None, cut: int | None = None) -> LookupScreen:
     """Where the token figures come from: of a message's group if it belongs to one, of its exchange, of the session;
     and what of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
@@ -131,10 +150,14 @@ def why_screen(
         if group != NONE:
             rows.extend(prose_rows(usage_line(session.groups.usage[group], format_exact), width, _BOLD))
         totals = {"exchange": session.exchange_usage(session.messages.exchange[index]), "session": session.usage()}
-        if with_subagents is not None:
-            totals["with subagents"] = with_subagents
+        if family is not None and family.subagents:
+            totals["with subagents"] = family.total(session)
         for name, usage in totals.items():
             rows.extend(prose_rows(f"{name}: {usage_line(usage, format_exact)}", width, Style()))
+        if family is not None and family.unread:
+            rows.extend(
+                prose_rows(f"not included: {plural(family.unread, 'subagent')} without a session", width, Style())
+            )
         rows.append(Row([]))
         rows.extend(prose_rows(_rule(session), width, _DIM))
         rows.extend(_fault_rows(session, cut, width))

@@ -89,7 +89,7 @@ class TranscriptScreen(FindingScreen):
         self._numbers: list[int | None] = []
         self._rewound = 0
         self._stirred = asyncio.Event()
-        self._shown_following, self._shown_trouble = follow, ""
+        self._shown_following, self._shown_facts = follow, (False, "", "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._totals_at, self._totals_due = 0.0, True
@@ -165,7 +165,7 @@ class TranscriptScreen(FindingScreen):
             if self._stream is not None and self._stream.finished:
                 await self._show_end()
                 return
-            if self._follower.trouble != self._shown_trouble:
+            if self._facts() != self._shown_facts:
                 self._show_facts()
             if self._totals_due or self._cut_line() != self._cut_shown:
                 self._show_totals()
@@ -311,15 +311,18 @@ class TranscriptScreen(FindingScreen):
         if self._view.at_end:
             self._seen = True
 
+    def _facts(self) -> tuple[bool, str, str, str]:
+        """What the title line says that may change though no message does: a title can come by itself."""
+        session = self.session
+        return self._follower.missing, self._follower.trouble, name_line(session), origin_facts(session)
+
     def _show_facts(self) -> None:
         """The title line."""
         if not self.is_mounted:
             return
         parts: list[str | tuple[str, str]] = [(origin_facts(self.session), "$text-muted")]
-        if self._follower.missing:
-            parts.append(("  file is gone", "$error"))
-        elif self._follower.trouble:
-            parts.append((f"  {one_line(self._follower.trouble, 60)}", "$error"))
+        if problem := "file is gone" if self._follower.missing else one_line(self._follower.trouble, 48):
+            parts = [(problem, "$error")]  # alone: of a line that is too long all of this end is left out
         elif self._next is not None:
             began = self._what_began()
             parts.append((f"  {began[0].lower()}{began[1:]} at {self._next_at} · f opens it", "$accent"))
@@ -328,7 +331,8 @@ class TranscriptScreen(FindingScreen):
         elif self._stream is not None or self._view.following:
             said = [*(["live"] if self._stream is not None else []), *(["following"] if self._view.following else [])]
             parts.append((f"  {' · '.join(said)}", "$accent"))
-        self._shown_following, self._shown_trouble = self._view.following, self._follower.trouble
+        self._shown_following = self._view.following
+        self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
         bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), Content.assemble(*parts)
         self._show_position()
@@ -501,9 +505,7 @@ class TranscriptScreen(FindingScreen):
         from viewer.screens.records import why_screen
 
         if self._has_cursor():
-            self.app.push_screen(
-                why_screen(self.session, self._view.cursor.block, self._family.total, self._cut_line())
-            )
+            self.app.push_screen(why_screen(self.session, self._view.cursor.block, self._family, self._cut_line()))
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""

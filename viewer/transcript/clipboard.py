@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
+from pathlib import Path
 
 from textual.app import App
+
+from viewer.leftovers import remove_at_end
 
 MAX_CLIPBOARD = 75_000
 """Bytes; many terminals drop a longer OSC 52 without a word."""
@@ -20,4 +24,6 @@ def put_on_clipboard(app: App[object], text: str, what: str) -> str:
     fd, path = tempfile.mkstemp(prefix="turnlog-", suffix=".txt")
     with os.fdopen(fd, "wb") as file:
         file.write(data)
-    return f"Too much for a terminal's clipboard ({len(data) // 1000:,} KB): wrote {what} to {path}"
+    remove_at_end(partial(Path(path).unlink, missing_ok=True))
+    size = f"{len(data) // 1000:,} KB"
+    return f"Too much for a terminal's clipboard ({size}): {what} is in {path} until turnlog ends"

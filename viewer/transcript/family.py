@@ -28,26 +28,30 @@ class FamilyUsage:
 
     def __init__(self) -> None:
         self._known: dict[Path, _Known] = {}
-        self.total: TokenUsage | None = None
-        """The session's total with all its subagents, as of the last complete run."""
+        self._usages: list[TokenUsage | None] = []
         self.subagents = 0
-        """How many of them were found."""
+        """How many of them were found, as of the last complete run."""
+        self.unread = 0
+        """How many of those that are listed could not be read, so that nobody knows what they used."""
         self.done: dict[int, str] = {}
         """What each did so far (`14 messages · 22k`), by the key of the message whose tool started it."""
 
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
-        usages = [session.usage()]
+        usages: list[TokenUsage | None] = []
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
-        count = 0
+        count = unread = 0
         done: dict[int, str] = {}
         while queue:
             subagent, depth = queue.pop()
             inner = subagent.session
             inside = inner is not None and inner.path == session.path
             key = id(inner) if inside else subagent.path or (inner.path if inner else None)
-            if key is None or key in seen or depth > MAX_DEPTH:
+            if key is None:
+                unread += not subagent.internal
+                continue
+            if key in seen or depth > MAX_DEPTH:
                 continue
             seen.add(key)
             if inside and inner is not None:
@@ -59,6 +63,7 @@ class FamilyUsage:
                 yield from self._read(path)
                 known = self._known.get(path)
                 if known is None:
+                    unread += not subagent.internal
                     continue
                 usages.append(known.usage)
                 children = known.subagents
@@ -68,7 +73,11 @@ class FamilyUsage:
             count += 1
             queue.extend((child, depth + 1) for child in children)
             yield
-        self.total, self.subagents, self.done = total_usage(usages), count, done
+        self._usages, self.subagents, self.unread, self.done = usages, count, unread, done
+
+    def total(self, session: Session) -> TokenUsage | None:
+        """The session's total as it is now with that of its subagents as of the last run: never less than its own."""
+        return total_usage([session.usage(), *self._usages])
 
     def by_message(self, session: Session) -> Mapping[int, str]:
         """`done` by the messages of the session as it is now."""

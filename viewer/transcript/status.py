@@ -62,19 +62,29 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -
     usage = session.usage()
     if usage is not None and usage.total is not None:
         rewound = any(exchange.rewound for exchange in session.exchanges)
-        pieces.append(f"{format_count(usage.total)} tokens{' with what was rewound' if rewound else ''}")
+        pieces.append(f"{format_count(usage.total)} tokens{' with rewound' if rewound else ''}")
     elif session.exchanges and Lack.TOKENS not in session.lacks:
         pieces.append("tokens unknown")
     # A stream's own total holds what its subagents used: saying it twice would tell nothing.
-    if session.subagents and family.total is not None and family.total.total not in (None, usage and usage.total):
-        pieces.append(f"{format_count(family.total.total)} with subagents")
+    together = family.total(session) if family.subagents else None
+    if together is not None and together.total not in (None, usage and usage.total):
+        some = f"{family.subagents:,} of {family.subagents + family.unread:,} " if family.unread else ""
+        pieces.append(f"{format_count(together.total)} with {some}subagents")
+    elif family.unread:
+        pieces.append("subagents not included")
     if session.context_used and session.context_window:
-        pieces.append(f"context {100 * session.context_used // session.context_window} %")
+        pieces.append(f"context {_share(session.context_used, session.context_window)} %")
     if lacks := lacks_line(lack_names(session.lacks)):
         pieces.append(lacks)
     if pieces:
         parts.append(((" · " if parts else "") + " · ".join(pieces), "$text-muted"))
     return Content.assemble(*parts)
+
+
+def _share(part: int, whole: int) -> str:
+    """In percent; what is not nothing is never 0, and what is not all never 100."""
+    percent = 100 * part / whole
+    return "<1" if percent < 1 else str(99 if 99 <= percent < 100 else round(percent))
 
 
 def _faults(session: Session, cut: int | None) -> list[str]:

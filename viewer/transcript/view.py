@@ -12,7 +12,7 @@ from textual.geometry import Offset, Size
 from textual.selection import Selection
 
 from renderers.facts import local_time
-from renderers.terminal.folds import Fold
+from renderers.terminal.folds import FULL_LINE, Fold
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
 from viewer.transcript.folds import LEVELS
@@ -166,7 +166,8 @@ class TranscriptView(TranscriptWindow):
             return lines
         self.reveal(block)
         if self._block(block).block.more:  # further down in a huge output
-            self._drawn.extend(block, self.session.messages.lines[block] + 1)
+            table = self.session.messages
+            self._drawn.extend(block, max(table.lines[block], table.chars[block] // FULL_LINE) + 1)
         return matching_rows(self._block(block).block.rows, self.sought)
 
     def _show_hit(self, block: int, line: int) -> None:
@@ -194,6 +195,8 @@ class TranscriptView(TranscriptWindow):
         openers = {self.session.exchanges[table.exchange[i]].start for i in (*changed, *appended) if 0 <= i < count}
         self.layout_of.sync(changed)
         self._redraw_later(openers)
+        if self.cursor.block in changed and self.folds.fold(self.cursor.block) is Fold.HIDDEN:  # rewound just now
+            self.cursor = self._header_over(self.cursor.block) or self.cursor
         if self.following:
             self.go_end()
         elif len(self._rows) < self.height_of_page or self.at_end or visible & (changed | openers):
@@ -312,9 +315,19 @@ class TranscriptView(TranscriptWindow):
         else:
             self._top = self._near(Position(moves.near(standing.top[0]), 0))
         cursor = self._found(standing.cursor, moves)
+        if cursor is None and (block := moves.find(standing.cursor[0])) is not None:
+            cursor = self._header_over(block)
         if cursor is None:
             cursor = self._move(self._top, standing.row or 0)
         self.cursor = cursor
+
+    def _header_over(self, block: int) -> Position | None:
+        """The line that a hidden message is folded into: its exchange's; None where that is hidden too."""
+        start = self.session.exchanges[self.session.messages.exchange[block]].start
+        if self.folds.fold(start) is Fold.HIDDEN:
+            return None
+        self._measure(start)
+        return Position(start, self.layout_of.head(start))
 
     def _held_selection(self) -> list[tuple[int, tuple[int, int]] | None] | None:
         """Both ends of what is selected: column and line."""

@@ -171,7 +171,7 @@ def _thread_title(path: Path, thread: str) -> str:
             first = "first_user_message" if "first_user_message" in columns else "NULL"
             query = f"SELECT {first}, {', '.join(names)} FROM threads WHERE id = ?"
             row = database.execute(query, (thread,)).fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # the second for a message in which SQLite quotes damage
         return ""  # locked, damaged or of another make: the title is an extra
     if row is None:
         return ""

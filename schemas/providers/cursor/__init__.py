@@ -17,7 +17,10 @@ class Cursor:
     name = locate.PROVIDER_NAME
     counting = "Cursor records no tokens, only how full the context is."
     formats = (
-        Format("Cursor CLI store, a SQLite database", "tables blobs (id, data) and meta (key, value)"),
+        Format(
+            "Cursor CLI store, a SQLite database",
+            "tables blobs (id, data) and meta (key, value), blobs by their SHA-256 or Cursor's row in meta",
+        ),
         Format("Cursor transcript, JSON lines", "a record with role and message, and no type, id or time"),
         Format("Cursor transcript before 2026, text", "lines `user:` and `assistant:`, tools as `[Tool call] NAME`"),
     )

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from schemas.message import Kind
 from schemas.providers.cursor.entries import Block, Entry, date, mark_of, of_turn
+from schemas.providers.cursor.gaps import fill_place
 from schemas.providers.cursor.turns import Turn
 
 _OPENING = frozenset({Kind.PROMPT, Kind.CONTEXT, Kind.COMPACTION})
@@ -79,7 +80,7 @@ def _with_untold(
         start = places[place][0] + 1 if place >= 0 else _start(entries)
         end = places[next_place][0] if next_place < len(places) else len(entries)
         prompts = sum(block.kind is Kind.PROMPT for _, block in places[place + 1 : next_place])
-        gap = next((n for n in range(start, end) if entries[n].gap), None)
+        gap = fill_place(entries, start, end)
         # Where there are prompts too, they are most likely these turns' in other words.
         lost = sum(turns[n].shell is None for n in untold) > prompts
         for number in untold:
@@ -90,9 +91,10 @@ def _with_untold(
                 added.setdefault(told, []).append(of_turn(turns[number])[0])
                 _date_steps(entries[told:end], turns[number])
             elif lost and (place < 0 or next_place == len(places)):
-                added.setdefault(start if place < 0 else end, []).extend(of_turn(turns[number]))
+                first = gap if gap is not None and entries[start].gap else start
+                added.setdefault(first if place < 0 else end, []).extend(of_turn(turns[number]))
             elif lost and gap is not None:
-                added.setdefault(gap + 1, []).extend(of_turn(turns[number]))
+                added.setdefault(gap, []).extend(of_turn(turns[number]))
     if not added:
         return entries
     return [
@@ -114,5 +116,6 @@ def _first_told(entries: list[Entry], region: range, turn: Turn) -> int | None:
 
 def _start(entries: list[Entry]) -> int:
     """Where the conversation begins, behind what was put before it."""
-    kinds = (Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.COMPACTION, Kind.NOTE)
-    return next((n for n, item in enumerate(entries) if any(b.kind in kinds for b in item.blocks)), len(entries))
+    kinds = (Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.COMPACTION)
+    begun = (n for n, item in enumerate(entries) if item.gap or any(b.kind in kinds for b in item.blocks))
+    return next(begun, len(entries))

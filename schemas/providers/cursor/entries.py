@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.providers.cursor import messages, results
-from schemas.providers.cursor.messages import NOTE, Draft
+from schemas.providers.cursor.messages import BLOBS, NOTE, Draft
 from schemas.providers.cursor.tools import SPAWNS, tool_input
 from schemas.providers.cursor.turns import Turn
 from schemas.records import read_record
 
 _HEAD = 300
+TURNS, TRANSCRIPT = "the turns", "the transcript"
+"""What tells of a session beside its messages."""
 
 
 class Block(NamedTuple):
@@ -56,6 +58,8 @@ class Entry:
     hidden: str = ""
     gap: bool = False
     """Whether it stands where a message is missing."""
+    taken: str = ""
+    """Where a message that the store has not was taken from."""
     times: dict[int, float] = field(default_factory=dict)
     """Times of blocks, by their numbers."""
     kinds: dict[int, Kind] = field(default_factory=dict)
@@ -91,12 +95,12 @@ def made(identifier: str, value: dict[str, Any], **facts: Any) -> Entry:
 
 def gap(identifier: str) -> Entry:
     """What stands where a message is missing."""
-    return made(identifier, {NOTE: "missing", "blob": identifier}, gap=True)
+    return Entry(identifier, b"", (), gap=True)
 
 
-def filled(missing: Entry) -> Entry:
-    """The same where the transcript has what is missing."""
-    return made(missing.id, {NOTE: "filled", "blob": missing.id})
+def note(identifier: str, text: str, blobs: list[str]) -> Entry:
+    """A remark about the store, and the ids of the blobs that it is about."""
+    return made(identifier, {NOTE: text, BLOBS: blobs} if blobs else {NOTE: text})
 
 
 def of_turn(turn: Turn) -> list[Entry]:
@@ -105,7 +109,7 @@ def of_turn(turn: Turn) -> list[Entry]:
         run = turn.shell
         value = {"role": "shell", "command": run.command, "stdout": run.stdout, "stderr": run.stderr}
         return [made(turn.id, value if run.exit_code is None else {**value, "exitCode": run.exit_code})]
-    prompt = made(turn.id, {"role": "user", "content": turn.text}, ended=turn.ended)
+    prompt = made(turn.id, {"role": "user", "content": turn.text}, ended=turn.ended, taken=TURNS)
     date(prompt, turn)
     found = [prompt]
     for n, step in enumerate(turn.steps):
@@ -115,13 +119,13 @@ def of_turn(turn: Turn) -> list[Entry]:
             part = {"type": "tool-call", "toolCallId": step.use_id, "toolName": step.name, "args": step.given}
         else:
             part = {"type": "text" if step.kind is Kind.TEXT else "reasoning", "text": step.text}
-        said = made(identifier, {"role": "assistant", "content": [part]}, model=turn.model)
+        said = made(identifier, {"role": "assistant", "content": [part]}, model=turn.model, taken=TURNS)
         if step.time is not None:
             said.times = {block.number: step.time for block in said.blocks}
         found.append(said)
         if step.kind is Kind.TOOL and step.result is not None:
             answer = {"type": "tool-result", "toolCallId": step.use_id, "toolName": step.name, "result": step.result}
-            found.append(made(f"{identifier}r", {"role": "tool", "content": [answer]}))
+            found.append(made(f"{identifier}r", {"role": "tool", "content": [answer]}, taken=TURNS))
     return found
 
 

@@ -5,13 +5,14 @@ A transcript has neither ids nor results nor thinking, so the two are laid side 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from schemas.message import Flag, Kind
-from schemas.providers.cursor import entries as made
-from schemas.providers.cursor.entries import Block, Entry
+from schemas.providers.cursor.entries import TRANSCRIPT, Block, Entry, sketch
+from schemas.providers.cursor.gaps import fill_place
 from schemas.providers.cursor.messages import as_text
 from schemas.records import read_record
 
@@ -31,7 +32,7 @@ def from_transcript(records: list[dict[str, Any]], session_id: str) -> list[Entr
     found: list[Entry] = []
     for number, record in enumerate(records):
         raw = as_text(record).encode()
-        kept = made.sketch(read_record(raw), raw)
+        kept = sketch(read_record(raw), raw)
         # What follows says that a use is over, even where nobody tells its result (note 3.3).
         blocks = tuple(b._replace(flags=b.flags & ~Flag.PENDING) for b in kept.blocks)
         found.append(Entry(f"{session_id}:t{number}", raw, blocks, kept.hidden))
@@ -44,33 +45,25 @@ def merge(entries: list[Entry], told: list[Entry]) -> list[Entry]:
     if not theirs:
         return entries
     if not ours:
-        # Context that the store kept comes first, then all that the transcript tells.
-        return [_mended(item) for item in entries] + told
+        # What the store kept comes first, context mostly, then all that the transcript tells.
+        return entries + [replace(item, taken=TRANSCRIPT) for item in told]
     matcher = SequenceMatcher(None, [u.block.mark for u in ours], [u.block.mark for u in theirs], autojunk=False)
     pairs = [(a + i, b + i) for a, b, size in matcher.get_matching_blocks() for i in range(size)]
     if not pairs:
         return entries  # not the same conversation, as far as anybody can tell
     added: dict[int, list[Entry]] = {}
-    mended: set[int] = set()
     for left, right in pairwise([(-1, -1), *pairs, (len(ours), len(theirs))]):
         missing = theirs[left[1] + 1 : right[1]]
         if not missing or left[0] + 1 < right[0]:
             continue  # what the store has there are the same things in other words
-        start = ours[left[0]].place if left[0] >= 0 else _begin(entries) - 1
+        start = ours[left[0]].place + 1 if left[0] >= 0 else _begin(entries)
         end = ours[right[0]].place if right[0] < len(ours) else len(entries)
-        gap = next((n for n in range(start + 1, end) if entries[n].gap), None)
-        if gap is not None:
-            mended.add(gap)
-            place = gap + 1
-        else:
-            place = end if left[0] >= 0 and right[0] == len(ours) else start + 1
+        place = fill_place(entries, start, end)
+        if place is None:
+            place = end if left[0] >= 0 and right[0] == len(ours) else start
         added.setdefault(place, []).extend(_alone(told[unit.place], unit.block) for unit in missing)
     _add_ends(entries, told, ours, theirs, pairs, added)
-    return [
-        item
-        for n in range(len(entries) + 1)
-        for item in (*added.get(n, []), *(_mended(e) if n in mended else e for e in entries[n : n + 1]))
-    ]
+    return [item for n in range(len(entries) + 1) for item in (*added.get(n, []), *entries[n : n + 1])]
 
 
 def _units(entries: list[Entry]) -> list[_Unit]:
@@ -85,16 +78,13 @@ def _units(entries: list[Entry]) -> list[_Unit]:
 
 def _begin(entries: list[Entry]) -> int:
     """The first entry that is part of the conversation."""
-    return next((n for n, item in enumerate(entries) if any(b.kind in _BEGUN for b in item.blocks)), len(entries))
+    begun = (n for n, item in enumerate(entries) if item.gap or any(b.kind in _BEGUN for b in item.blocks))
+    return next(begun, len(entries))
 
 
 def _alone(item: Entry, block: Block) -> Entry:
     """One block of a transcript's record as an entry of its own."""
-    return Entry(item.id, item.raw, (block,))
-
-
-def _mended(item: Entry) -> Entry:
-    return made.filled(item) if item.gap else item
+    return Entry(item.id, item.raw, (block,), taken=TRANSCRIPT)
 
 
 def _add_ends(

@@ -18,19 +18,15 @@ from schemas.providers.cursor.tools import tool_name
 
 Data = dict[str, Any]
 NOTE = "turnlog"
-"""The key of records that are ours: a remark about the store where a message should be."""
+"""The key of records that are ours: a remark about the store, as a sentence."""
+BLOBS = "blobs"
+"""In such a record, the ids of the blobs that are missing."""
 WITHHELD = "The provider keeps the text of this thinking back."
 _REDACTED = "[REDACTED]"
 _CALLS = frozenset({"tool-call", "tool_use", "tool_call"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
 _THINKING = frozenset({"reasoning", "thinking"})
 _SEALED = frozenset({"redacted-reasoning", "redacted", "redacted_thinking"})
-_NOTES = {
-    "missing": "A message is missing from the store",
-    "filled": "A message is missing from the store; what follows is from the transcript",
-    "approximate": "The store's root cannot be read: the order is a guess",
-    "damaged": "The store's root is damaged: messages may be missing",
-}
 
 
 class Draft(NamedTuple):
@@ -62,8 +58,8 @@ class Drafts(NamedTuple):
 
 def drafts(value: Data, raw: bytes = b"") -> Drafts:
     """The blocks of a message; `raw` are its bytes, for what is no message at all."""
-    if NOTE in value:
-        return Drafts([Draft(Kind.NOTE, label=_NOTES.get(str(value[NOTE]), _NOTES["missing"]))])
+    if NOTE in value and value.keys() <= {NOTE, BLOBS}:
+        return Drafts([Draft(Kind.NOTE, label=str(value[NOTE]))])
     role = value.get("role")
     if role == "system":
         return Drafts([], "system prompt")

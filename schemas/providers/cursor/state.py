@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from schemas.providers.cursor.meta import ROOT, decode_meta
 from schemas.providers.cursor.proto import Fields, decode
 from schemas.providers.cursor.turns import Turn, read_turn
 from schemas.records import read_document, read_record
 
 _ID = 32
-_SECRET = "blobEncryptionKey"
 _MOST_APPROXIMATE = 200_000
 
 
@@ -48,16 +48,15 @@ class State(NamedTuple):
     workspaces: list[str]
     """`file:` URIs, the last one being the newest."""
     started: float | None
-    approximate: bool
-    """Whether the order had to be guessed, since the root cannot be read."""
-    damaged: bool
-    """Whether the root can be read in part only."""
+    wrong: str
+    """What is wrong with the store, and what could be read all the same, in a sentence; empty where nothing is."""
 
 
 class Blobs:
     """The blobs of an open database, those fetched before kept: a blob never changes, its id is its content's hash."""
 
     def __init__(self, database: sqlite3.Connection, kept: dict[str, bytes], turns: dict[str, Turn]) -> None:
+        database.text_factory = bytes  # a blob may have been stored as text: its bytes are what counts
         self._database, self._kept, self._turns = database, kept, turns
         self.used: dict[str, bytes] = {}
         self.turns: dict[str, Turn] = {}
@@ -68,9 +67,9 @@ class Blobs:
         data = self.used.get(identifier) or self._kept.get(identifier)
         if data is None:
             row = self._database.execute("SELECT data FROM blobs WHERE id = ?", (identifier,)).fetchone()
-            if row is None or not isinstance(row[0], bytes | str):
+            if row is None or not isinstance(row[0], bytes):
                 return None
-            data = row[0] if isinstance(row[0], bytes) else row[0].encode()
+            data = row[0]
         self.used[identifier] = data
         return data
 
@@ -103,8 +102,13 @@ class Blobs:
     def all(self) -> Iterator[tuple[str, bytes]]:
         """Every blob, in the order in which they were written."""
         for identifier, data in self._database.execute("SELECT id, data FROM blobs ORDER BY rowid"):
-            if isinstance(identifier, str) and isinstance(data, bytes):
-                yield identifier, data
+            if isinstance(identifier, bytes) and isinstance(data, bytes):
+                yield identifier.decode("utf-8", "replace"), data
+
+    def count(self) -> int:
+        """How many there are."""
+        (count,) = self._database.execute("SELECT count(*) FROM blobs").fetchone()
+        return int(count)
 
 
 def _is_message(value: bytes) -> bool:
@@ -112,32 +116,20 @@ def _is_message(value: bytes) -> bool:
     return fields.whole and fields.values.keys() <= {1, 2, 3, 4, 5, 57}
 
 
-def read_meta_row(database: sqlite3.Connection) -> bytes:
-    """The text of `meta`'s row `0`: JSON, mostly written in hexadecimal digits."""
-    row = database.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
-    value = row[0] if row else b""
-    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
-
-
-def decode_meta(raw: bytes) -> dict[str, Any]:
-    """The object in `meta`'s row, without the key for encryption; empty for what is none."""
-    try:
-        value = read_record(bytes.fromhex(raw.decode("ascii")))
-    except ValueError:
-        value = {}
-    return {key: item for key, item in (value or read_record(raw)).items() if key != _SECRET}
-
-
-def read_state(meta: dict[str, Any], blobs: Blobs) -> State:
-    """The conversation that the latest root names."""
-    name = meta.get("latestRootBlobId")
+def read_state(raw: bytes, blobs: Blobs) -> State:
+    """The conversation that the latest root names; `raw` is the text of `meta`'s row, which names the root."""
+    meta = decode_meta(raw)
+    name = meta.get(ROOT)
     root = blobs.get(name) or blobs.get(name.lower()) if isinstance(name, str) else None
-    fields = Fields({}, root is not None) if not root else decode(root)
+    fields = decode(root) if root else Fields({}, False)
     items = [blobs.resolve(value, text=True) for value in fields.blobs(1)]
     turns = [turn for value in fields.blobs(8) if (turn := blobs.turn(value)) is not None]
-    approximate = not fields.whole and not turns and not any(item.raw and _is_json(item.raw) for item in items)
-    if approximate:
+    wrong = ""
+    if not fields.whole and not turns and not any(item.raw and _is_json(item.raw) for item in items):
         items, blobs.missing = _guess(blobs), 0
+        wrong = _wrong(raw, meta, root, len(items), blobs)
+    elif not fields.whole:
+        wrong = "The store's root is damaged: messages may be missing"
     timings = [decode(value).time(2) for value in fields.blobs(14)]
     if len(timings) == len(turns):
         turns = [t if t.started else t._replace(started=time) for t, time in zip(turns, timings, strict=True)]
@@ -149,11 +141,30 @@ def read_state(meta: dict[str, Any], blobs: Blobs) -> State:
     ]
     workspaces = [value.decode("utf-8", "replace") for value in fields.blobs(9)]
     used, window = tokens.number(1), tokens.number(2)
-    guessed = approximate and bool(items)
-    damaged = not approximate and not fields.whole
-    return State(
-        meta, items, turns, archives, used or None, window or None, workspaces, fields.time(26), guessed, damaged
-    )
+    return State(meta, items, turns, archives, used or None, window or None, workspaces, fields.time(26), wrong)
+
+
+def _wrong(raw: bytes, meta: dict[str, Any], root: bytes | None, found: int, blobs: Blobs) -> str:
+    """Why nothing says which messages there are, and what was found; empty where nobody has said a word yet."""
+    name = meta.get(ROOT)
+    if not raw:
+        reason = "The store's meta table has no row 0, which names the root"
+    elif not meta:
+        reason = "The store's meta row is neither a JSON object nor one in hexadecimal digits"
+    elif not isinstance(name, str) or not name:
+        reason = "The store's meta row names no root"
+    elif root is None:
+        reason = "The store's root is missing"
+    else:
+        reason = "The store's root cannot be read" if root else "The store's root is empty"
+    if found:
+        return (
+            f"{reason}: {'1 message was' if found == 1 else f'{found:,} messages were'} found, their order is a guess"
+        )
+    count = blobs.count()
+    if meta and not root and (count == 0 if not name else root is not None and count == 1):
+        return ""
+    return f"{reason}: no message found" + (f" in {count:,} blob{'s' if count != 1 else ''}" if count else "")
 
 
 def _archive(item: Item, blobs: Blobs) -> Archive | None:

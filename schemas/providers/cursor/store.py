@@ -14,11 +14,12 @@ from schemas.message import Flag, Kind
 from schemas.providers.cursor import locate, workspace
 from schemas.providers.cursor.align import align
 from schemas.providers.cursor.children import Children
-from schemas.providers.cursor.entries import Entry, Sketch, entry, gap, made, sketch
+from schemas.providers.cursor.entries import Entry, Sketch, entry, gap, made, note, sketch
 from schemas.providers.cursor.fill import Filler
+from schemas.providers.cursor.gaps import tell_gaps
 from schemas.providers.cursor.merge import from_transcript, merge
-from schemas.providers.cursor.messages import NOTE
-from schemas.providers.cursor.state import Blobs, Item, State, decode_meta, read_meta_row, read_state
+from schemas.providers.cursor.meta import read_meta_row
+from schemas.providers.cursor.state import Blobs, Item, State, read_state
 from schemas.providers.cursor.turns import Turn
 from schemas.reading import WholeReading
 from schemas.records import MemoryStore, read_record
@@ -89,7 +90,9 @@ class StoreReading(WholeReading):
         if raw == self._read.meta and self._read.complete:
             return _Read(raw, None, {}, {}, True)
         blobs = Blobs(database, self._read.blobs, self._read.turns)
-        return _Read(raw, read_state(decode_meta(raw), blobs), blobs.used, blobs.turns, not blobs.missing)
+        state = read_state(raw, blobs)
+        # What is missing may come, and where nothing says which messages there are, the row does not tell of new ones.
+        return _Read(raw, state, blobs.used, blobs.turns, not blobs.missing and not state.wrong)
 
     # -- from the state to a session -------------------------------------------------------------------------------
 
@@ -102,9 +105,9 @@ class StoreReading(WholeReading):
             from schemas.providers.cursor.transcript import transcript_records
 
             entries = merge(entries, from_transcript(transcript_records(transcript), session.id))
-        for problem in ("approximate", "damaged"):
-            if getattr(state, problem):
-                entries.insert(0, made(f"{session.id}:{problem}", {NOTE: problem}))
+        entries = tell_gaps(entries)
+        if state.wrong:
+            entries.insert(0, note(f"{session.id}:wrong", state.wrong, []))
         model = state.meta.get("lastUsedModel")
         Filler(session, store, model if isinstance(model, str) else "").fill(entries)
         _tell(session, state, meta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,15 +27,19 @@ class Beside:
         self._by_id: dict[str, Subagent] = {}
         self._stamps: dict[Path, int] = {}
 
-    def link(self, changed: list[int]) -> list[Change]:
-        """Say which message started which subagent, after `changed` did; returns what else is different by that."""
+    def link(self, identifiers: Iterable[str], changed: list[int]) -> list[Change]:
+        """Say which message started each of these subagents, after `changed` did; returns what else is different."""
         parser, seen = self._parser, set(changed)
         changes: list[Change] = []
-        for agent in parser.agents():
-            subagent = self._subagent(agent.id)
-            subagent.name, subagent.description = agent.name, agent.description
-        for subagent in self.subagents:
-            row = parser.row_of_agent(subagent.id)
+        for identifier in identifiers:
+            if (agent := parser.agent(identifier)) is not None:
+                subagent = self._subagent(identifier)
+                subagent.name, subagent.description = agent.name, agent.description
+            elif identifier in self._by_id:
+                subagent = self._by_id[identifier]
+            else:
+                continue  # no tool use names it any more
+            row = parser.row_of_agent(identifier)
             if row != subagent.tool_use and row is not None and row not in seen:
                 changes.append(Change(Op.UPDATED, row))
             subagent.tool_use = row

@@ -66,6 +66,30 @@ class Agent(NamedTuple):
     description: str
 
 
+class Mark(NamedTuple):
+    """What a session held before an entry was added: enough to take it back to there without looking at the rest."""
+
+    exchanges: int = 0
+    groups: int = 0
+    spans: int = 0
+    models: int = 0
+    created: float | None = None
+    updated: float | None = None
+    context: int | None = None
+    """Tokens in the context of the last call that counts."""
+    tools: int = 0
+    errors: int = 0
+    interrupted: bool = False
+    started: float | None = None
+    ended: float | None = None
+    model: int = 0
+    held: int = 0
+    """From `tools` on: of the last exchange, and lastly how many groups it had."""
+
+
+_NOTHING = Mark()
+
+
 @dataclass(slots=True)
 class Entry:
     """A message of the log, however often it was written. `again` tells it from those of its id that were dropped."""
@@ -100,11 +124,8 @@ class Entry:
     has_group: bool = False
     start: int = 0
     count: int = 0
-    exchanges: int = 0
-    groups: int = 0
-    spans: int = 0
-    models: int = 0
-    """How many rows, exchanges, groups, spans and models the session had before it."""
+    """Its rows in the session: the first, and how many."""
+    mark: Mark = _NOTHING
 
 
 def key_of(identifier: str, again: int, tag: str) -> int:

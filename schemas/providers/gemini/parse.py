@@ -13,13 +13,13 @@ from typing import Any
 from schemas.clean import clean, one_line
 from schemas.message import Kind
 from schemas.providers._google import Data, is_snapshot, responses_in
-from schemas.providers.gemini import rows
 from schemas.providers.gemini.beside import Beside
 from schemas.providers.gemini.build import Builder
 from schemas.providers.gemini.entries import MASKED, Agent, Entry, Place, read_entry
 from schemas.providers.gemini.places import places_of
 from schemas.providers.gemini.project import project_root
-from schemas.records import FileStore, Record, read_document
+from schemas.providers.gemini.rows import Filler
+from schemas.records import FileStore, Record, read_document, read_record
 from schemas.session import Change, Op, Session
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -42,6 +42,8 @@ class GeminiParser:
         self._nameless: list[tuple[str, str, Entry]] = []
         """Those without an id: name, tag, entry."""
         self._agents: dict[str, Entry] = {}
+        self._stirred: dict[str, None] = {}
+        """The subagents whose tool use was read again."""
         self._hidden: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._made = 0
@@ -52,10 +54,13 @@ class GeminiParser:
         """A command that the next answer would answer."""
         self._opening = 0
         """The entry that the current exchange begins with."""
+        self._standing = 0
+        """How many entries from there on are not rewound."""
         self._hash: str | None = None
         """The project hash that the root was looked up with."""
         self._root: str | None = None
         self._beside = Beside(self)
+        self._filler = Filler()
 
     # -- Parser ----------------------------------------------------------------------------------------------------
 
@@ -75,10 +80,11 @@ class GeminiParser:
         rows = [agent.row for agent in entry.agents if agent.id == identifier] if entry is not None else []
         return entry.start + rows[0] if entry is not None and rows else None
 
-    def agents(self) -> Iterator[Agent]:
-        """The subagents that tool uses name."""
-        for identifier, entry in self._agents.items():
-            yield from (agent for agent in entry.agents if agent.id == identifier)
+    def agent(self, identifier: str) -> Agent | None:
+        """A subagent, as its tool use names it."""
+        entry = self._agents.get(identifier)
+        found = [agent for agent in entry.agents if agent.id == identifier] if entry is not None else []
+        return found[-1] if found else None
 
     # -- the log, in the CLI's order of classification ---------------------------------------------------------------
 
@@ -106,8 +112,9 @@ class GeminiParser:
 
     def _merge(self, changed: Data) -> None:
         self.meta.update((key, value) for key, value in changed.items() if key != "messages")
-        if (name := text_of(self.meta.get("sessionId"))) and name != self.session.id:
-            self.session.id = one_line(name, 300)
+        name = one_line(text_of(self.meta.get("sessionId")), 300)
+        if name and name != self.session.id:
+            self.session.id = name
             for exchange in self.session.exchanges:
                 exchange.id = f"{self.session.id}:{exchange.index}"
 
@@ -137,12 +144,13 @@ class GeminiParser:
         entry = Entry(identifier, again, len(self._entries), place, nested)
         self._latest[identifier] = entry
         self._entries.append(entry)
+        self._standing += 1
         self._read(entry, value)
         kind = value.get("type")
         if entry.opens is None and self._is_dropped():
             entry.breaks = bool(entry.rows) or kind == "gemini"
         if entry.opens is not None or entry.breaks:
-            self._opening = entry.index
+            self._opening, self._standing = entry.index, 1
         if kind == "gemini" and self._command is not None and not self._command.rewound:
             self._answer(self._command)
         if kind in ("user", "gemini") and entry.quiet != "tool response":
@@ -154,14 +162,14 @@ class GeminiParser:
 
     def _is_dropped(self) -> bool:
         """Whether all of the current exchange was rewound, so that what follows is no part of it."""
-        count = len(self._entries) - 1
-        return self._opening < count and all(self._entries[i].rewound for i in range(self._opening, count))
+        return self._opening < len(self._entries) - 1 and self._standing == 1  # the new one
 
     def _answer(self, command: Entry) -> None:
         """The agent answered a command, so that it is a prompt in effect."""
         command.answered = True
         if command.opens is None:
             self._opening = command.index
+            self._standing = sum(not entry.rewound for entry in self._entries[command.index :])
             self._read(command, self._record(command.place))
 
     def _update(self, entry: Entry, place: Place, value: Data, *, nested: bool = False) -> None:
@@ -177,6 +185,7 @@ class GeminiParser:
         """Read an entry from its record, perhaps another one than before, and keep the counts right."""
         self._dirty = min(self._dirty, entry.index)
         self._count(entry, -1)
+        self._stirred.update((agent.id, None) for agent in entry.agents)
         for tag, _ in entry.pending:
             self._pending.pop(tag, None)
         if entry.pending:
@@ -192,6 +201,7 @@ class GeminiParser:
                 self._pending[tag] = entry
         for agent in entry.agents:
             self._agents[agent.id] = entry
+            self._stirred[agent.id] = None
 
     def _count(self, entry: Entry, one: int) -> None:
         """Count what shows nothing or is unknown; a checkpoint's line is counted as a whole."""
@@ -224,13 +234,14 @@ class GeminiParser:
                 self._drop(entry)
             self._live.clear()
             return
-        names = list(self._live)
-        for name in names[names.index(target) :]:
-            self._drop(self._live.pop(name))
+        while target in self._live:
+            self._drop(self._live.popitem()[1])
 
     def _drop(self, entry: Entry, rewound: bool = True) -> None:
         if entry.rewound != rewound:
             entry.rewound = rewound
+            if entry.index >= self._opening:
+                self._standing += -1 if rewound else 1
             self._dirty = min(self._dirty, entry.index)
 
     def _checkpoint(self, place: Place, messages: list[Any], *path: str) -> None:
@@ -240,13 +251,14 @@ class GeminiParser:
         holds a summary, and else dropped.
         """
         store = self.session.stores[0]
-        places = places_of(store.read(place[0], place[1]), *path) if isinstance(store, FileStore) else []
+        raw = store.read(place[0], place[1])
+        places = places_of(raw, *path) if isinstance(store, FileStore) else []
         if len(places) != len(messages):
             self._append(f"@{place[0]}", place, {"type": "checkpoint that could not be taken apart"})
             return
         old, self._live = self._live, {}
         for (start, length), value in zip(places, messages, strict=True):
-            self._restore((place[0] + start, length, place[2]), dict_of(value), old)
+            self._restore((place[0] + start, length, place[2]), dict_of(value), raw[start : start + length], old)
         dropped = [entry for name, entry in old.items() if name not in self._live and not entry.rewound]
         if any(is_snapshot(dict_of(value).get("content")) for value in messages):
             dropped = []
@@ -257,8 +269,8 @@ class GeminiParser:
         else:
             self._hidden["checkpoint"] += 1
 
-    def _restore(self, place: Place, value: Data, old: dict[str, Entry]) -> None:
-        """Take one message of a checkpoint."""
+    def _restore(self, place: Place, value: Data, raw: bytes, old: dict[str, Entry]) -> None:
+        """Take one message of a checkpoint. Mostly it is as it was, to the byte."""
         identifier = value.get("id")
         name = identifier if isinstance(identifier, str) else f"@{place[0]}"
         entry = old.get(name) or self._latest.get(name)
@@ -266,7 +278,8 @@ class GeminiParser:
             entry = self._append(name, place, value, nested=True)
         else:
             self._drop(entry, rewound=False)
-            if self._record(entry.place) != value:
+            known = self.session.stores[0].read(*entry.place[:2])
+            if known != raw and read_record(known) != value:
                 self._update(entry, place, value, nested=True)
         self._live[name] = entry
 
@@ -274,32 +287,29 @@ class GeminiParser:
 
     def _settle(self) -> list[Change]:
         """Bring the session up to the entries; returns what changed."""
-        before = (self.session.title, self.session.workspace_root)
         known, first = self._made, min(self._dirty, self._made)
         if first < known:
-            self.session, changes = rows.rewrite(self.session, self._entries, first, known)
+            self.session, changes = self._filler.rewrite(self.session, self._entries, first, known)
         else:
-            changes = rows.append(self.session, self._entries[known:])
+            changes = self._filler.append(self.session, self._entries[known:])
         self._made = self._dirty = len(self._entries)
         self._describe()
-        if first < len(self._entries):
-            changes += self._beside.link([c.message for c in changes if c.op is not Op.REMOVED])
-        count = len(self.session.messages)
-        if not changes and count and before != (self.session.title, self.session.workspace_root):
-            return [Change(Op.UPDATED, count - 1)]
+        for entry in self._entries[first:]:
+            self._stirred.update((agent.id, None) for agent in entry.agents)  # their rows may have moved
+        if self._stirred:
+            changes += self._beside.link(self._stirred, [c.message for c in changes if c.op is not Op.REMOVED])
+            self._stirred = {}
         return changes
 
     def _describe(self) -> None:
         """What the header and the messages say of the session as a whole."""
         session, meta = self.session, self.meta
         session.hidden, session.unknown = self._hidden, self._unknown
-        starts = [e.started for e in session.exchanges if e.started is not None]
-        ends = [e.ended for e in session.exchanges if e.ended is not None]
+        filler = self._filler
         begun, last = when(meta.get("startTime")), when(meta.get("lastUpdated"))
-        session.created = begun if begun is not None else min(starts, default=last)
-        ends += [time for time in (last, begun) if time is not None]
-        session.updated = max(ends, default=None)
-        session.context_used = self._context()
+        session.created = next((time for time in (begun, filler.created, last) if time is not None), None)
+        session.updated = max((t for t in (filler.updated, last, begun) if t is not None), default=None)
+        session.context_used = filler.context
         if (known_by := text_of(meta.get("projectHash"))) != self._hash:
             self._hash, self._root = known_by, project_root(session.path, known_by)
         folders = [clean(path) for path in list_of(meta.get("directories")) if isinstance(path, str)]
@@ -318,20 +328,12 @@ class GeminiParser:
             session.metadata["directories"] = folders
         session.subagents = self._beside.subagents
 
-    def _context(self) -> int | None:
-        """What the last call that counts had in its context."""
-        for entry in reversed(self._entries):
-            if entry.has_group and not entry.rewound:
-                return self.session.groups.usage[entry.groups].context
-        return None
-
     def _title(self) -> str:
         """The CLI's summary, else the first prompt; a subagent's summary may be its answer in JSON (note 1.6)."""
         if title := summary_title(self.meta.get("summary")):
             return title
-        prompts = [e for e in self.session.exchanges if e.opener == Kind.PROMPT and e.prompt]
-        chosen = next((e for e in prompts if not e.rewound), prompts[0] if prompts else None)
-        return one_line(chosen.prompt, 200) if chosen else one_line(text_of(self.meta.get("tag")), 200)
+        prompt = self._filler.first_prompt(self.session)
+        return one_line(prompt, 200) if prompt else one_line(text_of(self.meta.get("tag")), 200)
 
 
 def summary_title(summary: object) -> str:

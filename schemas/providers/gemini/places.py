@@ -19,47 +19,46 @@ def places_of(raw: bytes, *path: str) -> list[tuple[int, int]]:
     # Latin-1 keeps one character a byte, so that the decoder's index is a byte offset.
     text = raw.decode("latin-1")
     try:
-        position = text.index("{")
-        for key in path:
-            position = _member(text, position, key)
-        return _items(text, position)
+        return _array(text, text.index("{"), path)[0]
     except (ValueError, RecursionError, IndexError):
         return []
 
 
-def _member(text: str, position: int, name: str) -> int:
-    """Where the value of a member of the object at `position` begins. Raises ValueError where there is none."""
+def _array(text: str, position: int, path: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
+    """The items of the array that lies under `path` in the value at `position`, and where that value ends."""
+    if not path:
+        return _items(text, position)
     if text[position] != "{":
-        raise ValueError("not an object")
-    found = -1
+        return [], _DECODER.raw_decode(text, position)[1]
+    found: list[tuple[int, int]] = []
     position = _skip(text, position + 1)
     while text[position] != "}":
         key, position = _DECODER.raw_decode(text, position)
-        colon = _COLON.match(text, position)
-        position = colon.end() if colon else position
-        if key == name:
-            found = position
-        _, position = _DECODER.raw_decode(text, position)
-        comma = _COMMA.match(text, position)
-        position = comma.end() if comma else position
-    if found < 0:
-        raise ValueError("no such member")
-    return found
+        position = _past(_COLON, text, position)
+        if key == path[0]:
+            found, position = _array(text, position, path[1:])
+        else:
+            _, position = _DECODER.raw_decode(text, position)
+        position = _past(_COMMA, text, position)
+    return found, position + 1
 
 
-def _items(text: str, position: int) -> list[tuple[int, int]]:
+def _items(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
     if text[position] != "[":
-        raise ValueError("not an array")
+        return [], _DECODER.raw_decode(text, position)[1]
     items: list[tuple[int, int]] = []
     position = _skip(text, position + 1)
     while text[position] != "]":
         _, end = _DECODER.raw_decode(text, position)
         items.append((position, end - position))
-        comma = _COMMA.match(text, end)
-        position = comma.end() if comma else end
-    return items
+        position = _past(_COMMA, text, end)
+    return items, position + 1
 
 
 def _skip(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
+    return _past(_SPACE, text, position)
+
+
+def _past(what: re.Pattern[str], text: str, position: int) -> int:
+    match = what.match(text, position)
     return match.end() if match else position

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from schemas.folders import entries_of, stat_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, read_head
-from schemas.providers._google import is_qwens
+from schemas.providers._google import QWEN_VARIABLES, is_qwens
 from schemas.providers.gemini.detect import looks_alike
 from schemas.records import read_record
 
@@ -21,7 +21,7 @@ _TYPES = frozenset({"user", "assistant", "tool_result", "system"})
 def locations(env: Environment) -> list[Location]:
     """Qwen Code's folder on such a machine: what the variables name, and the default, where older sessions lie."""
     found: dict[str, Location] = {}
-    for name in ("QWEN_RUNTIME_DIR", "QWEN_HOME"):
+    for name in QWEN_VARIABLES:
         if text := env.variables.get(name, "").strip():
             path = _expand(text, env.home)
             found.setdefault(os.path.realpath(path), Location(path, name))

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas.clean import clean_value, one_line
-from schemas.message import Flag, Kind
+from schemas.message import Flag, Kind, Span
 from schemas.providers.streams import claude_events as events
 from schemas.providers.streams.claude_lines import Lines
 from schemas.providers.streams.claude_tokens import Books
 from schemas.providers.streams.claude_words import denials, has_failed
-from schemas.providers.streams.stream import NO_END, Stream
+from schemas.providers.streams.stream import NO_END, Stream, span_of
 from schemas.records import Record
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage
@@ -34,6 +34,9 @@ class Call(NamedTuple):
 
     lines: Lines
     row: int
+    turn: int
+    told: Span
+    """The line that told it."""
 
 
 class ClaudeRun(Lines):
@@ -49,7 +52,9 @@ class ClaudeRun(Lines):
         self._subagents: dict[str, SubagentRun] = {}
         self._orphans: dict[str, SubagentRun] = {}
         self._described: dict[str, tuple[object, object]] = {}
-        self._seen: set[int] = set()
+        self._seen: dict[int, int] = {}
+        """Where each line with a uuid lies, by that and its length."""
+        self.turn = 0
         self._deferred: set[int] = set()
         """Tool uses that the program left for later when it ended."""
         self._turn_over = self._new_turn = self._woken = False
@@ -79,10 +84,11 @@ class ClaudeRun(Lines):
         uuid = value.get("uuid")
         if isinstance(uuid, str):  # the same line may be printed again, by a resumed run for one
             mark = hash((uuid, kind, record[1]))
-            if mark in self._seen:
+            before = self._seen.get(mark)
+            if before is not None and self.session.stores[0].record(before, record[1]) == value:
                 self.session.duplicates += 1
                 return
-            self._seen.add(mark)
+            self._seen[mark] = record[0]
         parent = value.get("parent_tool_use_id")
         lines: Lines = self._subagent(parent, value) if isinstance(parent, str) and parent else self
         if isinstance(lines, SubagentRun) and lines.above is not None and lines.subagent.tool_use is not None:
@@ -99,6 +105,7 @@ class ClaudeRun(Lines):
         self.hide("system init")
         session = self.session
         self._new_turn = True
+        self._next_turn()
         if session.workspace_root is None and isinstance(cwd := value.get("cwd"), str) and cwd:
             session.workspace_root = clean_value(cwd)
         qwen = value.get("qwen_code_version")
@@ -116,6 +123,10 @@ class ClaudeRun(Lines):
             child.session.workspace_root, child.session.version = session.workspace_root, session.version
 
     # -- turns ---------------------------------------------------------------------------------------------------------
+
+    def _next_turn(self) -> None:
+        self.turn += 1
+        self.forget()
 
     def wake(self) -> None:
         """Something other than a person lets the agent go on."""
@@ -141,7 +152,9 @@ class ClaudeRun(Lines):
         self._turn_over, self._woken = over, False
         self._new_turn = self._new_turn and not over
         self.ended = _DONE if over else ""
-        if not over:
+        if over:
+            self._next_turn()
+        else:
             self._texts_before = self.texts
 
     def _result(self, record: Record, value: Value) -> None:
@@ -157,7 +170,9 @@ class ClaudeRun(Lines):
             self.ended = "failed"
 
     def _close(self, value: Value) -> None:
-        """What has no result when a turn ends was interrupted, but for what goes on or was left for later."""
+        """No more results are waited for when a turn ends, but for what goes on or was left for later."""
+        failed = has_failed(value) or str(value.get("subtype")).startswith("error")
+        failed = failed or self.session.exchanges[-1].interrupted
         running = self.events.running
         deferred = value.get("deferred_tool_use")
         left = self.calls.get(str(deferred.get("id"))) if isinstance(deferred, dict) else None
@@ -167,23 +182,21 @@ class ClaudeRun(Lines):
         for lines in (self, *self._subagents.values()):
             if lines is self or lines.id not in running:
                 kept = {call.row for call in going_on if call.lines is lines}
-                lines.interrupt_open(kept | self._deferred if lines is self else kept)
+                lines.close_open(failed=failed, keep=kept | self._deferred if lines is self else kept)
 
     def finish(self) -> str:
         """The pipe is closed."""
-        for child in self._subagents.values():
-            if self.ended:
-                child.interrupt_open()
         if self.ended:
-            self.interrupt_open(self._deferred)
+            for lines in (self, *self._subagents.values()):
+                lines.close_open(failed=self.ended != _DONE, keep=self._deferred if lines is self else ())
         self.session.metadata.pop("activity", None)
         return "" if self.ended else NO_END
 
     # -- subagents -----------------------------------------------------------------------------------------------------
 
-    def call_shown(self, use: str, lines: Lines, row: int) -> None:
+    def call_shown(self, use: str, lines: Lines, row: int, record: Record) -> None:
         """A tool use is shown; a subagent that waits for it is linked."""
-        self.calls[use] = Call(lines, row)
+        self.calls[use] = Call(lines, row, self.turn, span_of(record))
         child = self._orphans.get(use)
         if child is not None and not child.is_above(lines):
             del self._orphans[use]
@@ -235,6 +248,7 @@ class SubagentRun(Lines):
         stream = StreamParser(session, root.stream.clock).stream
         run = cls(stream, use, 0)
         stream.runs.append(run)
+        root.stream.growing.inner.append(stream.growing)
         run.root = root
         run.subagent = Subagent(name, session=session)
         return run

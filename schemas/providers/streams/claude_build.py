@@ -13,7 +13,7 @@ from schemas.providers.claude.media import media_part, media_parts
 from schemas.providers.claude.notes import context_label, notification
 from schemas.providers.claude.results import joined
 from schemas.providers.claude.tools import build_tool, tool_path_hints
-from schemas.providers.streams.claude_drafts import DELTAS, INPUT_DELTA
+from schemas.providers.streams.claude_drafts import piece_of
 from schemas.providers.streams.claude_words import (
     TASK_ENDS,
     denies,
@@ -40,9 +40,12 @@ _FAILURES = {
 }
 
 
-def build_message(session: Session, message: Message, spans: list[Span]) -> None:
-    """Fill in a message of one speaker. Never fails: what the lines do not hold is left out."""
-    _Builder(session, message, spans).fill()
+def build_message(session: Session, message: Message, spans: list[Span], so_far: str | None = None) -> None:
+    """Fill in a message of one speaker. Never fails: what the lines do not hold is left out.
+
+    `so_far` is what the deltas of a block that is being written make; then only its first line need be in `spans`.
+    """
+    _Builder(session, message, spans, so_far).fill()
     if not message.parts and message.tool is None and not message.label:
         message.label = "(nothing to read)"
 
@@ -50,10 +53,11 @@ def build_message(session: Session, message: Message, spans: list[Span]) -> None
 class _Builder:
     """Fills one message; a method a kind."""
 
-    def __init__(self, session: Session, message: Message, spans: list[Span]) -> None:
+    def __init__(self, session: Session, message: Message, spans: list[Span], so_far: str | None) -> None:
         self.session = session
         self.message = message
         self.spans = spans
+        self.so_far = so_far
         bodies = [i for i, span in enumerate(spans) if span.role is SpanRole.BODY]
         self.body = bodies[-1]
         """The span of the line that holds it whole; what stands before it are its deltas."""
@@ -140,28 +144,15 @@ class _Builder:
 
     def draft(self) -> Value:
         """A block from its deltas."""
-        block: Value = {}
-        texts: list[str] = []
-        whole = False
-        for span in self.spans:
-            value = self.session.record(span)
-            whole = whole or value.get("type") == "assistant"
-            event = value.get("event")
-            if value.get("type") != "stream_event" or not isinstance(event, dict):
-                continue
-            start, delta = event.get("content_block"), event.get("delta")
-            if isinstance(start, dict) and not block:
-                block = dict(start)
-                texts = [t for k in ("text", "thinking") if isinstance(t := start.get(k), str)]
-            if isinstance(delta, dict):
-                key = (
-                    "partial_json" if delta.get("type") == INPUT_DELTA else DELTAS.get(str(delta.get("type")), "  ")[1]
-                )
-                texts += [t] if isinstance(t := delta.get(key), str) else []
-        if not whole:
+        values = [self.value] if self.so_far is not None else [self.session.record(span) for span in self.spans]
+        events = [e for v in values if v.get("type") == "stream_event" and isinstance(e := v.get("event"), dict)]
+        start = events[0].get("content_block") if events else None
+        block: Value = dict(start) if isinstance(start, dict) else {}
+        text = "".join(map(piece_of, events)) if self.so_far is None else self.so_far
+        # What keeps back the text that its deltas told is complete all the same.
+        if all(value.get("type") != "assistant" for value in values):
             self.message.label = PARTIAL
             self.message.metadata["partial"] = True
-        text = "".join(texts)
         if self.message.kind is not Kind.TOOL:
             return block | {"text": text, "thinking": text}
         return block | {"input": given_input(text, block.get("input"))}

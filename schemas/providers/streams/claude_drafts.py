@@ -23,7 +23,19 @@ DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinki
 """Type of a delta: the type of block it belongs to, and the key of its text (which is also the block's)."""
 INPUT_DELTA = "input_json_delta"
 _TOOL = "tool_use"
+_KEYS = {what: key for what, (_, key) in DELTAS.items()} | {INPUT_DELTA: "partial_json"}
 _KINDS = {"text": Kind.TEXT, "thinking": Kind.THINKING, "redacted_thinking": Kind.THINKING, _TOOL: Kind.TOOL}
+
+
+def piece_of(event: Value) -> str:
+    """What an event adds to its block: the words or the input with which it starts, or that its delta brings."""
+    if event.get("type") == "content_block_start":
+        start = event.get("content_block")
+        texts = (start.get(key) for key in ("text", "thinking")) if isinstance(start, dict) else ()
+        return "".join(text for text in texts if isinstance(text, str))
+    delta = event.get("delta")
+    text = delta.get(_KEYS.get(str(delta.get("type")), "")) if isinstance(delta, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 @dataclass(slots=True)
@@ -65,7 +77,7 @@ class Drafts:
         elif kind == "content_block_stop":
             draft = self._at(event)
             if draft is not None and not draft.claimed:
-                self._lines.extend(draft.row, record)
+                self._lines.extend_draft(draft.row, record)
                 taken = True
         elif kind == "error":
             self._lines.failed(record, value)
@@ -86,7 +98,15 @@ class Drafts:
         open_ones[0].claimed = True
         return open_ones[0]
 
+    def forget(self) -> None:
+        """A turn is over: no complete block comes any more for what was begun in it."""
+        self._lines.stream.growing.end_all()
+        self._by_place.clear()
+        self._of.clear()
+
     def _start(self, record: Record, message: object) -> bool:
+        for draft in self._of.get(self._message, ()):
+            self._lines.stream.growing.end(draft.row)
         if not isinstance(message, dict):
             self._message, self._model = "", None
             return False
@@ -123,7 +143,8 @@ class Drafts:
             return True
         if draft.claimed:
             return False
-        self._lines.extend(draft.row, record, more=text if kind == draft.type and kind != _TOOL else "")
+        self._lines.extend_draft(draft.row, record, more=text if kind == draft.type and kind != _TOOL else "")
+        self._lines.stream.growing.add(draft.row, text)
         return True
 
     def _at(self, event: Mapping[str, Any]) -> Draft | None:
@@ -147,9 +168,10 @@ class Drafts:
             model=self._model,
             flags=Flag.PENDING if kind == _TOOL else Flag(0),
         )
+        lines.stream.growing.begin(row, piece_of(event))
         lines.join_response(row, self._message)
         if use is not None:
-            lines.register(use, row)
+            lines.root.call_shown(use, lines, row, record)
         draft = Draft(row, kind, use)
         self._by_place[place] = draft
         self._of.setdefault(self._message, []).append(draft)

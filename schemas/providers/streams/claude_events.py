@@ -168,7 +168,8 @@ class Events:
     # -- of one tool use -----------------------------------------------------------------------------------------------
 
     def _call(self, use: object) -> tuple[Lines, int] | None:
-        return self._run.calls.get(use) if isinstance(use, str) else None
+        call = self._run.calls.get(use) if isinstance(use, str) else None
+        return None if call is None else (call.lines, call.row)
 
     def _progress(self, record: Record, value: Value) -> None:
         """How long a tool has been running."""
@@ -252,6 +253,7 @@ class Events:
         spent = value.get("duration_ms")
         if isinstance(spent, int | float) and not isinstance(spent, bool) and 0 <= spent < 1e12:
             exchange.seconds = (exchange.seconds or 0.0) + spent / 1000
+        run.recounted(exchange)  # the end of a turn corrects its tokens too
         session.metadata.pop("activity", None)
         text = value.get("result")
         text = text if isinstance(text, str) else ""

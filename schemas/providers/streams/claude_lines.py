@@ -23,7 +23,7 @@ from schemas.providers.claude.classify import (
 from schemas.providers.claude.results import failure, joined, position
 from schemas.providers.streams.claude_build import build_message
 from schemas.providers.streams.claude_drafts import Drafts
-from schemas.providers.streams.claude_words import blocks_of, ident_of, is_background
+from schemas.providers.streams.claude_words import blocks_of, ident_of, is_background, tells
 from schemas.providers.streams.stream import Run, Stream
 from schemas.records import Record
 from schemas.session import Lack
@@ -50,7 +50,8 @@ class Lines(Run):
         super().__init__(stream, identifier, number)
         self.drafts = Drafts(self)
         self._said: set[int] = set()
-        self._answered: set[int] = set()
+        self.answered: set[int] = set()
+        """Its tool uses that have a result."""
         self._denied: set[int] = set()
         self.background: set[int] = set()
         """Its tool uses that go on after their result."""
@@ -65,6 +66,19 @@ class Lines(Run):
     def build(self, message: Message, spans: list[Span]) -> None:
         """Fill in a message from its lines."""
         build_message(self.session, message, spans)
+
+    def build_growing(self, message: Message, first: Span, text: str) -> None:
+        """The same for a block that is being written."""
+        build_message(self.session, message, [first], text)
+
+    def extend(self, row: int, record: Record, role: SpanRole = SpanRole.DETAIL, *, more: str = "") -> None:
+        """Another line adds to a message; what is no delta ends the writing of a block."""
+        self.stream.growing.end(row)
+        super().extend(row, record, role, more=more)
+
+    def extend_draft(self, row: int, record: Record, *, more: str = "") -> None:
+        """A delta adds to a block."""
+        super().extend(row, record, more=more)
 
     # -- what claude.py decides ----------------------------------------------------------------------------------------
 
@@ -83,19 +97,24 @@ class Lines(Run):
     # -- shared --------------------------------------------------------------------------------------------------------
 
     def knows(self, use: str) -> bool:
-        """Whether a tool use is shown already."""
-        return use in self.root.calls
+        """Whether a tool use is shown already. Its id in a later turn, when it has its result, is another one's."""
+        call = self.root.calls.get(use)
+        return call is not None and (call.turn == self.root.turn or call.row not in call.lines.answered)
 
-    def register(self, use: str, row: int) -> None:
-        """Remember which message shows a tool use."""
-        self.root.call_shown(use, self, row)
+    def forget(self) -> None:
+        """A turn is over: what is said in the next one is new, whatever its ids."""
+        self.drafts.forget()
+        self._said.clear()
 
     def count_usage(self, call: str, usage: object, record: Record, model: str | None) -> bool:
         """Count the usage that a line or event repeats; False if it says none."""
         if not call or not isinstance(usage, dict):
             return False
         self.root.ensure_exchange(record)
-        return self.root.books.take(call, usage, record, model, main=self is self.root)
+        counted = self.root.books.take(call, usage, record, model, main=self is self.root)
+        if counted:
+            self.root.recounted(self.root.session.exchanges[-1])
+        return counted
 
     def join_response(self, row: int, call: str) -> None:
         """Let a message be part of its response's token group, which lies in the main session."""
@@ -192,8 +211,9 @@ class Lines(Run):
         seal = "" if kind == "text" else text or block.get("signature") or block.get("data") or ""
         mark = hash((call, kind, seal if isinstance(seal, str) and seal else text))
         draft = self.drafts.claim(call, kind)
-        self.texts += kind == "text" and bool(text.strip())
+        said = kind == "text" and bool(text.strip())
         if draft is not None:
+            self.texts += said
             self._said.add(mark)
             if text or not self.session.messages.chars[draft.row]:
                 self.extend(draft.row, record, SpanRole.BODY)
@@ -210,7 +230,8 @@ class Lines(Run):
         if mark in self._said:
             return False
         self._said.add(mark)
-        self.begin(record)
+        self.begin(record)  # which may begin a turn, of which the text is the first
+        self.texts += said
         flags = NO_FLAGS if text else Flag.WITHHELD
         what = Kind.TEXT if kind == "text" else Kind.THINKING
         self.add(what, record, ident_of(value, number), text=text, model=model, flags=flags, block=number)
@@ -226,14 +247,13 @@ class Lines(Run):
             self.session.messages.block[draft.row] = min(number, 0xFFFF)
             self.note_rows(value, [draft.row])
             row = draft.row
-        elif isinstance(use, str) and self.knows(use):
+        elif isinstance(use, str) and self.knows(use) and tells(self.session.record(self.root.calls[use].told), block):
             return False
         else:
             self.begin(record)
             row = self.add(Kind.TOOL, record, ident_of(value, number), model=model, flags=Flag.PENDING, block=number)
         if isinstance(use, str):
-            if not self.knows(use):
-                self.register(use, row)
+            self.root.call_shown(use, self, row, record)
             given = block.get("input")
             if isinstance(given, dict):
                 self.root.describe(use, given.get("subagent_type"), given.get("description"))
@@ -355,10 +375,10 @@ class Lines(Run):
 
     def answer(self, row: int, record: Record, value: Value, text: str, block: Value, *, alone: bool) -> None:
         """A result of one of this speaker's tool uses; after the first, others stand below it."""
-        if row in self._answered:
+        if row in self.answered:
             self.extend(row, record, more=text)
             return
-        self._answered.add(row)
+        self.answered.add(row)
         self.extend(row, record, SpanRole.RESULT)
         extra = value.get("tool_use_result") if alone else None
         failed = block.get("is_error") is True
@@ -375,7 +395,7 @@ class Lines(Run):
         """A rule or the person refused a tool use; its result, a failure, may stand before or behind."""
         self._denied.add(row)
         self.extend(row, record)
-        if row in self._answered:
+        if row in self.answered:
             self.settle(row, interrupted=True)
         else:
             self.mark(row, Flag.INTERRUPTED)

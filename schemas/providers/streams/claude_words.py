@@ -23,6 +23,13 @@ def result_blocks(value: Value) -> list[Value]:
     return [b for b in blocks if isinstance(b, dict) and str(b.get("type")).endswith("tool_result")]
 
 
+def tells(value: Value, use: Value) -> bool:
+    """Whether a line tells a tool use, and not another one under its id."""
+    inner = value.get("message")
+    blocks = blocks_of(inner.get("content") if isinstance(inner, dict) else None)
+    return any(isinstance(b, dict) and all(b.get(k) == use.get(k) for k in ("id", "name", "input")) for _, b in blocks)
+
+
 def given_input(text: str, start: object) -> object:
     """A tool's input from the pieces of its JSON; its raw text while that is not whole."""
     if not text.strip():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, Span, SpanRole
 from schemas.providers.codex.tokens import Counts, counts_of, usage_of
-from schemas.providers.streams.codex_tools import TOOLS, build_tool, item_failed, item_text, result_text
-from schemas.providers.streams.stream import Run, Stream, Value, latest, text_part
+from schemas.providers.streams.codex_tools import (
+    TOOLS,
+    build_tool,
+    is_same_call,
+    item_failed,
+    item_text,
+    result_text,
+)
+from schemas.providers.streams.stream import Run, Stream, Value, latest, span_of, text_part
 from schemas.records import Record
 from schemas.session import Lack, Subagent
 from schemas.values import dict_of, list_of, text_of
@@ -24,8 +32,21 @@ _SAID = {
 }
 
 
+@dataclass(slots=True)
+class _Item:
+    """What goes by a name (process, id and type) now."""
+
+    row: int
+    turn: int
+    """In which it came first."""
+    completed: int = -1
+    """The turn in which it was completed; -1 before that."""
+    told: Span | None = None
+    """Its last snapshot."""
+
+
 class CodexRun(Run):
-    """One thread; several processes may go on with it, each of which numbers its items anew."""
+    """One thread; several processes may go on with it, each of which numbers its items anew, and so may each turn."""
 
     provider = "codex"
     name = "Codex"
@@ -35,7 +56,8 @@ class CodexRun(Run):
         super().__init__(stream, identifier, number)
         self._process = 0
         self._in_turn = False
-        self._items: dict[str, int] = {}
+        self._turn = 0
+        self._items: dict[str, _Item] = {}
         self._total: Counts | None = None
         self._turns = 0
         self._retry = -1
@@ -51,6 +73,7 @@ class CodexRun(Run):
         match kind:
             case "thread.started":
                 self._process += 1
+                self._items.clear()  # the names of the process before come no more
                 self._begin(record)
                 self._in_turn = False  # its turn.started is still to come
             case "turn.started":
@@ -67,7 +90,7 @@ class CodexRun(Run):
                 self._complain(record, text_of(value.get("message")))
             case "item.started" | "item.updated" | "item.completed":
                 self.ensure_exchange(record)
-                self._item(record, dict_of(value.get("item")), kind == "item.completed")
+                self._item(record, dict_of(value.get("item")), kind)
             case "item.plan.delta":
                 self.ensure_exchange(record)
                 self._delta(record, value)
@@ -79,6 +102,7 @@ class CodexRun(Run):
 
     def _begin(self, record: Record) -> None:
         self.ended = ""
+        self._turn += 1
         self._error = ("", -1)
         self.open_unprompted(record)
 
@@ -91,8 +115,9 @@ class CodexRun(Run):
         self._in_turn = True
 
     def _end(self, how: str) -> None:
-        self.interrupt_open()
+        self.close_open(failed=how == "failed")
         self.ended, self._in_turn = how, True
+        self._turn += 1  # what comes before the next turn.started belongs to it
 
     # -- tokens --------------------------------------------------------------------------------------------------------
 
@@ -142,14 +167,16 @@ class CodexRun(Run):
 
     # -- items ---------------------------------------------------------------------------------------------------------
 
-    def _item(self, record: Record, item: Value, completed: bool) -> None:
+    def _item(self, record: Record, item: Value, event: str) -> None:
         """A snapshot of an item takes the place of the one before, where that one stands."""
-        kind = text_of(item.get("type"))
+        kind, completed = text_of(item.get("type")), event == "item.completed"
         ident = f"{self._process}/{item['id']}" if isinstance(item.get("id"), str | int) else ""
-        row = self._items.get(f"{ident} {kind}", -1) if ident else -1
+        name = f"{ident} {kind}" if ident else ""
+        known = self._known(name, item, event)
         text = item_text(item)
         tool = kind in TOOLS
-        if row >= 0:
+        if known is not None:
+            row = known.row
             role = SpanRole.RESULT if tool and completed else SpanRole.BODY
             # A snapshot without text does not take the place of one that has some.
             self.extend(row, record, SpanRole.DETAIL if kind in _SAID and not text else role)
@@ -162,8 +189,11 @@ class CodexRun(Run):
         else:
             self.hide(f"{kind} without text")
             return
-        if ident:
-            self._items[f"{ident} {kind}"] = row
+        if name:
+            known = self._items[name] = known or _Item(row, self._turn)
+            known.completed = self._turn if completed else known.completed
+            known.told = span_of(record)
+        self.stream.growing.end(row)
         if not tool:
             if kind in _SAID and text:
                 self.resize(row, text)
@@ -174,14 +204,33 @@ class CodexRun(Run):
         if kind == "collab_tool_call":
             self._link(row, item)
 
+    def _known(self, name: str, item: Value, event: str) -> _Item | None:
+        """The item that a snapshot belongs to; None if it is another one, since a turn may number its items anew.
+
+        What was completed is over, but for the same snapshot once more in its turn. A tool use without a result may
+        be completed in a later turn, as long as it is not asked for anything else.
+        """
+        known = self._items.get(name)
+        if known is None or (known.completed < 0 and known.turn == self._turn):
+            return known
+        before = dict_of(self.session.record(known.told).get("item")) if known.told is not None else {}
+        if known.completed >= 0:
+            goes_on = known.completed == self._turn and before == item
+        else:
+            goes_on = self.session.messages.kind[known.row] == Kind.TOOL and event != "item.started"
+            goes_on = goes_on and is_same_call(before, item)
+        return known if goes_on else None
+
     def _delta(self, record: Record, value: Value) -> None:
         """A piece of a plan that its item will say again as a whole."""
         ident = f"{self._process}/{value.get('item_id')}"
-        row, delta = self._items.get(f"{ident} plan", -1), text_of(value.get("delta"))
-        if row >= 0:
-            self.extend(row, record, more=delta)
+        known, delta = self._items.get(f"{ident} plan"), text_of(value.get("delta"))
+        if known is not None and known.turn == self._turn:
+            self.extend(known.row, record, more=delta if self.stream.growing.add(known.row, delta) else "")
         elif delta:
-            self._items[f"{ident} plan"] = self.add(Kind.TEXT, record, ident, text=delta)
+            row = self.add(Kind.TEXT, record, ident, text=delta)
+            self._items[f"{ident} plan"] = _Item(row, self._turn)
+            self.stream.growing.begin(row, delta)
         else:
             self.hide("item.plan.delta")
 
@@ -211,7 +260,7 @@ class CodexRun(Run):
             case Kind.THINKING:
                 message.parts = [Part("thinking", clean(text))]
             case Kind.TEXT if not item:
-                message.parts = text_part(self.joined(message.index, spans, lambda piece: text_of(piece.get("delta"))))
+                message.parts = text_part(self.joined(spans, lambda piece: text_of(piece.get("delta"))))
             case Kind.TEXT:
                 message.parts = text_part(text)
             case Kind.ERROR:

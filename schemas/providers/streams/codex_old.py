@@ -6,7 +6,7 @@ from schemas.clean import clean
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.providers.codex.outputs import exec_outcome
 from schemas.providers.codex.tools import command_line, tool_type
-from schemas.providers.streams.stream import Run, Value, text_part
+from schemas.providers.streams.stream import Run, Stream, Value, text_part
 from schemas.records import Record
 from schemas.session import Lack
 from schemas.values import dict_of, list_of, text_of
@@ -26,6 +26,11 @@ class OldCodexRun(Run):
     name = "Codex"
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
 
+    def __init__(self, stream: Stream, identifier: str, number: int) -> None:
+        super().__init__(stream, identifier, number)
+        self._calls: dict[str, int] = {}
+        """The commands that have begun and not ended."""
+
     def take(self, record: Record, value: Value) -> None:
         """Take a line."""
         if self.exchange is None:
@@ -39,7 +44,7 @@ class OldCodexRun(Run):
         elif kind in _COMMANDS:
             self._command(record, event, kind == "exec_command_end")
         elif kind == "task_complete":
-            self.interrupt_open()
+            self.close_open(failed=False)
             self.ended = "completed"
             self.hide(kind)
         elif kind in _SILENT or not event:
@@ -48,12 +53,15 @@ class OldCodexRun(Run):
             self.unknown(record, kind)
 
     def _command(self, record: Record, event: Value, ended: bool) -> None:
+        """A command begins, which is always another one, or is over."""
         ident = text_of(event.get("call_id"))
-        row = self.find(ident) if ident else None
+        row = self._calls.pop(ident, None) if ended else None
         if row is None:
             row = self.add(Kind.TOOL, record, ident, flags=Flag.PENDING)
         else:
-            self.extend(row, record, SpanRole.RESULT if ended else SpanRole.DETAIL)
+            self.extend(row, record, SpanRole.RESULT)
+        if ident and not ended:
+            self._calls[ident] = row
         if ended:
             outcome = exec_outcome(event)
             self.resize(row, outcome.text)

@@ -30,6 +30,12 @@ def item_failed(item: Item) -> bool:
     return item.get("status") in _FAILED or item.get("error") is not None or _outcome(item).failed
 
 
+def is_same_call(before: Item, item: Item) -> bool:
+    """Whether two snapshots may be of one tool use: what both of them ask for is the same."""
+    keys = ("command", "changes", "server", "tool", "arguments", "prompt", "query")
+    return all(before.get(key) == item.get(key) for key in keys if before.get(key) and item.get(key))
+
+
 def item_text(item: Item) -> str:
     """What an item says that is no tool use; a to-do list with a mark at each step."""
     if item.get("type") == "todo_list":

@@ -12,13 +12,14 @@ are not `assistant`; within it, what is being written is the draft:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from schemas.clean import as_json, clean, one_line
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, ToolStatus
 from schemas.providers.cursor.tools import tool_path_hints
-from schemas.providers.streams.cursor_calls import tool_of
-from schemas.providers.streams.stream import Run, Stream, text_part
+from schemas.providers.streams.cursor_calls import asked, tool_of
+from schemas.providers.streams.stream import Run, Stream, span_of, text_part
 from schemas.records import Record
 from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
@@ -26,6 +27,15 @@ from schemas.usage import TokenUsage, as_count
 Value = dict[str, Any]
 _NOTES = frozenset({"interaction_query", "connection", "retry"})
 _NO_FIGURES = TokenUsage()
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool use, and its line that told most."""
+
+    row: int
+    told: Span
+    completed: bool = False
 
 
 class CursorRun(Run):
@@ -39,8 +49,7 @@ class CursorRun(Run):
 
     def __init__(self, stream: Stream, identifier: str, number: int) -> None:
         super().__init__(stream, identifier, number)
-        self._calls: dict[str, int] = {}
-        self._completed: set[int] = set()
+        self._calls: dict[str, _Call] = {}
         self._draft = -1
         """The text that is being written; -1 if none is."""
         self._unmarked: str | None = None
@@ -57,8 +66,9 @@ class CursorRun(Run):
         kind, subtype = str(value.get("type")), value.get("subtype")
         time = self._time(value)
         if kind != "assistant":
-            self._draft, self._unmarked = -1, None
+            self._close_draft()
         if kind != "thinking":
+            self.stream.growing.end(self._thinking)
             self._thinking = -1
         if kind == "assistant":
             self._assistant(record, value, time)
@@ -102,6 +112,8 @@ class CursorRun(Run):
             self.hide("user empty")
             return
         self.ended = ""
+        # Another turn, in which what was completed comes no more.
+        self._calls = {ident: call for ident, call in self._calls.items() if not call.completed}
         self.open_exchange(record, "", text, time)
         self._texts = 0
 
@@ -113,11 +125,15 @@ class CursorRun(Run):
         if row >= 0:
             # What ends it may repeat the whole, and adds nothing to what its deltas said.
             self.extend(row, record, more="" if over else text)
+            self.stream.growing.add(row, "" if over else text)
         elif text:
             self.ensure_exchange(record, time)
             row = self.add(Kind.THINKING, record, text=text, time=time, model=self._model)
+            self.stream.growing.begin(row, text)
         else:
             self.hide(f"thinking {value.get('subtype')}")
+        if over:
+            self.stream.growing.end(row)
         self._thinking = -1 if over else row
 
     # -- text ----------------------------------------------------------------------------------------------------------
@@ -132,32 +148,43 @@ class CursorRun(Run):
             self._delta(record, text, time)
         elif self._draft >= 0 and self._unmarked is None:
             self._replace(record, text)
-            self._draft = -1
+            self._close_draft()
         elif value.get("model_call_id") is None and value.get("timestamp_ms") is None:
             self._without_marks(record, text, time)
         elif self._unmarked is not None and text.startswith(self._unmarked):
             self._replace(record, text)
-            self._draft, self._unmarked = -1, None
+            self._close_draft()
         else:
+            self._close_draft()
             self._say(record, text, time)
-            self._draft, self._unmarked = -1, None
+
+    def _close_draft(self) -> None:
+        """What is being written is whole."""
+        self.stream.growing.end(self._draft)
+        self._draft, self._unmarked = -1, None
 
     def _delta(self, record: Record, text: str, time: float | None) -> None:
         if self._draft >= 0 and self._unmarked is None:
             self.extend(self._draft, record, more=text)
+            self.stream.growing.add(self._draft, text)
         else:
-            self._draft, self._unmarked = self._say(record, text, time), None
+            self._close_draft()
+            self._draft = self._say(record, text, time)
+            self.stream.growing.begin(self._draft, text)
 
     def _without_marks(self, record: Record, text: str, time: float | None) -> None:
         before = self._unmarked
         if before is None:
             self._draft, self._unmarked = self._say(record, text, time), text
+            self.stream.growing.begin(self._draft, text)
         elif text.startswith(before):
             self._replace(record, text)
             self._unmarked = text
+            self.stream.growing.add(self._draft, text[len(before) :])
         else:
             self.extend(self._draft, record, more=text)
             self._unmarked = before + text
+            self.stream.growing.add(self._draft, text)
 
     def _say(self, record: Record, text: str, time: float | None) -> int:
         self.ensure_exchange(record, time)
@@ -172,26 +199,41 @@ class CursorRun(Run):
 
     def _tool_call(self, record: Record, value: Value, time: float | None) -> None:
         """A tool use begins or is over, paired by the whole `call_id` (it may hold a newline)."""
-        call, subtype = value.get("call_id"), value.get("subtype")
-        row = self._calls.get(call, -1) if isinstance(call, str) else -1
-        completed = subtype == "completed"
-        if row in self._completed:
-            self.extend(row, record)
+        call_id = value.get("call_id")
+        completed = value.get("subtype") == "completed"
+        call = self._calls.get(call_id) if isinstance(call_id, str) else None
+        if call is not None and not self._is_again(call, value, completed):
+            call = None
+        if call is not None and call.completed:
+            self.extend(call.row, record)
             return
-        if row < 0:
+        if call is None:
             self.ensure_exchange(record, time)
-            ident = one_line(call.replace("\n", "\\n"), 300) if isinstance(call, str) else ""
+            ident = one_line(call_id.replace("\n", "\\n"), 300) if isinstance(call_id, str) else ""
             row = self.add(Kind.TOOL, record, ident, time=time, model=self._model, flags=Flag.PENDING)
-            if isinstance(call, str):
-                self._calls[call] = row
         else:
+            row = call.row
             self.extend(row, record, SpanRole.RESULT if completed else SpanRole.BODY)
+        if isinstance(call_id, str):
+            self._calls[call_id] = _Call(row, span_of(record), completed)
         if completed:
-            self._completed.add(row)
-            tool = tool_of(value.get("tool_call"), call, completed=True)
+            tool = tool_of(value.get("tool_call"), call_id, completed=True)
             self.resize(row, tool.text)
             refused = tool.status in (ToolStatus.DENIED, ToolStatus.INTERRUPTED)
             self.settle(row, failed=tool.status is ToolStatus.ERROR, interrupted=refused)
+
+    def _is_again(self, call: _Call, value: Value, completed: bool) -> bool:
+        """Whether a line tells of a tool use that is known, and not of another one under the same id.
+
+        One that is open is completed by what comes; its arguments may be told again, and then in full.
+        """
+        if completed and not call.completed:
+            return True
+        before, now = self.session.record(call.told).get("tool_call"), value.get("tool_call")
+        if completed:
+            return before == now
+        old, new = asked(before), asked(now)
+        return (old.name, old.given) == (new.name, new.given) or (not call.completed and not old.given)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -212,9 +254,10 @@ class CursorRun(Run):
         if isinstance(spent, int | float) and not isinstance(spent, bool) and 0 <= spent < 1e12:
             exchange = self.session.exchanges[-1]
             exchange.seconds = (exchange.seconds or 0.0) + spent / 1000
+            self.recounted(exchange)
         if isinstance(request := value.get("request_id"), str):
             self.session.metadata["requestId"] = one_line(request, 100)
-        self.interrupt_open()
+        self.close_open(failed=failed)
         self.ended = "failed" if failed else "finished"
 
     def _count(self, record: Record, value: Value) -> None:
@@ -254,6 +297,11 @@ class CursorRun(Run):
             message.parts = text_part("".join(_texts(value)[0] for value in values[whole:]))
         if not message.parts and message.tool is None and not message.label:
             message.label = "(nothing to read)"
+
+    def build_growing(self, message: Message, first: Span, text: str) -> None:
+        """The same for what is being written."""
+        super().build_growing(message, first, text)
+        message.metadata["recordType"] = "thinking" if message.kind is Kind.THINKING else "assistant"
 
     def _build_tool(self, message: Message, values: list[Value], spans: list[Span]) -> None:
         done = next((v for v in values if v.get("subtype") == "completed"), None)

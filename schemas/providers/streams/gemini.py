@@ -40,7 +40,8 @@ class GeminiRun(Run):
         """Take a line. Only neighbouring pieces of speech are one text: anything else ends it."""
         kind, time = text_of(value.get("type")), when(value.get("timestamp"))
         speech = "thought" if kind == "thought" else text_of(value.get("role")) if kind == "message" else ""
-        if speech not in _SAID:
+        if speech != self._speech[0]:
+            self.stream.growing.end(self._speech[1])
             self._speech = ("", -1)
         if kind == "init":
             self._begin(value)
@@ -81,8 +82,11 @@ class GeminiRun(Run):
         said, row = self._speech
         if said == speech:
             self.extend(row, record, more=text)
+            self.stream.growing.add(row, text)
         elif text:
-            self._speech = (speech, self.add(_SAID[speech], record, text=text, time=time, model=self._model))
+            row = self.add(_SAID[speech], record, text=text, time=time, model=self._model)
+            self._speech = (speech, row)
+            self.stream.growing.begin(row, text)
         else:
             self.hide("message without text")
 
@@ -95,30 +99,33 @@ class GeminiRun(Run):
             self._calls[ident] = (row, text_of(value.get("tool_name")))
 
     def _answer(self, record: Record, value: Value, time: float | None) -> None:
-        """A result; one without its use is a use of which nothing else is known."""
+        """A result; one without its use is a use of which nothing else is known. Of two results the first counts."""
         ident = text_of(value.get("tool_id"))
         row, name = self._calls.get(ident, (-1, ""))
-        if row < 0:
+        known = row >= 0
+        if not known:
             name = _name_of(ident)
             row = self.add(Kind.TOOL, record, ident, time=time, model=self._model, flags=Flag.PENDING)
             self._calls[ident] = (row, name)
-        else:
+        result = _result(name, value)
+        if known and not self.session.messages.has(row, Flag.PENDING):  # one more result stands below the first
+            self.extend(row, record, SpanRole.RESULT, more=f"\n\n{result.text}")
+            return
+        if known:
             self.extend(row, record, SpanRole.RESULT)
-        if row in self._open:  # of two results the first counts
-            result = _result(name, value)
-            self.resize(row, result.text)
-            failed = result.status in (ToolStatus.ERROR, ToolStatus.DENIED)
-            self.settle(row, failed=failed, interrupted=result.status is ToolStatus.INTERRUPTED)
+        self.resize(row, result.text)
+        failed = result.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+        self.settle(row, failed=failed, interrupted=result.status is ToolStatus.INTERRUPTED)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def _end(self, record: Record, value: Value, time: float | None) -> None:
         """The process's result: how it ended, and the tokens of all its model calls."""
-        self.interrupt_open()
         failed = value.get("status") == "error" or value.get("error") is not None
         self.ended = one_line(text_of(dict_of(value.get("error")).get("type")), 80) or (
             "error" if failed else "success"
         )
+        self.close_open(failed=failed)
         stats = dict_of(value.get("stats"))
         text = _error_text(dict_of(value.get("error"))) if failed else _split_text(stats)
         row = self.add(
@@ -177,7 +184,7 @@ class GeminiRun(Run):
         value = self.session.record(spans[0])
         match message.kind:
             case Kind.TEXT | Kind.THINKING:
-                text = clean(self.joined(message.index, spans, _spoken))
+                text = clean(self.joined(spans, _spoken))
                 message.parts = [Part("thinking" if message.kind is Kind.THINKING else "text", text)]
             case Kind.PROMPT:
                 message.parts = text_part(value.get("content"))
@@ -188,14 +195,12 @@ class GeminiRun(Run):
                 _build_note(message, value)
 
     def _build_tool(self, message: Message, value: Value, spans: list[Span]) -> None:
-        answers = [self.session.record(span) for span in spans if span.role is SpanRole.RESULT]
+        values = (self.session.record(span) for span in spans)
+        answers = [value for value in values if value.get("type") == "tool_result"]
         ident = text_of(value.get("tool_id"))
-        name = text_of(value.get("tool_name"))
-        if value.get("type") == "tool_result":
-            name, answers = _name_of(ident), [value]
-        result = _result(name, answers[0]) if answers else None
-        status = None if result is None else _word(answers[0])
-        tool = make_tool(name, ident, value.get("parameters"), None, result.text if result else None, status)
+        name = _name_of(ident) if value.get("type") == "tool_result" else text_of(value.get("tool_name"))
+        status, text = (_word(answers[0]), _answered(name, answers)) if answers else (None, None)
+        tool = make_tool(name, ident, value.get("parameters"), None, text, status)
         if message.flags & Flag.INTERRUPTED:
             tool.status = ToolStatus.INTERRUPTED
         if answers:
@@ -233,6 +238,11 @@ def _word(answer: Value) -> str:
 def _result(name: str, answer: Value) -> Result:
     output = text_of(answer.get("output")) or text_of(dict_of(answer.get("error")).get("message"))
     return read_result(name, None, output, _word(answer))
+
+
+def _answered(name: str, answers: list[Value]) -> str:
+    """What all results of a tool use say."""
+    return "\n\n".join(_result(name, answer).text for answer in answers)
 
 
 def _error_text(value: Value) -> str:

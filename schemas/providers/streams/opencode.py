@@ -9,7 +9,7 @@ from schemas.diffs import added_file, from_strings, from_unified, from_v4a
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus, ToolType
 from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
 from schemas.providers.codex.values import image_part
-from schemas.providers.streams.stream import Run, Stream, Value, latest, text_part
+from schemas.providers.streams.stream import Run, Stream, Value, latest, span_of, text_part
 from schemas.records import Record
 from schemas.session import Subagent
 from schemas.usage import TokenUsage, as_count
@@ -38,6 +38,7 @@ _TYPES: dict[str, ToolType] = {
     "batch": "generic",
 }
 _KNOWN = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish", "error", "done", "snapshot", "patch"})
+_UNFINISHED = ("pending", "running")
 _GOES_ON = frozenset({"tool-calls", ""})
 _CUT = "possibly cut off: the last step has no end; the session in OpenCode's own database may hold the rest"
 
@@ -53,6 +54,9 @@ class OpenCodeRun(Run):
         super().__init__(stream, identifier, number)
         self._costs: dict[str, float] = {}
         self._children: set[str] = set()
+        self._parts: dict[str, tuple[int, Span]] = {}
+        """The message of each part by its id, and the record that told it last."""
+        self._steps: dict[str, str] = {}
 
     def take(self, record: Record, value: Value) -> None:
         """Take a line: a part, or an error. What has a part is read by that part's type."""
@@ -99,30 +103,39 @@ class OpenCodeRun(Run):
 
     def _said(self, record: Record, kind: Kind, part: Value, time: float | None) -> None:
         text, ident = text_of(part.get("text")), text_of(part.get("id"))
-        row = self._known(ident, kind)
+        row = self._known(ident, kind, part)
         if row is not None:
             self.extend(row, record, SpanRole.BODY if text else SpanRole.DETAIL)
             if text:
                 self.resize(row, text)
         elif text:
-            self.add(kind, record, ident, text=text, time=time)
+            row = self.add(kind, record, ident, text=text, time=time)
         else:
             self.hide(f"{part.get('type')} without text")
+        if row is not None and text and ident:
+            self._parts[ident] = (row, span_of(record))
 
-    def _known(self, ident: str, kind: Kind) -> int | None:
-        """The message of a part that is printed again."""
-        row = self.find(ident) if ident else None
-        return row if row is not None and self.session.messages.kind[row] == kind else None
+    def _known(self, ident: str, kind: Kind, part: Value) -> int | None:
+        """The message of a part that is printed again: with what it said before, or more.
+
+        A part of which that is not true is another one under the same id.
+        """
+        row, span = self._parts.get(ident, (-1, None))
+        if span is None or self.session.messages.kind[row] != kind:
+            return None
+        return row if _goes_on(dict_of(self.session.record(span).get("part")), part) else None
 
     def _tool(self, record: Record, part: Value, time: float | None) -> None:
         ident, state = text_of(part.get("id")), dict_of(part.get("state"))
-        row = self._known(ident, Kind.TOOL)
+        row = self._known(ident, Kind.TOOL, part)
         if row is None:
             row = self.add(Kind.TOOL, record, ident, time=time)
         else:
             self.extend(row, record, SpanRole.BODY)
+        if ident:
+            self._parts[ident] = (row, span_of(record))
         self.resize(row, _result(state))
-        if state.get("status") in ("pending", "running"):
+        if state.get("status") in _UNFINISHED:
             self._open[row] = None
             self.mark(row, Flag.PENDING)
         else:
@@ -149,13 +162,16 @@ class OpenCodeRun(Run):
         reason = text_of(part.get("reason"))
         self._reason("" if reason in _GOES_ON else one_line(reason, 60))
         usage, cost = _usage(part), number(part.get("cost"))
+        ident, message = text_of(part.get("id")) or f"@{record[0]}", text_of(part.get("messageID"))
+        if self._steps.setdefault(ident, message) != message:  # that of another message under the same id
+            ident = f"{message}/{ident}"
         if usage is None:
             self.hide("step_finish without tokens")
         else:
-            self.group(text_of(part.get("id")) or f"@{record[0]}", usage, record)
+            self.group(ident, usage, record)
             self.session.context_used = usage.context
         if cost is not None and (cost or usage is not None):
-            self._costs[text_of(part.get("id")) or f"@{record[0]}"] = cost
+            self._costs[ident] = cost
             self.session.metadata["costUsd"] = round(sum(self._costs.values()), 9)
 
     # -- making messages -----------------------------------------------------------------------------------------------
@@ -178,6 +194,19 @@ class OpenCodeRun(Run):
                 message.parts = text_part(part.get("text"))
         if step := text_of(part.get("messageID")):
             message.metadata["messageId"] = clean(step)
+
+
+def _goes_on(before: Value, part: Value) -> bool:
+    """Whether a part is the one before, printed again: nothing that was said is taken back."""
+    old, new = dict_of(before.get("state")), dict_of(part.get("state"))
+    if before.get("tool") != part.get("tool"):
+        return False
+    if old.get("status") in _UNFINISHED:
+        return not old.get("input") or old.get("input") == new.get("input")
+    if old.get("input") != new.get("input"):
+        return False
+    said, says = text_of(before.get("text")) or _result(old), text_of(part.get("text")) or _result(new)
+    return says.startswith(said) or (not says and "state" not in part)
 
 
 def _usage(part: Value) -> TokenUsage | None:

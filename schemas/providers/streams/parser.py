@@ -171,6 +171,7 @@ class StreamParser:
             self._take(record)
         if self._waiting:
             self._give_up()
+        self.stream.growing.end_all()
         if cut is not None:
             self.stream.note(cut, "stream cut off: the last line is unfinished")
         elif self._last is not None:
@@ -206,14 +207,20 @@ class StreamParser:
         if (label := stream.labels.get(index)) is not None:
             message.label = label
             return message
+        if (text := stream.growing.text(index)) is not None:
+            first = next(session.spans.chain(table.span[index]))
+            stream.runs[stream.owner[index]].build_growing(message, first, text)
+            return message
         spans = session.message_spans(index)
         if kind is Kind.UNKNOWN:
             _build_unknown(message, session.record(latest(spans)), session.raw(latest(spans)))
         elif (owner := stream.owner[index]) < 0:
             _build_plain(message, b"\n".join(session.raw(span) for span in spans))
         else:
-            stream.runs[owner].build(message, spans)
-            if stream.closed and message.tool is not None and message.tool.status is ToolStatus.PENDING:
+            run = stream.runs[owner]
+            run.build(message, spans)
+            pending = message.tool is not None and message.tool.status is ToolStatus.PENDING
+            if pending and stream.closed and not run.ended:
                 message.metadata["ending"] = "stream ended"
         return message
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, Span, SpanRole
 from schemas.providers.claude.keys import key_of
+from schemas.providers.streams.growing import Growing
 from schemas.records import Record
 from schemas.session import Change, Exchange, Lack, Op, Session
 from schemas.table import NONE
@@ -29,7 +30,8 @@ _MORE, _PENDING, _ERROR, _INTERRUPTED = (int(f) for f in (Flag.MORE, Flag.PENDIN
 class Stream:
     """The session that a stream's runs fill, and what of it changed since somebody asked last.
 
-    `ids` holds each message's id. Texts are not kept: a message points at its records and is made from them.
+    `ids` holds each message's id. Texts are not kept (but for `growing`): a message points at its records and is made
+    from them.
     """
 
     def __init__(self, session: Session) -> None:
@@ -44,12 +46,14 @@ class Stream:
         self.labels: dict[int, str] = {}
         """Messages that consist of these words only: openers without a prompt, and our own notes."""
         self.ids: list[str] = []
-        self._by_id: dict[str, int] = {}
+        self._taken: set[str] = set()
         self._repeats: dict[str, int] = {}
+        self.growing = Growing(session, self.changed)
         self._tails: dict[int, int] = {}
         self._speaking: Run | None = None
         self._batch = 0
         self._updated: dict[int, None] = {}
+        self._recounted: dict[int, None] = {}
 
     # -- what changed --------------------------------------------------------------------------------------------------
 
@@ -57,12 +61,25 @@ class Stream:
         """More records come."""
         self._batch = len(self.session.messages)
         self._updated = {}
+        self._recounted = {}
 
     def end_batch(self) -> list[Change]:
         """What changed since `begin_batch`: what was there before first, then what is new."""
+        exchanges, exchange = self.session.exchanges, self.session.messages.exchange
+        if self._recounted:
+            told = {exchange[row] for row in (*self._updated, *range(self._batch, len(exchange)))}
+            for number in self._recounted:
+                if number not in told:
+                    self.changed(exchanges[number].start)
         changes = [Change(Op.UPDATED, row) for row in self._updated]
         changes += [Change(Op.APPENDED, row) for row in range(self._batch, len(self.session.messages))]
         return changes
+
+    def recounted(self, exchange: Exchange) -> None:
+        """An exchange takes other tokens or another time, which its header says. Where none of its messages changes,
+        its opener stands for that.
+        """
+        self._recounted[exchange.index] = None
 
     def changed(self, row: int) -> None:
         """Say that a message is not what it was."""
@@ -76,11 +93,11 @@ class Stream:
         if run is not None:
             self.speak(run, record)
         unique = ident = clean(ident)
-        while unique in self._by_id:
+        while unique in self._taken:
             self._repeats[ident] = self._repeats.get(ident, 1) + 1
             unique = f"{ident}#{self._repeats[ident]}"
         row = self.session.add_message(kind, key_of(unique), record, block=block, time=time)
-        self._by_id[unique] = row
+        self._taken.add(unique)
         self.ids.append(unique)
         self.owner.append(-1 if run is None else run.number)
         return row
@@ -98,10 +115,6 @@ class Stream:
         row = self.add(None, Kind.NOTE, record, f"note@{record[0]}", 0, None)
         self.labels[row] = one_line(label, 300)
         return row
-
-    def find(self, ident: str) -> int | None:
-        """The message with an id."""
-        return self._by_id.get(clean(ident))
 
     def extend(self, row: int, record: Record, role: SpanRole) -> None:
         """Another record adds to a message."""
@@ -140,7 +153,6 @@ class Run:
         self.ended = ""
         """How the run ended by its own end marker, in a word or two; empty while there is none."""
         self._groups: dict[str, int] = {}
-        self._joined = (-1, 0, "")
         self._open: dict[int, None] = {}
 
     @property
@@ -158,11 +170,13 @@ class Run:
         """Fill in parts, tool and label of a message of this run from its records; all text must be clean."""
         raise NotImplementedError
 
-    def finish(self) -> str:
-        """The pipe is closed. Returns what is wrong with the end, in a few words, or nothing.
+    def build_growing(self, message: Message, first: Span, text: str) -> None:
+        """The same for a message that is being written, from its first record and its `text` so far (raw)."""
+        thinking = message.kind is Kind.THINKING
+        message.parts = [Part("thinking", clean(text))] if thinking else text_part(text)
 
-        Tool uses that are still open stay without result (`Flag.PENDING`) if the run has no end marker.
-        """
+    def finish(self) -> str:
+        """The pipe is closed. Returns what is wrong with the end, in a few words, or nothing."""
         return "" if self.ended else NO_END
 
     # -- exchanges -----------------------------------------------------------------------------------------------------
@@ -227,10 +241,6 @@ class Run:
         self.last = row
         return row
 
-    def find(self, ident: str) -> int | None:
-        """The message of this run that the source calls so."""
-        return self.stream.find(f"{self.number}/{ident}" if self.number else ident)
-
     def extend(self, row: int, record: Record, role: SpanRole = SpanRole.DETAIL, *, more: str = "") -> None:
         """Another record adds to a message: a delta (DETAIL, with its text as `more`), a RESULT, all of it (BODY)."""
         self.stream.extend(row, record, role)
@@ -252,6 +262,7 @@ class Run:
         """Let a record's time count for the running exchange."""
         if self.session.exchanges:
             self.session.touch(self.session.exchanges[-1], time)
+            self.recounted(self.session.exchanges[-1])
 
     def mark(self, row: int, flags: Flag) -> None:
         """Set flags of a message."""
@@ -273,15 +284,9 @@ class Run:
         self.session.messages.chars[row], self.session.messages.lines[row] = min(record[1], _LIMIT), 1
         return row
 
-    def joined(self, row: int, spans: Sequence[Span], piece: Callable[[Value], str]) -> str:
-        """The text that the records of a message make together, for `build`. Raw.
-
-        What was joined last is kept: a message that grows by thousands of pieces is built again after every few.
-        """
-        known, count, text = self._joined if self._joined[0] == row else (row, 0, "")
-        text += "".join(piece(self.session.record(span)) for span in spans[count:])
-        self._joined = (known, len(spans), text)
-        return text
+    def joined(self, spans: Sequence[Span], piece: Callable[[Value], str]) -> str:
+        """The text that the records of a message make together, for `build`. Raw."""
+        return "".join(piece(self.session.record(span)) for span in spans)
 
     # -- tool uses -----------------------------------------------------------------------------------------------------
 
@@ -296,17 +301,17 @@ class Run:
         self._open.pop(row, None)
         self.stream.changed(row)
 
-    @property
-    def open_calls(self) -> list[int]:
-        """The tool uses that have no result yet."""
-        return list(self._open)
+    def close_open(self, *, failed: bool, keep: Iterable[int] = ()) -> None:
+        """An end marker came: what is open now, but for `keep`, was interrupted where the run `failed`.
 
-    def interrupt_open(self, keep: Iterable[int] = ()) -> None:
-        """An end marker came: what is open now was interrupted, but for `keep`."""
+        Where it ended well, nobody says why there is no result: the use stays without one (`Flag.PENDING`).
+        """
         kept = set(keep)
-        for row in self.open_calls:
-            if row not in kept:
+        for row in [row for row in self._open if row not in kept]:
+            if failed:
                 self.settle(row, interrupted=True)
+            else:
+                del self._open[row]
 
     # -- tokens --------------------------------------------------------------------------------------------------------
 
@@ -328,7 +333,12 @@ class Run:
             session.groups.model[group] = number or session.groups.model[group]
         if row >= 0:
             self.join(row, group)
+        self.recounted(session.exchanges[session.groups.exchange[group]])
         return group
+
+    def recounted(self, exchange: Exchange) -> None:
+        """An exchange takes other tokens or another time now."""
+        self.stream.recounted(exchange)
 
     def join(self, row: int, group: int) -> None:
         """Make a message the last one of a group, unless it shows another group already."""
@@ -372,6 +382,11 @@ class Run:
 def text_part(text: object) -> list[Part]:
     """A text as the parts of a message: one, or none if there is nothing to read."""
     return [Part("text", clean(text))] if isinstance(text, str) and text else []
+
+
+def span_of(record: Record) -> Span:
+    """Where a record lies, to read it back with `Session.record`."""
+    return Span(0, *record[:3], SpanRole.BODY)
 
 
 def latest(spans: Sequence[Span]) -> Span:

@@ -1,0 +1,153 @@
+"""Words that come in pieces: what is kept of them while they grow is what their records say (`streams` note 1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.message import Flag, Kind, Message
+from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
+from schemas.records import FileStore
+from schemas.session import Session
+from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, opencode_lines, said, saved
+from tests.fixtures.streams.claude_cursor import (
+    begin,
+    claude_lines,
+    cursor,
+    cursor_begin,
+    cursor_lines,
+    delta,
+    event,
+    init,
+    partial_lines,
+    says,
+    spoken,
+    start,
+    text,
+    thinking,
+    told,
+    usage,
+    use,
+)
+from tests.schemas.conformance import family_of
+
+PLAN = [
+    {"type": "thread.started", "thread_id": THREAD},
+    *({"type": "item.plan.delta", "item_id": "item_0", "delta": words} for words in ("1. Dust\n", "2. Sh", "ine")),
+    item("updated", "item_0", "plan", text="1. Dust\n2. Shine"),
+    {"type": "item.plan.delta", "item_id": "item_0", "delta": "!"},
+    item("completed", "item_0", "plan", text="1. Dust\n2. Shine!"),
+]
+SAMPLES: dict[str, list[Any]] = {
+    "claude": [*partial_lines(), *claude_lines()],
+    "cursor": [*cursor_lines(), *cursor_begin(), spoken("Hel"), spoken("Hello"), spoken(" there")],
+    "gemini": gemini_lines(),
+    "codex": PLAN,
+}
+
+
+def begun(folder: Path, lines: list[Any]) -> StreamReading:
+    """A stream of which more may come."""
+    reading = StreamReading(FileStore(path := saved(folder / "stream.jsonl", lines)), StreamParser(new_session(path)))
+    while not reading.done:
+        reading.step()
+    return reading
+
+
+def built(session: Session) -> list[tuple[Any, ...]]:
+    def facts(message: Message) -> tuple[Any, ...]:
+        return message.kind, message.parts, message.tool, message.label, message.metadata, message.path_hints
+
+    return [facts(session.message(i)) for i in range(len(session.messages))]
+
+
+def growing(session: Session) -> list[str]:
+    rows = range(len(session.messages))
+    return [session.message(i).text for i in rows if session.messages.has(i, Flag.GROWING)]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_kept_is_what_the_records_say(tmp_path: Path, name: str) -> None:
+    seen = 0
+    for cut in range(len(SAMPLES[name])):
+        reading = begun(tmp_path, SAMPLES[name][: cut + 1])
+        sessions = family_of(reading.session)
+        before = [built(session) for session in sessions]
+        seen += any(growing(session) for session in sessions)
+        reading.parser.stream.growing.end_all()
+        assert [built(session) for session in sessions] == before
+    assert seen
+
+
+_PIECES = st.lists(st.sampled_from(["a", "\n", "\x1b[1m", "\ud800", "", "b "]), min_size=1, max_size=8)
+
+
+@given(_PIECES, st.sampled_from(["text", "thinking", "tool_use"]), st.integers(0, 2))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_pieces_of_a_block(tmp_path: Path, pieces: list[str], kind: str, stray: int) -> None:
+    block = {"text": text("x"), "thinking": thinking("x"), "tool_use": use("t", "Bash")}[kind]
+    word = {"tool_use": "input_json"}.get(kind, kind)
+    lines = [init(), begin("m", usage(1)), start(0, block), *(delta(0, word, piece) for piece in pieces)]
+    lines.insert(4, [delta(0, "text", "stray"), event("content_block_stop", index=0), event("ping")][stray])
+    reading = begun(tmp_path, lines)
+    before = built(reading.session)
+    assert reading.session.messages.has(len(reading.session.messages) - 1, Flag.GROWING)
+    reading.parser.stream.growing.end_all()
+    assert built(reading.session) == before
+
+
+DRAFTS = {
+    "claude": [init(), begin("m", usage(1)), start(0, text("")), *(delta(0, "text", f"{n} ") for n in range(300))],
+    "claude input": [init(), begin("m", usage(1)), start(0, use("t", "Write")),
+                     *(delta(0, "input_json", f"{n} ") for n in range(300))],
+    "cursor": [*cursor_begin(), *(spoken(f"{n} ", tick=n) for n in range(300))],
+    "cursor thinking": [*cursor_begin(), *(cursor("thinking", "delta", text="x", tick=n) for n in range(300))],
+    "gemini": [*gemini_lines()[:3], *(said(1, f"{n} ") for n in range(300))],
+    "codex": [PLAN[0], *({"type": "item.plan.delta", "item_id": "i", "delta": f"{n} "} for n in range(300))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_draft_is_drawn_without_reading_its_pieces_again(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = begun(tmp_path, DRAFTS[name]).session
+    reads: list[int] = []
+    read = FileStore.read
+
+    def counted(store: FileStore, offset: int, length: int) -> bytes:
+        reads.append(offset)
+        return read(store, offset, length)
+
+    monkeypatch.setattr(FileStore, "read", counted)
+    last = session.message(len(session.messages) - 1)
+    assert len(last.text) + len(str(last.tool)) > 300 and len(reads) <= 1
+
+
+def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
+    for lines, more in [
+        (DRAFTS["gemini"], gemini(2, "tool_use", tool_name="glob", tool_id="g", parameters={})),
+        (DRAFTS["cursor"], cursor("retry")),
+        (DRAFTS["cursor thinking"], spoken("Well.")),
+        (DRAFTS["claude"], says("m", text("All."))),
+        (DRAFTS["claude"], begin("m2", usage(1))),
+        (DRAFTS["claude input"], told([{"type": "tool_result", "tool_use_id": "t", "content": "x"}])),
+        (DRAFTS["codex"], item("completed", "i", "plan", text="All.")),
+    ]:
+        stream = begun(tmp_path, [*lines, more]).parser.stream
+        assert (stream.growing.text(1), stream.session.messages.has(1, Flag.GROWING)) == (None, False)
+    reading = begun(tmp_path, DRAFTS["claude"])
+    reading.finish()
+    assert not growing(reading.session)
+
+
+def test_agents_that_print_no_pieces_have_nothing_that_grows(tmp_path: Path) -> None:
+    """So that what they said last can be printed at once."""
+    whole_lines = [init(), says("m", text("Whole."))]
+    for lines in (codex_lines()[:9], opencode_lines(), whole_lines):
+        session = begun(tmp_path, lines).session
+        assert Kind.TEXT in session.messages.kind and not growing(session)
