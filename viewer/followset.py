@@ -14,7 +14,7 @@ from pathlib import Path
 
 from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
-from schemas.reading import restarted
+from schemas.reading import LinesReading, restarted
 from schemas.session import Change, Session, Subagent
 from viewer.follow import Follower
 from viewer.gathering import Gathered
@@ -167,7 +167,8 @@ class Succession:
     def __init__(self, session: Session, *, loose: bool) -> None:
         self.session, self._loose = session, loose
         self._stamps: dict[Path, int] = {}
-        self._open_questions = False
+        self._open: dict[Path, tuple[int, int]] = {}
+        """Files that did not say enough, with their size and time: looked at again when they say more."""
         self._known = set(self._files())
         self._looked = time.monotonic()
 
@@ -177,19 +178,20 @@ class Succession:
         if now - self._looked < _LOOK_EVERY:
             return None
         self._looked = now
-        if not self._stirred() and not self._open_questions:
+        if not self._stirred() and not self._open:
             return None
-        self._open_questions = False
         for path in self._files():
-            if path not in self._known:
-                verdict = self._judge(path)
-                if verdict:
-                    self._known.add(path)
-                    return path
-                if verdict is False:
-                    self._known.add(path)
-                else:
-                    self._open_questions = True
+            state = None if path in self._known else _state(path)
+            if state is None or self._open.get(path) == state:
+                continue
+            verdict = self._judge(path, state[0])
+            if verdict is None:
+                self._open[path] = state
+                continue
+            self._open.pop(path, None)
+            self._known.add(path)
+            if verdict:
+                return path
         return None
 
     def _stirred(self) -> bool:
@@ -216,10 +218,12 @@ class Succession:
                 continue  # not made yet, or gone
             yield from map(Path, sorted(names))
 
-    def _judge(self, path: Path) -> bool | None:
+    def _judge(self, path: Path, size: int) -> bool | None:
         """Whether it is the next one; None while it does not say enough."""
         try:
             reading = open_reading(path)
+            if size > _HEAD and not isinstance(reading, LinesReading):
+                return False  # it would be read whole, and a session that has only begun is small
             while not reading.done and reading.progress[0] < _HEAD:
                 reading.step(1 << 16)
         except (OpenError, OSError):
@@ -272,6 +276,15 @@ def _stamp(folder: Path) -> int:
         return folder.stat().st_mtime_ns
     except OSError:
         return 0  # not made yet, or gone
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size and time of a file; None once it is gone."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _ending(name: str) -> bool:

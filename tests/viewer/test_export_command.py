@@ -107,3 +107,15 @@ def test_an_empty_name_is_a_wrong_call(machine: Machine) -> None:
     result = machine.run("export", ONE, "-o", "")
     assert (result.code, result.out, result.err) == (2, "", "turnlog: -o: an empty name\n")
     assert not list(machine.home.glob("*.md"))
+
+
+def test_a_session_is_never_written_over(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "done"])
+    link = tmp_path / "link.md"
+    link.symlink_to(path)
+    before = path.read_bytes()
+    for place in (path, link):
+        answer = machine.run("export", path, "-o", place, "--force")
+        assert answer.code == 2 and "the session itself" in answer.err
+    assert path.read_bytes() == before

@@ -128,13 +128,13 @@ def test_a_document_written_anew_without_change_is_no_change(path):
     assert follower.missing
 
 
-def test_a_change_beside_the_messages_is_said_of_the_last(path):
+def test_a_title_is_read_and_is_no_change_of_a_message(path):
     follower = Follower(path)
     catch_up(follower)
     session = hand("one", "two")
     session.title = "Another title"
     path.write_bytes(document(session))
-    assert catch_up(follower) == [Change(Op.UPDATED, 2)]
+    assert catch_up(follower) == []
     assert follower.session.title == "Another title"
 
 
@@ -249,3 +249,30 @@ def test_a_reply_cut_in_the_middle_of_a_character(tmp_path):
     usage = follower.session.usage()
     assert usage is not None
     assert (usage.input, usage.output, usage.total) == (220, 24, 244)
+
+
+def test_a_neighbour_that_says_nothing_is_read_again_only_when_it_changed(machine, look, monkeypatch):
+    succession = follow(machine, loose=False)
+    other = succession.session.path.with_name("notes.jsonl")
+    other.write_text('{"nothing": "of a session"}\n')
+    read: list[Path] = []
+    monkeypatch.setattr("viewer.followset.open_reading", lambda path: read.append(path) or open_reading(path))
+    for _ in range(3):
+        assert look(succession) is None
+    assert read == [other]
+    with other.open("a") as file:
+        file.write("{}\n")
+
+    look(succession)
+    assert read == [other, other]
+
+
+def test_a_big_document_beside_a_session_is_not_read(machine, look, monkeypatch):
+    succession = follow(machine, loose=True)
+    other = succession.session.path.with_name("big.json")
+    session = hand("x" * (1 << 21))
+    other.write_bytes(document(session))
+    steps: list[Path] = []
+    monkeypatch.setattr("schemas.reading.WholeReading.step", lambda self, limit=0: steps.append(self.path) or [])
+
+    assert look(succession) is None and steps == []

@@ -127,8 +127,15 @@ def _write(
     if path.is_dir() or destination.endswith(("/", os.sep)):
         path.mkdir(parents=True, exist_ok=True)
         path = path / export_name(session, FORMATS[form], redact=redact)
+    if path.exists() and any(os.path.exists(own) and path.samefile(own) for own in _own_files(session)):
+        raise CallError(f"{short_path(path)}: the session itself; session files are only ever read")
     write_file(path, chunks, force=force)
     warn(f"wrote {short_path(path)}")
+
+
+def _own_files(session: Session) -> set[Path]:
+    """The files that a session was read from."""
+    return {session.path, *(store.path for store in session.stores)}
 
 
 def _redacted(redactor: Redactor) -> str:
