@@ -31,7 +31,7 @@ from viewer.transcript.folds import LEVELS
 from viewer.transcript.moves import Moves
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
-from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, totals_line
+from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, state_line, totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
@@ -320,21 +320,14 @@ class TranscriptScreen(FindingScreen):
         """The title line."""
         if not self.is_mounted:
             return
-        parts: list[str | tuple[str, str]] = [(origin_facts(self.session), "$text-muted")]
-        if problem := "file is gone" if self._follower.missing else one_line(self._follower.trouble, 48):
-            parts = [(problem, "$error")]  # alone: of a line that is too long all of this end is left out
-        elif self._next is not None:
-            began = self._what_began()
-            parts.append((f"  {began[0].lower()}{began[1:]} at {self._next_at} · f opens it", "$accent"))
-        elif self._stream is not None and self._stream.finished:
-            parts.append(("  stream ended", "$text-muted"))
-        elif self._stream is not None or self._view.following:
-            said = [*(["live"] if self._stream is not None else []), *(["following"] if self._view.following else [])]
-            parts.append((f"  {' · '.join(said)}", "$accent"))
+        news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
+        problem = "file is gone" if self._follower.missing else self._follower.trouble
+        ended = None if self._stream is None else self._stream.finished
+        state = state_line(self.session, problem, news, ended, self._view.following)
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
-        bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), Content.assemble(*parts)
+        bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), state
         self._show_position()
 
     def _show_totals(self) -> None:

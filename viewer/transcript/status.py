@@ -54,6 +54,24 @@ def origin_facts(session: Session) -> str:
     return " · ".join(facts)
 
 
+def state_line(session: Session, problem: str, news: str, ended: bool | None, following: bool) -> Content:
+    """Where the session is from, and how it stands: `problem` in reading it, else `news` of the one that takes its
+    place, else whether it is live. `ended`: whether standard input has ended; None for what comes from files.
+    """
+    if problem:
+        # Alone: of a line that is too long all of this end is left out.
+        return Content.styled(one_line(problem, 48), "$error")
+    said = ""
+    if news:
+        said = f"{news[0].lower()}{news[1:]} · f opens it"
+    elif not ended:
+        said = " · ".join([*(["live"] if ended is False else []), *(["following"] if following else [])])
+    origin = (origin_facts(session), "$text-muted")
+    if not news and ended:
+        return Content.assemble(origin, ("  stream ended", "$text-muted"))
+    return Content.assemble(origin, (f"  {said}" if said else "", "$accent"))
+
+
 def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -> Content:
     """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line."""
     faults = _faults(session, cut)
