@@ -1,0 +1,73 @@
+"""What a session is charged for: its token groups, each with whom, for what and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from schemas.prices import Call
+from schemas.session import Session
+from schemas.table import NONE
+from schemas.usage import TokenUsage
+
+
+class Charge(NamedTuple):
+    """A token group as it is counted and priced."""
+
+    group: int
+    provider: str
+    model: str
+    """Empty where the source names none."""
+    session_id: str
+    time: float | None
+    """When the group's last message was written, in seconds since 1970; see `time_of_group`."""
+    usage: TokenUsage
+    call: Call
+
+
+def counted_groups(session: Session) -> list[int]:
+    """The token groups that count here, in order: a parser takes those that turn out to be inherited from their
+    exchanges, and what has no figures could hide a copy that has.
+    """
+    own = (group for exchange in session.exchanges for group in exchange.groups)
+    return sorted(group for group in own if session.groups.usage[group].total is not None)
+
+
+def time_of_group(session: Session, group: int) -> float | None:
+    """When a group ended: with its last message, or if that has no time with its exchange, or with the session."""
+    last = session.groups.last[group]
+    time = session.messages.when(last) if last != NONE else None
+    if time is None:
+        time = session.exchanges[session.groups.exchange[group]].ended
+    return session.updated if time is None else time
+
+
+def charges(session: Session) -> Iterator[Charge]:
+    """The groups that count, in order."""
+    groups, own = session.groups, session.provider == "events"
+    for group in counted_groups(session):
+        usage = groups.usage[group]
+        charge = Charge(
+            group,
+            session.provider,
+            session.models[groups.model[group]],
+            session.id,
+            time_of_group(session, group),
+            usage,
+            Call(usage),
+        )
+        yield _as_the_event_says(session, charge) if own else charge
+
+
+def _as_the_event_says(session: Session, charge: Charge) -> Charge:
+    """A file of events is of many sessions and providers, and tells tool tokens apart."""
+    from schemas.interchange.events_read import EventError, event_of
+
+    spans = session.group_spans(charge.group)
+    if not spans:
+        return charge
+    try:
+        event = event_of(session.record(spans[0]))
+    except EventError:
+        return charge  # read from another format than a file of events
+    return charge._replace(provider=event.provider, model=event.model, session_id=event.session_id, call=event.call)
