@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from schemas.clean import clean, one_line
-from schemas.interchange.session_data import SESSION_DATA
+from schemas.interchange.registry import readers
 from schemas.paths import path_name
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
 from schemas.providers import each_provider
-from schemas.records import breaks_off, read_document
+from schemas.records import breaks_off, read_document, read_record
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
@@ -63,11 +64,14 @@ def head_of(path: Path) -> Head:
         whole = len(data) < HEAD_BYTES
         # One JSON document has no newline-ended first record; it is read whole, lines are not.
         head = read_head(path, data, whole=whole)
-        if not whole and not head.records:
-            if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-                head = read_head(path, data + file.read(), whole=True)
-            else:  # an agent's stream begins where other programs have said what they had to say
-                head = read_head(path, data + file.read(NOISE_BYTES - len(data)), whole=False)
+        start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+        # What was found in lines that are no records themselves may be part of a document with newlines in it.
+        found = head.records and any(map(read_record, start.split(b"\n")))
+        if not whole and not found and start[:1] in (b"{", b"["):
+            head = read_head(path, data + file.read(), whole=True)
+        elif not whole and not head.records:
+            # An agent's stream begins where other programs have said what they had to say.
+            head = read_head(path, data + file.read(NOISE_BYTES - len(data)), whole=False)
     return head
 
 
@@ -83,11 +87,9 @@ def _decompressed_head(path: Path) -> bytes:
 
 def recognise(head: Head) -> Provider:
     """The provider whose session this is. Raises OpenError that says what was seen instead."""
-    for provider in each_provider():
+    for provider in chain(each_provider(), readers()):
         if provider.detect(head):
             return provider
-    if SESSION_DATA.detect(head):
-        return SESSION_DATA
     raise OpenError(head.path, f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`")
 
 

@@ -6,7 +6,10 @@ import json
 from importlib.resources import files
 from typing import Any
 
-NAMES = ("session-data",)
+NAMES = (
+    "session-data", "toolpath", "agent-coding-session-v1.0.0", "agent-coding-session-v1.1.0", "events", "snapshot",
+    "agent-response",
+)  # fmt: skip
 """The formats that have one."""
 
 

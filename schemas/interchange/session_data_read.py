@@ -264,7 +264,8 @@ class SessionDataParser:
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def _take_message(self, data: dict[str, Any], number: int, record: Record) -> None:
+    def _take_message(self, data: dict[str, Any], number: int, record: Record, at: int = 0) -> None:
+        """One message of a document; `at`: which of the record's messages it is, where it holds several."""
         session, exchange = self.session, self.session.exchanges[-1]
         ours = as_object(as_object(data.get("metadata")).get("turnlog"))
         model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
@@ -276,7 +277,7 @@ class SessionDataParser:
             if kind == Kind.PROMPT and not self._own and not first:
                 kind = Kind.STEER
             name = _id(data, exchange, number, block)
-            index = session.add_message(kind, key_of(name), record, block=block, time=time)
+            index = session.add_message(kind, key_of(name), record, block=at + block, time=time)
             session.messages.model[index] = model
             if first and kind in USER_KINDS and not self._own:
                 exchange.opener = kind
@@ -372,7 +373,15 @@ def build(session: Session, index: int) -> Message:
     """The message, from the document's record of it."""
     rows = session.messages
     record = session.record(next(session.spans.chain(rows.span[index])))
-    data, block = as_object(record.get("message")), rows.block[index]
+    return make_message(session, index, as_object(record.get("message")), record.get("number", 0), rows.block[index])
+
+
+def make_message(session: Session, index: int, data: dict[str, Any], number: int, block: int) -> Message:
+    """The message at `index` from its object in a document.
+
+    `number` is the object's place in its exchange, `block` tells which of its blocks the message is.
+    """
+    rows = session.messages
     metadata = as_object(clean_value(data.get("metadata")))
     ours = as_object(metadata.get("turnlog"))
     if isinstance(metadata.get("turnlog"), dict):
@@ -383,7 +392,7 @@ def build(session: Session, index: int) -> Message:
     group = rows.group[index]
     message = Message(
         index=index,
-        id=_id(data, exchange, record.get("number", 0), block),
+        id=_id(data, exchange, number, block),
         kind=Kind(rows.kind[index]),
         exchange=exchange.index,
         timestamp=rows.when(index),

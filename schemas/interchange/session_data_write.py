@@ -145,7 +145,7 @@ class SessionDataWriter:
         if exchange.groups:
             ours["groups"] = [self._group(group) for group in exchange.groups]
         if first:
-            ours["session"] = self._session_facts()
+            ours["session"] = self.session_facts()
         for key, rewound in (("rewoundBefore", before), ("rewoundAfter", after)):
             if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
                 ours[key] = whole
@@ -264,7 +264,8 @@ class SessionDataWriter:
             spilled=tool.spilled or None,
         )
 
-    def _session_facts(self) -> dict[str, Any]:
+    def session_facts(self) -> dict[str, Any]:
+        """What is true of the whole session and has no place in SessionData."""
         session = self.session
         line = session.lineage
         source = self._kept.get("source")

@@ -1,0 +1,188 @@
+"""The pieces of an Agent Response, normalised as the platform does it, and what it only warns of (formats note 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas.clean import clean, clean_value, one_line
+from schemas.message import Part
+from schemas.usage import as_count
+
+LONGEST = 50_000
+"""Characters of a final response that the platform keeps, about."""
+ROLES = ("system", "user", "assistant", "tool")
+FIRST_CLASS = ("model", "system_prompt_id", "total_input_tokens", "total_output_tokens", "agent_runtime_ms")
+"""Keys of `metadata` that have places of their own."""
+
+
+class Use(NamedTuple):
+    """A tool call in its flat form."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+def items(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def tool_uses(message: dict[str, Any]) -> list[Use]:
+    """The tool calls of a message, flat or nested; one that names no tool is left out."""
+    uses = []
+    for entry in map(as_object, items(message.get("tool_calls"))):
+        if name := tool_name(entry):
+            inner = entry if _is_name(entry.get("name")) else as_object(entry.get("function"))
+            uses.append(Use(id_of(entry.get("id")), clean(name), _arguments(inner.get("arguments"))))
+    return uses
+
+
+def tool_name(entry: dict[str, Any]) -> str:
+    """The tool that a call names: its own `name` before its function's; empty where there is neither."""
+    for name in (entry.get("name"), as_object(entry.get("function")).get("name")):
+        if _is_name(name):
+            return str(name)
+    return ""
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def id_of(value: object) -> str:
+    """A call's id as text; some write a number."""
+    return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _arguments(value: object) -> dict[str, Any]:
+    """Arguments as an object: JSON in a string is read, other text stands under `input`."""
+    if isinstance(value, str):
+        try:
+            said = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            said = None
+        value = said if isinstance(said, dict) else {"input": value} if value else {}
+    if value is None:
+        return {}
+    cleaned: dict[str, Any] = clean_value(value if isinstance(value, dict) else {"input": value})
+    return cleaned
+
+
+def thoughts(message: dict[str, Any]) -> list[str]:
+    """The thinking blocks' texts; one without `text` as JSON."""
+    return [_thought(block) for block in items(message.get("thinking"))]
+
+
+def _thought(block: object) -> str:
+    text = block.get("text") if isinstance(block, dict) else block
+    return clean(text) if isinstance(text, str) else as_json(block)
+
+
+def content_parts(content: object) -> list[Part]:
+    """What a message says: a string, or parts of which those that are no text show as JSON or as an image's name."""
+    if content is None or content == "":
+        return []
+    if isinstance(content, str):
+        return [Part("text", clean(content))]
+    if not isinstance(content, list):
+        return [Part("text", as_json(content))]
+    return [_part(item) for item in content]
+
+
+def _part(item: object) -> Part:
+    if isinstance(item, str):
+        return Part("text", clean(item))
+    data = as_object(item)
+    if isinstance(text := data.get("text"), str):
+        ours = as_object(data.get("turnlog"))
+        if ours.get("type") != "image":
+            return Part("text", clean(text))
+        kind = ours.get("mediaType")
+        return Part("image", clean(text), clean(kind) if isinstance(kind, str) else None, as_count(ours.get("size")))
+    kind = data.get("type")
+    if isinstance(kind, str) and "image" in kind:
+        return Part("image", _image(data))
+    return Part("text", as_json(item))
+
+
+def _image(data: dict[str, Any]) -> str:
+    place = data.get("image_url")
+    url = as_object(place).get("url") if isinstance(place, dict) else place
+    if not isinstance(url, str):
+        return "[image]"
+    return f"[image, {len(url):,} characters]" if url.startswith("data:") else f"[image {one_line(url, 200)}]"
+
+
+def as_json(value: object) -> str:
+    """A value as indented JSON."""
+    try:
+        return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        return clean(str(value))
+
+
+# -- what the platform warns of ----------------------------------------------------------------------------------------
+
+
+def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What does not make a run fail, but is not shown as it was meant: a JSON pointer and a sentence each."""
+    final = document.get("final_response")
+    if not isinstance(final, str):
+        yield "/final_response", "`final_response` is no text: shown as JSON"
+    elif len(final) > LONGEST:
+        yield "/final_response", f"`final_response` has {len(final):,} characters: cut at about {LONGEST:,}"
+    elif not final.strip():
+        yield "/final_response", "`final_response` is empty: the platform rejects that"
+    messages = document.get("messages")
+    if messages is not None and not isinstance(messages, list):
+        yield "/messages", "`messages` is no list: only the final response is shown"
+    open_calls: set[str] = set()
+    for number, message in enumerate(items(messages)):
+        place = f"/messages/{number}"
+        if isinstance(message, dict):
+            yield from _of_message(place, message, open_calls)
+        else:
+            yield place, "not an object: shown as JSON"
+    metadata = document.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        yield "/metadata", "`metadata` is no object: shown as JSON"
+
+
+def _of_message(place: str, message: dict[str, Any], open_calls: set[str]) -> Iterator[tuple[str, str]]:
+    role, content = message.get("role"), message.get("content")
+    if role not in ROLES:
+        yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
+    if content is not None and not isinstance(content, str | list):
+        yield f"{place}/content", "`content` is neither text nor a list: shown as JSON"
+    for key in ("tool_calls", "thinking"):
+        if key in message and not isinstance(message[key], list):
+            said = "null: leave the key out" if message[key] is None else "no list: left out"
+            yield f"{place}/{key}", f"`{key}` is {said}"
+    for number, call in enumerate(items(message.get("tool_calls"))):
+        yield from _of_call(f"{place}/tool_calls/{number}", call)
+        open_calls.add(id_of(as_object(call).get("id")))
+    for number, block in enumerate(items(message.get("thinking"))):
+        if not isinstance(as_object(block).get("text"), str):
+            yield f"{place}/thinking/{number}", "a thinking block without `text`: shown as JSON"
+    if role == "tool":
+        if "tool_call_id" not in message:
+            yield place, "a tool's message without `tool_call_id`: taken for the answer to the first open call"
+        elif id_of(message["tool_call_id"]) not in open_calls:
+            yield f"{place}/tool_call_id", "no call before it has this id"
+
+
+def _of_call(place: str, call: object) -> Iterator[tuple[str, str]]:
+    entry = as_object(call)
+    if not tool_name(entry):
+        yield place, "a tool call that names no tool: dropped"
+    elif "name" in entry and "function" in entry:
+        yield place, "both `name` and `function`: the former counts" if _is_name(entry["name"]) else "an empty `name`"

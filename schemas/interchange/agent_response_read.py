@@ -1,0 +1,376 @@
+"""An Agent Response document as a session.
+
+A user's message opens an exchange; an assistant's becomes its thinking, its text and its tool uses, each with the
+result that a tool's message gives it. Soft warnings and metadata stand at the end. A document that turnlog wrote gets
+back what its `turnlog` keys say; agent_response_write.py is the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.clean import clean, clean_value, one_line
+from schemas.diffs import diff_from_json
+from schemas.interchange.agent_response import is_agent_response
+from schemas.interchange.agent_response_parts import (
+    FIRST_CLASS,
+    LONGEST,
+    Use,
+    as_json,
+    as_object,
+    content_parts,
+    items,
+    soft_warnings,
+    thoughts,
+    tool_uses,
+)
+from schemas.interchange.agent_response_parts import id_of as call_id
+from schemas.interchange.agent_response_write import END, KEEP
+from schemas.interchange.session_data_read import key_of, read_time
+from schemas.message import USER_KINDS, Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus, ToolType
+from schemas.reading import DocumentReading
+from schemas.records import Record
+from schemas.session import Change, Op, Session
+from schemas.usage import TokenUsage, as_count
+
+_TYPES: dict[str, ToolType] = {
+    "write": "write",
+    "read": "read",
+    "search": "search",
+    "shell": "shell",
+    "task": "task",
+    "generic": "generic",
+    "unknown": "unknown",
+}
+_STATUS = {status.value: status for status in ToolStatus}
+_OWN = frozenset({"turnlog"})
+_HEAD = frozenset({"final_response", "metadata"})
+_KNOWN = frozenset({"role", "content", "tool_call_id", "tool_calls", "thinking", "turnlog"})
+
+
+def open_document(path: Path) -> DocumentReading:
+    """A reading of the document in a file."""
+    return DocumentReading(path, lambda: AgentResponseParser(path), document_records, is_agent_response)
+
+
+def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The document taken apart: what stands beside the messages, then each message, then the end."""
+    head = {key: value for key, value in document.items() if key != "messages"}
+    messages = items(document.get("messages"))
+    warnings = [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]
+    return [
+        {"head": head},
+        *({"message": message, "number": number} for number, message in enumerate(messages)),
+        {"end": {"final": head.get("final_response"), "metadata": head.get("metadata"), "warnings": warnings}},
+    ]
+
+
+class _Block(NamedTuple):
+    """What becomes one message."""
+
+    kind: Kind
+    text: str = ""
+    use: Use | None = None
+
+
+def _blocks(message: object) -> list[_Block]:
+    """What a message of the document consists of; its text is taken from the record again when somebody looks."""
+    data = as_object(message)
+    ours = as_object(data.get("turnlog"))
+    role = data.get("role")
+    kind = Kind.__members__.get(str(ours.get("kind")).upper())
+    if role == "user":
+        return [_Block(kind if kind in USER_KINDS else Kind.PROMPT)]
+    if role != "assistant":
+        others = (Kind.CONTEXT, Kind.OUTPUT, Kind.NOTE, Kind.COMPACTION, Kind.INTERRUPT, Kind.ERROR, Kind.UNKNOWN)
+        by_role = {"system": Kind.CONTEXT, "developer": Kind.CONTEXT, "tool": Kind.OUTPUT, "function": Kind.OUTPUT}
+        return [_Block(kind if kind in others else by_role.get(str(role), Kind.NOTE))]
+    if kind == Kind.THINKING:
+        return [_Block(kind)]  # one message that turnlog wrote, of however many parts
+    blocks = [_Block(Kind.THINKING, text) for text in thoughts(data)]
+    if content_parts(data.get("content")):
+        blocks.append(_Block(Kind.TEXT))
+    blocks += [_Block(Kind.TOOL, use=use) for use in tool_uses(data)]
+    return blocks or [_Block(Kind.TEXT if kind == Kind.TEXT else Kind.NOTE)]
+
+
+class AgentResponseParser:
+    """Takes the records of `document_records`, all in one `feed`."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = Session("agent-response", "Agent Response", path, path.stem)
+        self.session.build = build
+        self._metadata: dict[str, Any] = {}
+        self._open: dict[str, list[int]] = {}
+        self._last_texts: set[str] = set()
+        self._groups: dict[str, int] = {}
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take the records of a document."""
+        for record in records:
+            item = record[3]
+            if "head" in item:
+                self._take_head(as_object(item["head"]))
+            elif "end" in item:
+                self._take_end(as_object(item["end"]), record)
+            else:
+                self._take_message(item, record)
+        return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
+
+    def refresh(self) -> list[Change]:
+        """Nothing lies beside a document."""
+        return []
+
+    def _take_head(self, head: dict[str, Any]) -> None:
+        session = self.session
+        self._metadata = as_object(head.get("metadata"))
+        ours = as_object(self._metadata.get("turnlog"))
+        for key, attribute in _FACTS.items():
+            if isinstance(value := ours.get(key), str) and value:
+                setattr(session, attribute, one_line(value, 1000))
+        session.metadata[KEEP] = {
+            "metadata": clean_value({key: value for key, value in self._metadata.items() if key not in _OWN}),
+            "fields": clean_value({key: value for key, value in head.items() if key not in _HEAD}),
+        }
+        if isinstance(model := self._metadata.get("model"), str):
+            session.model_index(model)
+
+    def _take_message(self, item: dict[str, Any], record: Record) -> None:
+        session, message = self.session, item.get("message")
+        data = as_object(message)
+        ours = as_object(data.get("turnlog"))
+        if data.get("role") == "tool" and self._join_result(data, record):
+            return
+        time = read_time(ours.get("time"))
+        index = -1
+        for block, piece in enumerate(_blocks(message)):
+            opens = "opener" in _flags(ours) if "kind" in ours else piece.kind == Kind.PROMPT
+            if opens and piece.kind in USER_KINDS:
+                session.open_exchange(piece.kind, " ".join(p.text for p in content_parts(data.get("content"))))
+            name = _id(ours, item.get("number", 0), block)
+            index = session.add_message(piece.kind, key_of(name), record, block=block, time=time)
+            for flag in _flags(ours):
+                session.messages.flags[index] |= Flag.__members__.get(flag.upper(), Flag(0))
+            if opens and piece.kind in USER_KINDS:
+                session.mark_opener(index)
+            self._name_model(index, data, ours)
+            if piece.use is not None:
+                session.messages.flags[index] |= Flag.PENDING
+                self._open.setdefault(piece.use.id, []).append(index)
+            self._measure(index)
+            if piece.kind == Kind.TEXT:
+                said = session.message(index)
+                prose = "\n\n".join(part.text for part in said.parts if part.type == "text")
+                self._last_texts = {said.text, prose}
+        if index >= 0:
+            self._account(ours, index, record)
+
+    def _name_model(self, index: int, data: dict[str, Any], ours: dict[str, Any]) -> None:
+        """The model of an assistant's message: its own, where turnlog wrote it, else the run's."""
+        session = self.session
+        said = self._metadata.get("model") if data.get("role") == "assistant" and "kind" not in ours else None
+        name = ours.get("model") or said
+        model = session.messages.model[index] = session.model_index(name if isinstance(name, str) else None)
+        session.exchanges[-1].model = model or session.exchanges[-1].model
+
+    def _join_result(self, data: dict[str, Any], record: Record) -> bool:
+        """Give a tool's message to the call it answers; False where there is none."""
+        session = self.session
+        if "tool_call_id" in data:
+            waiting = self._open.get(call_id(data["tool_call_id"]), [])
+        else:
+            waiting = min((calls for calls in self._open.values() if calls), default=[])
+        if not waiting:
+            return False
+        # Where an id stands twice, the later call is meant; calls without any are answered in their order.
+        index = waiting.pop() if call_id(data.get("tool_call_id")) else waiting.pop(0)
+        session.spans.extend(session.messages.span[index], session.add_span(record, SpanRole.RESULT))
+        session.messages.flags[index] &= ~Flag.PENDING & 0xFFFF
+        self._measure(index)
+        return True
+
+    def _measure(self, index: int) -> None:
+        session = self.session
+        message = session.message(index)
+        text = message.tool.text if message.tool else message.text
+        failed = message.tool is not None and message.tool.status == ToolStatus.ERROR
+        if failed and not session.messages.has(index, Flag.ERROR):
+            session.messages.flags[index] |= Flag.ERROR
+            session.exchanges[session.messages.exchange[index]].errors += 1
+        session.messages.chars[index] = min(len(text), 0xFFFFFFFF)
+        session.messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+
+    def _account(self, ours: dict[str, Any], index: int, record: Record) -> None:
+        """Put a message into the token group that turnlog wrote for it; other documents have one total at the end."""
+        session, name = self.session, ours.get("group")
+        if not isinstance(name, str):
+            return
+        usage = TokenUsage.from_json(as_object(ours.get("usage")))
+        if name not in self._groups:
+            model = session.messages.model[index]
+            self._groups[name] = session.add_group(clean(name), usage, record, model=model)
+        elif "usage" in ours:
+            session.extend_group(self._groups[name], usage, record)
+        session.join_group(index, self._groups[name])
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def _take_end(self, end: dict[str, Any], record: Record) -> None:
+        session, ours = self.session, as_object(self._metadata.get("turnlog"))
+        for block, page in enumerate(_pages(end)):
+            if page.kind == Kind.TEXT and (page.text in self._last_texts or ours.get("placeholder") is True):
+                continue  # the transcript ends with it, or there is none
+            index = session.add_message(page.kind, key_of(f"end:{block}"), record, block=block)
+            self._measure(index)
+            if page.kind == Kind.TEXT and isinstance(model := self._metadata.get("model"), str):
+                session.messages.model[index] = session.model_index(model)
+        if not session.live_exchanges and session.exchanges:
+            session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
+        self._take_totals(record)
+        runtime = self._metadata.get("agent_runtime_ms")
+        if len(session.live_exchanges) == 1 and isinstance(runtime, int | float) and 0 <= runtime < 1e13:
+            session.live_exchanges[0].seconds = runtime / 1000
+
+    def _take_totals(self, record: Record) -> None:
+        """The run's totals as one token group, where no message names a group of its own."""
+        session = self.session
+        usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
+        if usage.total is not None and not self._groups and len(session.messages):
+            model = min(1, len(session.models) - 1)
+            group = session.add_group(f"{session.id}:total", usage, record, model=model)
+            session.join_group(len(session.messages) - 1, group)
+
+
+_FACTS = {
+    "provider": "provider",
+    "providerName": "provider_name",
+    "sessionId": "id",
+    "title": "title",
+    "workspaceRoot": "workspace_root",
+    "branch": "branch",
+    "version": "version",
+}
+"""Keys of `metadata.turnlog` and the session's attributes they fill."""
+
+
+def _pages(end: dict[str, Any]) -> Iterator[_Block]:
+    """What stands behind the transcript: the final response, what will be cut of it, metadata, soft warnings."""
+    final = end.get("final")
+    text = clean(final) if isinstance(final, str) else as_json(final)
+    yield _Block(Kind.TEXT, text)
+    if isinstance(final, str) and len(final) > LONGEST:
+        cut = f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters"
+        yield _Block(Kind.NOTE, cut)
+    metadata = end.get("metadata")
+    if isinstance(metadata, dict):
+        names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
+        lines = [f"{one_line(str(key), 100)}: {_fact(metadata[key])}" for key in names if key != "turnlog"]
+        if lines and "turnlog" not in metadata:
+            yield _Block(Kind.NOTE, "metadata\n" + "\n".join(lines))
+    elif metadata is not None:
+        yield _Block(Kind.NOTE, "metadata\n" + as_json(metadata))
+    if warnings := items(end.get("warnings")):
+        yield _Block(Kind.NOTE, f"soft warnings: {len(warnings)}\n" + "\n".join(clean(str(one)) for one in warnings))
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return clean(value) if isinstance(value, str) else as_json(value)
+
+
+def build(session: Session, index: int) -> Message:
+    """A message, from the document's record of it."""
+    rows = session.messages
+    spans = session.message_spans(index)
+    record = session.record(spans[0])
+    block, kind = rows.block[index], rows.kind_of(index)
+    group = rows.group[index]
+    message = Message(
+        index,
+        f"end:{block}",
+        kind,
+        rows.exchange[index],
+        rows.when(index),
+        session.model_of(index),
+        group=session.groups.ids[group] if group < len(session.groups) else None,
+        flags=Flag(rows.flags[index]),
+    )
+    if "end" in record:
+        page = list(_pages(as_object(record["end"])))[block]
+        if kind == Kind.NOTE:
+            _fill_note(message, page.text)
+        else:
+            message.parts = [Part("text", page.text)]
+        return message
+    said = record.get("message")
+    data = as_object(said)
+    ours = as_object(data.get("turnlog"))
+    piece = _blocks(said)[block]
+    message.id = _id(ours, record.get("number", 0), block)
+    message.label = one_line(str(ours.get("label") or _label(data, kind)), 300)
+    message.metadata = _kept(data, ours)
+    message.path_hints = [clean(hint) for hint in items(ours.get("pathHints")) if isinstance(hint, str)]
+    if piece.use is not None:
+        message.tool = _tool(session, piece.use, as_object(ours.get("tool")), spans[1:])
+    elif piece.kind == Kind.THINKING:
+        said_so = [piece.text] if piece.text else thoughts(data)
+        message.parts = [Part("thinking", text) for text in said_so]
+    elif not isinstance(said, dict):
+        message.parts = [Part("text", as_json(said))]
+    elif ours.get("placeholder") is True:
+        message.parts = []
+    else:
+        message.parts = content_parts(data.get("content"))
+    return message
+
+
+def _fill_note(message: Message, text: str) -> None:
+    message.metadata = {END: True}
+    message.label, _, rest = text.partition("\n")
+    message.parts = [Part("text", rest)] if rest else []
+
+
+def _label(data: dict[str, Any], kind: Kind) -> str:
+    """What a message is that is neither prose nor a tool."""
+    role = data.get("role")
+    if kind == Kind.CONTEXT:
+        return "system message" if role == "system" else f"{role} message"
+    if kind == Kind.OUTPUT:
+        return "tool result without its call"
+    return "empty message" if kind == Kind.NOTE and role == "assistant" else "message" if kind == Kind.NOTE else ""
+
+
+def _kept(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """A message's facts that have no place of their own: turnlog's, and keys the format does not have."""
+    kept = dict(as_object(ours.get("metadata"))) | {key: value for key, value in data.items() if key not in _KNOWN}
+    cleaned: dict[str, Any] = clean_value(kept)
+    return cleaned
+
+
+def _tool(session: Session, use: Use, ours: dict[str, Any], results: list[Any]) -> Tool:
+    tool = Tool(use.name, _TYPES.get(str(ours.get("type")), "unknown"), use.id, use.input)
+    status = ours.get("status")
+    if results:
+        parts = content_parts(as_object(session.record(results[0]).get("message")).get("content"))
+        tool.text = "\n\n".join(part.text for part in parts if part.type == "text")
+        tool.images = [part for part in parts if part.type == "image"]
+        tool.output = {"content": tool.text, "is_error": status == ToolStatus.ERROR.value}
+    tool.status = ToolStatus.OK if results else ToolStatus.PENDING
+    tool.status = _STATUS.get(str(status), tool.status)
+    tool.exit_code = code if isinstance(code := ours.get("exitCode"), int) else None
+    tool.seconds = float(took) if isinstance(took := ours.get("seconds"), int | float) else None
+    tool.diffs = [diff for one in items(ours.get("diffs")) if (diff := diff_from_json(one)) is not None]
+    return tool
+
+
+def _flags(ours: dict[str, Any]) -> list[str]:
+    return [flag for flag in items(ours.get("flags")) if isinstance(flag, str)]
+
+
+def _id(ours: dict[str, Any], number: int, block: int) -> str:
+    name = ours.get("id")
+    name = clean(name) if isinstance(name, str) and name else f"message-{number}"
+    return f"{name}#{block + 1}" if block else name

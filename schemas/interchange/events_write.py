@@ -1,0 +1,55 @@
+"""A session's token groups as Normalized Events v1: one event a group, input without cache, times in UTC.
+
+Facts that the format has no place for go under `turnlog`, which other readers pass over (schemas/documents/events.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from schemas.charges import Charge
+from schemas.interchange.session_data_write import iso_time
+from schemas.session import Session
+
+UNKNOWN_MODEL = "unknown"
+"""Stands where a model is required and the source names none."""
+
+
+def event_line(session: Session, charge: Charge, *, session_id: str | None = None) -> bytes | None:
+    """The event of a group and a newline; None where no time is known at all, which the format cannot say.
+
+    `session_id` goes before the session's own: a subagent's events belong to the session that started it.
+    """
+    time = iso_time(charge.time)
+    if time is None:
+        return None
+    usage, call = charge.usage, charge.call
+    counts: dict[str, int | None] = {
+        "input_tokens": call.usage.input,
+        "output_tokens": call.usage.output,
+        "cache_write_tokens": call.usage.cache_write,
+        "cache_read_tokens": call.usage.cache_read,
+        "tool_input_tokens": call.tool_input,
+        "tool_output_tokens": call.tool_output,
+    }
+    ours: dict[str, Any] = {"group": session.groups.ids[charge.group]}
+    if session.lineage.agent_id:
+        ours["agent"] = session.lineage.agent_id
+    if usage.reasoning is not None:
+        ours["reasoning_tokens"] = usage.reasoning
+    if usage.cache_write_1h is not None:
+        ours["cache_write_1h_tokens"] = usage.cache_write_1h
+    pieces = zip(counts, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
+    if unknown := [key for key, count in pieces if count is None]:
+        ours["unknown"] = unknown
+    event = {
+        "provider": charge.provider,
+        "model": charge.model or UNKNOWN_MODEL,
+        "session_id": session_id or charge.session_id,
+        "timestamp": time,
+        "usage": {key: count or 0 for key, count in counts.items()},
+        "turnlog": ours,
+    }
+    return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)

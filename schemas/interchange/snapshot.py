@@ -1,0 +1,62 @@
+"""UI Snapshot v1, a month's use and cost in a JSON document: recognised here.
+
+Made in snapshot_make.py, read in snapshot_read.py, checked in snapshot_check.py; schemas/documents/snapshot.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.session import Session
+
+_KEYS = frozenset({"schema_version", "totals"})
+_BEGINNING = (b'"schema_version"', b'"generated_at"', b'"month"')
+
+
+def is_snapshot(document: object) -> bool:
+    """Whether a JSON value has the keys that only a snapshot has together, of whatever version."""
+    return isinstance(document, dict) and document.keys() >= _KEYS
+
+
+class SnapshotProvider:
+    """Snapshots in the place of an agent: one opens as its tables."""
+
+    id = "snapshot"
+    name = "UI Snapshot"
+    counting = "A snapshot holds sums only; which calls they are made of is in the events it was made from."
+    formats = (Format("UI Snapshot v1, one JSON document", "an object with schema_version and totals"),)
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Nowhere: no agent keeps them."""
+        return []
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """None: see `locations`."""
+        return iter(())
+
+    def detect(self, head: Head) -> bool:
+        """Whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that does not
+        write it at once may be at it just now.
+        """
+        if head.document is not None or head.records:
+            return is_snapshot(head.document)
+        return head.data.lstrip()[:1] == b"{" and all(key in head.data for key in _BEGINNING)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Read a snapshot; `start` means nothing, since a document is read whole."""
+        from schemas.interchange.snapshot_read import SnapshotReading
+
+        return SnapshotReading(path)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """None: there is nothing to go on with."""
+        return None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None: nobody keeps them."""
+        return None
+
+
+SNAPSHOT = SnapshotProvider()

@@ -1,0 +1,258 @@
+"""A UI Snapshot v1 made of events: the algorithm of the format's producer, figure for figure (formats note 3.4)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from schemas.clean import clean
+from schemas.interchange.events_read import Event
+from schemas.interchange.price_book import PriceBook
+from schemas.interchange.rfc3339 import format_time
+from schemas.prices import MTOK, Prices, book_cost
+
+Mode = Literal["compact", "extended"]
+TOP = 5
+"""Rows of each table in compact mode."""
+TOOL_TIP = (
+    "Tool-token share is high (>35%): add per-tool budgets and short-circuit low-value tool calls.",
+    0.35,
+)
+CACHE_TIP = (
+    "Cache-read share is low (<10%): improve prompt prefix reuse and session stickiness for Claude-style caching.",
+    0.10,
+)
+DEAR_TIP = (
+    "Blended variable $/MTok is high: route low-complexity jobs to cheaper models/providers via policy rules.",
+    12.0,
+)
+FEE_TIP = (
+    "Subscriptions dominate monthly cost (>70%): consolidate seats/plans or increase utilization with shared routing.",
+    0.7,
+)
+NO_TIP = "No obvious anomalies detected; keep collecting session-level data and compare 4-week trend deltas."
+"""The words are the format's producer's: other programs compare them."""
+
+
+class NoEvents(ValueError):
+    """Nothing is left after the filters, which the contract calls an error."""
+
+
+class Pricing(Protocol):
+    """Where a snapshot's names and prices come from."""
+
+    def names(self, provider: str, model: str) -> tuple[str, str]:
+        """The provider and the model that two names mean."""
+        ...
+
+    def cost(self, event: Event) -> float | None:
+        """US dollars for an event with its true names; None where it has no price."""
+        ...
+
+    def subscription(self, provider: str) -> float:
+        """US dollars a month."""
+        ...
+
+
+class BookPricing:
+    """A price book and nothing else: what is not in it has no price."""
+
+    def __init__(self, book: PriceBook) -> None:
+        self._book = book
+
+    def names(self, provider: str, model: str) -> tuple[str, str]:
+        """By the book's aliases."""
+        provider = self._book.provider(provider)
+        return provider, self._book.model(provider, model)
+
+    def cost(self, event: Event) -> float | None:
+        """By the book's rates."""
+        rates = self._book.models.get(event.provider, {}).get(event.model)
+        return None if rates is None else book_cost(rates, event.call)
+
+    def subscription(self, provider: str) -> float:
+        """The book's."""
+        return self._book.subscriptions.get(provider, 0.0)
+
+
+class TablePricing:
+    """genai-prices, which knows no aliases and no subscriptions."""
+
+    def __init__(self) -> None:
+        self._prices = Prices()
+
+    def names(self, provider: str, model: str) -> tuple[str, str]:
+        """The names as they are."""
+        return provider, model
+
+    def cost(self, event: Event) -> float | None:
+        """By model and time."""
+        return self._prices.cost(event.provider, event.model, event.call, event.time.timestamp())
+
+    def subscription(self, provider: str) -> float:
+        """None is known."""
+        return 0.0
+
+
+class Filters(NamedTuple):
+    """Which events count; empty: all. Names may be aliases."""
+
+    month: str = ""
+    """YYYY-MM, in UTC."""
+    providers: Sequence[str] = ()
+    models: Sequence[str] = ()
+
+
+EVERYTHING = Filters()
+
+
+class Snapshot(NamedTuple):
+    """The document, and what it leaves out."""
+
+    document: dict[str, Any]
+    unpriced: dict[tuple[str, str], int]
+    """Provider and model without a price, and how many events of theirs were skipped."""
+
+    def to_bytes(self) -> bytes:
+        """Pretty JSON and a newline."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def make_snapshot(
+    events: Iterable[Event], pricing: Pricing, mode: Mode, now: datetime, filters: Filters = EVERYTHING
+) -> Snapshot:
+    """The snapshot of some events. Raises NoEvents where the filters leave none."""
+    chosen = [event for event in (_named(event, pricing) for event in events) if _passes(event, filters, pricing)]
+    if not chosen:
+        raise NoEvents("no events" + (" left after the filters" if any(filters) else ""))
+    everything, providers, models = _Sum(), _Table(), _Table()
+    unpriced: dict[tuple[str, str], int] = {}
+    priced: list[tuple[Event, float]] = []
+    provider_tokens: dict[str, int] = {}
+    for event in chosen:
+        cost = pricing.cost(event)
+        if cost is None:
+            unpriced[event.provider, event.model] = unpriced.get((event.provider, event.model), 0) + 1
+            continue
+        priced.append((event, cost))
+        provider_tokens[event.provider] = provider_tokens.get(event.provider, 0) + event.total
+    for event, cost in priced:
+        # A month's whole fee is shared among the events that there are, by their tokens, be there only one.
+        of = provider_tokens[event.provider]
+        fee = pricing.subscription(event.provider) * (event.total / of) if of else 0.0
+        for one in (everything, providers.of(event.provider), models.of(event.model)):
+            one.add(event, cost, fee)
+    limit = TOP if mode == "compact" else None
+    document = {
+        "schema_version": 1,
+        "generated_at": format_time(now),
+        "month": month_of(chosen[0]),
+        "mode": mode,
+        "totals": {
+            "cost_usd": rounded(everything.dollars, 2),
+            "tokens": everything.tokens,
+            "blended_usd_per_mtok": rounded(everything.blended, 4),
+            "session_count": len(everything.sessions),
+            "skipped_unpriced_count": sum(unpriced.values()),
+        },
+        "top_providers": providers.rows(limit),
+        "top_models": models.rows(limit),
+        "suggestions": suggestions(everything),
+    }
+    return Snapshot(document, unpriced)
+
+
+def _named(event: Event, pricing: Pricing) -> Event:
+    provider, model = pricing.names(event.provider, event.model)
+    return event._replace(provider=provider, model=model)
+
+
+def _passes(event: Event, filters: Filters, pricing: Pricing) -> bool:
+    if filters.month and month_of(event) != filters.month:
+        return False
+    if filters.providers and event.provider not in (pricing.names(name, "")[0] for name in filters.providers):
+        return False
+    # What a model's alias means depends on the provider, so it is looked up with the event's own.
+    return not filters.models or event.model in (pricing.names(event.provider, name)[1] for name in filters.models)
+
+
+def month_of(event: Event) -> str:
+    """YYYY-MM, in UTC."""
+    return f"{event.time.year:04}-{event.time.month:02}"
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What events add up to, in their order: floating-point sums agree with the producer's only so."""
+
+    tokens: int = 0
+    tool_tokens: int = 0
+    cache_read: int = 0
+    variable: float = 0.0
+    fees: float = 0.0
+    sessions: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, event: Event, cost: float, fee: float) -> None:
+        self.tokens += event.total
+        self.tool_tokens += event.tool_input + event.tool_output
+        self.cache_read += event.cache_read
+        self.variable += cost
+        self.fees += fee
+        self.sessions.add((event.provider, event.session_id))
+
+    @property
+    def dollars(self) -> float:
+        return self.variable + self.fees
+
+    @property
+    def blended(self) -> float:
+        return self.dollars / (self.tokens / MTOK) if self.tokens else 0.0
+
+
+class _Table:
+    """Sums by name."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, _Sum] = {}
+
+    def of(self, name: str) -> _Sum:
+        return self._sums.setdefault(name, _Sum())
+
+    def rows(self, limit: int | None) -> list[dict[str, Any]]:
+        ordered = sorted(self._sums.items(), key=lambda item: (-item[1].tokens, item[0]))
+        return [
+            {
+                "name": clean(name),
+                "tokens": one.tokens,
+                "total_cost_usd": rounded(one.dollars, 2),
+                "blended_usd_per_mtok": rounded(one.blended, 4),
+                "session_count": len(one.sessions),
+            }
+            for name, one in ordered[:limit]
+        ]
+
+
+def suggestions(of: _Sum) -> list[str]:
+    """What the figures suggest, in the producer's words and order."""
+    tips = []
+    if of.tokens:
+        if of.tool_tokens / of.tokens > TOOL_TIP[1]:
+            tips.append(TOOL_TIP[0])
+        if of.cache_read / of.tokens < CACHE_TIP[1]:
+            tips.append(CACHE_TIP[0])
+        if of.variable / (of.tokens / MTOK) > DEAR_TIP[1]:
+            tips.append(DEAR_TIP[0])
+    if of.dollars > 0 and of.fees / of.dollars > FEE_TIP[1]:
+        tips.append(FEE_TIP[0])
+    return tips or [NO_TIP]
+
+
+def rounded(number: float, digits: int) -> float:
+    """Rounded, a half away from zero, as the producer's language does it; Python's `round` goes to the even digit."""
+    scaled = abs(number) * 10**digits
+    whole = math.floor(scaled)
+    return math.copysign((whole + (scaled - whole >= 0.5)) / 10**digits, number)

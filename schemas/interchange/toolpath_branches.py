@@ -1,0 +1,99 @@
+"""Which steps of a path lead to where it is now, and which led nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.interchange.toolpath_rules import identity_of
+from schemas.interchange.toolpath_stream import parents_of
+
+
+def in_order(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps as they stand, unless one stands before a step that it follows: then each behind its parents."""
+    numbers = {identity_of(step, "step"): number for number, step in enumerate(steps)}
+    above = [[numbers[p] for p in parents_of(step) if p in numbers] for step in steps]
+    if all(parent < number for number, parents in enumerate(above) for parent in parents):
+        return steps
+    done: set[int] = set()
+    order: list[int] = []
+    for number in range(len(steps)):
+        waiting = [number]
+        begun: set[int] = set()
+        while waiting:
+            top = waiting[-1]
+            missing = [p for p in above[top] if p not in done and p not in begun] if top not in done else []
+            begun.add(top)
+            if missing:
+                waiting.append(missing[0])
+                continue
+            waiting.pop()
+            if top not in done:
+                done.add(top)
+                order.append(top)
+    return [steps[number] for number in order]
+
+
+class Branches:
+    """The lineage of a session's turns, as far as it is known.
+
+    The head's ancestors are the session, but other programs' heads can miss turns that were not abandoned (formats note
+    0.1): where all that the head leads to is on the way to the last turn as well, the last turn counts. A turn that is
+    on the way to neither is rewound if it branched off from there; what is not connected to it at all stays.
+    """
+
+    def __init__(self) -> None:
+        self.head: str | None = None
+        self._parents: dict[str, list[str]] = {}
+        self._turns: dict[str, range] = {}
+        self._last = ""
+        self._tips: set[str] = set()
+        self._straight = True
+
+    def add(self, name: str, parents: list[str], messages: range | None) -> None:
+        """A step; `messages` are its messages if it is a turn."""
+        self._parents.setdefault(name, parents)
+        if messages is None:
+            if self._tips.intersection(parents):
+                self._tips.add(name)
+            return
+        if self._turns and not self._tips.intersection(parents):
+            self._straight = False
+        self._turns.setdefault(name, messages)
+        self._last = name
+        self._tips = {name}
+
+    def marks(self) -> Iterator[tuple[int, bool]]:
+        """Messages and whether each is rewound; none where no turn ever branched off and the head agrees."""
+        if not self._turns:
+            return
+        head = self.head if self.head in self._parents else None
+        if self._straight and (head is None or head in self._tips):
+            return
+        main = self._main(head)
+        connected: set[str] = set()
+        for name, parents in self._parents.items():  # parents come first (`in_order`)
+            if name in main or not connected.isdisjoint(parents):
+                connected.add(name)
+        for name, messages in self._turns.items():
+            for index in messages:
+                yield index, name not in main and name in connected
+
+    def _main(self, head: str | None) -> set[str]:
+        last = self._ancestors(self._last) & self._turns.keys()
+        if head is None:
+            return last
+        led = self._ancestors(head) & self._turns.keys()
+        return last if led <= last else led
+
+    def _ancestors(self, name: str) -> set[str]:
+        """The step and all that it follows."""
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            step = waiting.pop()
+            if step in seen:
+                continue
+            seen.add(step)
+            waiting.extend(self._parents.get(step, ()))
+        return seen

@@ -1,0 +1,267 @@
+"""The steps of a Toolpath document that turnlog did not write, as messages.
+
+Each message is made in the shape that SessionData has, with turnlog's own part under `metadata.turnlog`, so that it is
+built like any other (session_data_read.py). What a message has no field for goes into its metadata.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from schemas.clean import clean, clean_value, one_line
+from schemas.diffs import diff_to_json
+from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.toolpath import COMPACT, EVENT, TURN, WRITE, structural_type
+from schemas.interchange.toolpath_tools import read_writes, type_of
+
+Data = dict[str, Any]
+_TURN_KEYS = frozenset(
+    {"type", "role", "text", "thinking", "group_id", "tool_uses", "token_usage", "attributed_token_usage",
+     "stop_reason", "delegations", "environment", "model"}
+)  # fmt: skip
+_ENVIRONMENT = (("working_dir", "cwd"), ("vcs_branch", "gitBranch"), ("vcs_revision", "gitRevision"))
+_MARKED = (
+    ("<environment_context>", "context", "environment"),
+    ("<user_instructions>", "context", "instructions"),
+    ("# AGENTS.md instructions", "context", "instructions"),
+    ("<permissions instructions>", "context", "permissions"),
+    ("<system-reminder>", "context", "reminder"),
+    ("Caveat: The messages below were generated", "context", "caveat"),
+    ("<command-name>", "command", ""),
+    ("<command-message>", "command", ""),
+    ("<local-command-stdout>", "output", "command output"),
+    ("<task-notification>", "note", "background task"),
+    ("[Request interrupted by user", "interrupt", "Interrupted"),
+    ("[compacted summary]", "compaction", "Compacted"),
+    ("This session is being continued from a previous conversation", "compaction", "Compacted"),
+)
+"""User turns that nobody typed: how their text begins, their kind, their label."""
+_HIDDEN = frozenset(
+    [
+        "agent_message",
+        "ai-title",
+        "attachment",
+        "agent_reasoning",
+        "custom-title",
+        "exec_command_begin",
+        "exec_command_end",
+        "file-history-snapshot",
+        "ghost_snapshot",
+        "item_completed",
+        "last-prompt",
+        "mcp_tool_call_begin",
+        "mcp_tool_call_end",
+        "patch_apply_begin",
+        "patch_apply_end",
+        "permission-mode",
+        "progress",
+        "queue-operation",
+        "session_meta",
+        "session_info",
+        "task_complete",
+        "task_started",
+        "token_count",
+        "turn_context",
+        "turn_complete",
+        "turn_started",
+        "user_message",
+        "world_state",
+    ]
+)
+"""Events that repeat what the turns say, or hold nothing to read."""
+_COMPACTIONS = frozenset({"compact_boundary", "compacted", "compaction", "context_compacted", "microcompact_boundary"})
+_ERRORS = frozenset({"error", "api_error", "stream_error"})
+
+
+def step_messages(step: Data, source: str) -> list[Data]:
+    """The messages of a step, in order: thinking before text, since the format does not say; then the tools."""
+    change = as_object(step.get("change"))
+    identity = as_object(step.get("step"))
+    messages: list[Data] = []
+    turns = [part["structural"] for part in change.values() if structural_type(part) == TURN]
+    for said in turns:
+        messages += _turn(said, change, as_text(identity.get("actor")), source)
+    told = {as_text(use.get("id")) for said in turns for use in _uses(said)}
+    for key, part in change.items():
+        kind = structural_type(part)
+        if kind == EVENT:
+            messages += _event(part["structural"])
+        elif kind == COMPACT:
+            messages.append(_compaction(part["structural"]))
+        elif kind != TURN and not (kind == WRITE and as_text(part["structural"].get("tool_id")) in told):
+            messages.append(_change(key, part))
+    _identify(messages, step, identity)
+    return messages
+
+
+def _identify(messages: list[Data], step: Data, identity: Data) -> None:
+    """Give each its id and time, and the first what is known of the step as a whole."""
+    name = as_text(identity.get("id"))
+    for number, message in enumerate(messages):
+        message["id"] = f"{name}#{number + 1}" if number else name
+        message["timestamp"] = identity.get("timestamp")
+    about = {key: value for key, value in as_object(step.get("meta")).items() if key != "turnlog"}
+    if about and messages:
+        messages[0]["metadata"]["stepMeta"] = clean_value(about)
+
+
+def _message(kind: str, text: str = "", label: str = "", flags: tuple[str, ...] = (), *, role: str = "agent") -> Data:
+    ours: Data = {"kind": kind}
+    if label:
+        ours["label"] = label
+    if flags:
+        ours["flags"] = list(flags)
+    data: Data = {"role": role, "metadata": {"turnlog": ours}}
+    if text:
+        data["content"] = [{"type": "thinking" if kind == "thinking" else "text", "text": text}]
+    return data
+
+
+# -- turns -------------------------------------------------------------------------------------------------------------
+
+
+def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
+    role, text, thinking = as_text(said.get("role")).lower(), as_text(said.get("text")), as_text(said.get("thinking"))
+    messages: list[Data] = []
+    if thinking:
+        messages.append(_message("thinking", thinking))
+    if role in ("assistant", "agent"):
+        if text:
+            messages.append(_message("text", text))
+    elif text:
+        messages.append(_typed(text, role, actor))
+    messages += [_tool(use, said, change) for use in _uses(said)]
+    if not messages:
+        messages.append(_nothing(role, source))
+    _note_facts(messages, said)
+    return messages
+
+
+def _typed(text: str, role: str, actor: str) -> Data:
+    """A turn that is not the model's: a person's, unless it says otherwise or begins as only programs do."""
+    for beginning, kind, label in _MARKED:
+        if text.startswith(beginning):
+            return _message(kind, text, label, role="user" if kind == "command" else "agent")
+    if role == "user" and not actor.startswith(("tool:", "agent:", "ci:")):
+        return _message("prompt", text, role="user")
+    return _message("output" if role == "tool" else "context", text, one_line(role, 40))
+
+
+def _nothing(role: str, source: str) -> Data:
+    # Claude Code writes a line for thinking whose text is kept back, and so a turn that is empty.
+    if role == "assistant" and source == "claude-code":
+        return _message("thinking", label="Thinking withheld by the provider", flags=("withheld",))
+    return _message("note", label=f"empty turn ({one_line(role, 20)})" if role else "empty turn")
+
+
+def _uses(said: Data) -> list[Data]:
+    uses = said.get("tool_uses")
+    return [use for use in uses if isinstance(use, dict)] if isinstance(uses, list) else []
+
+
+def _tool(use: Data, said: Data, change: Data) -> Data:
+    name = as_text(use.get("name")) or "unknown"
+    result, given = use.get("result"), use.get("input")
+    writes = read_writes(change, use.get("id"))
+    failed = as_object(result).get("is_error") is True
+    flags = (("error",) if failed else ()) + (("pending",) if result is None else ())
+    delegated = delegation_of(use, said)
+    message = _message("tool", flags=flags + (("subagent",) if delegated else ()))
+    tool: Data = {"name": name, "type": type_of(name, use.get("category")), "useId": use.get("id")}
+    tool["input"] = given if isinstance(given, dict) else {} if given is None else {"input": given}
+    if result is not None:
+        tool["output"] = result
+    message["tool"] = tool
+    if writes or delegated:
+        facts: Data = {"status": "error" if failed else "pending" if result is None else "ok"}
+        facts["diffs"] = [diff_to_json(diff) for diff in writes]
+        if delegated:
+            facts["subagent"] = as_text(delegated.get("agent_id"))
+        message["metadata"]["turnlog"]["tool"] = facts
+    if writes:
+        message["pathHints"] = [diff.path for diff in writes]
+    return message
+
+
+def delegation_of(use: Data, said: Data) -> Data | None:
+    """The delegation that a tool use started: it names the use, or it is the only one and so is the use."""
+    rows = delegations_of(said)
+    named = next((row for row in rows if row.get("agent_id") == use.get("id")), None)
+    if named is not None:
+        return named
+    uses = [other for other in _uses(said) if other.get("category") == "delegation"]
+    if use.get("category") == "delegation" and len(uses) == len(rows):
+        return rows[uses.index(use)]
+    return None
+
+
+def delegations_of(said: Data) -> list[Data]:
+    """A turn's delegations."""
+    rows = said.get("delegations")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _note_facts(messages: list[Data], said: Data) -> None:
+    """What a turn says beside its texts and tools, in the metadata of its first message."""
+    facts: Data = {}
+    if reason := as_text(said.get("stop_reason")):
+        facts["stopReason"] = reason
+    environment = as_object(said.get("environment"))
+    facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
+    if attributed := as_object(said.get("attributed_token_usage")):
+        facts["attributed"] = clean_value(attributed)
+    if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
+        facts["turnFields"] = clean_value(fields)
+    messages[0]["metadata"] |= facts
+
+
+# -- what is no turn ---------------------------------------------------------------------------------------------------
+
+
+def _event(said: Data) -> list[Data]:
+    """An event's message, or none where there is nothing to read."""
+    kind = as_text(said.get("entry_type"))
+    data = as_object(said.get("raw")) or said
+    sub = as_text(data.get("subtype"))
+    if kind in _COMPACTIONS or sub in _COMPACTIONS:
+        return [_compaction(as_object(as_object(data.get("entry_extra")).get("compactMetadata")) | data)]
+    if kind in _HIDDEN:
+        return []
+    text = next((t for key in ("text", "message", "content", "summary") if (t := as_text(data.get(key)))), "")
+    if not text:
+        text = _json(
+            {key: value for key, value in said.items() if key not in ("type", "entry_type", "event_source_id")}
+        )
+    label = as_text(said.get("label")) or " ".join(word for word in (kind, sub) if word) or "event"
+    return [_message("error" if kind in _ERRORS else "note", text, one_line(label, 80))]
+
+
+def _compaction(said: Data) -> Data:
+    tokens = said.get("pre_tokens", said.get("preTokens"))
+    facts = [as_text(said.get("trigger"))]
+    if isinstance(tokens, int | float) and not isinstance(tokens, bool):
+        facts.append(f"{tokens:,.0f} tokens before")
+    label = ", ".join(["Compacted", *(one_line(fact, 40) for fact in facts if fact)])
+    message = _message("compaction", as_text(said.get("summary")), label)
+    if kept := said.get("kept"):
+        message["metadata"]["kept"] = clean_value(kept)
+    return message
+
+
+def _change(key: str, part: object) -> Data:
+    """Some other artifact's change: its diff, or whatever it says."""
+    said = as_object(as_object(part).get("structural"))
+    raw = as_text(as_object(part).get("raw"))
+    what = as_text(said.get("operation")) or as_text(said.get("type")) or "change"
+    message = _message("note", raw or _json(said or part), one_line(f"{what} {clean(key)}", 200))
+    message["pathHints"] = [clean(key)]
+    return message
+
+
+def _json(value: object) -> str:
+    try:
+        return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2, default=str).decode()
+    except TypeError:
+        return clean(str(value))

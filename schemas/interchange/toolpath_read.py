@@ -1,0 +1,463 @@
+"""A Toolpath document or stream as a session.
+
+Read are versions 1.0.0 and 1.1.0 of the kind, both drafts of 1.2, and documents of the older, tagged form (formats
+note 1.9). What turnlog wrote comes back as it was from `meta.turnlog`; toolpath_write.py is the other half. Steps stay
+in the document's order, so that a stream can be followed; those on a branch that led nowhere are marked as rewound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from schemas.clean import clean, clean_value, one_line
+from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_read import SessionDataParser, make_message, read_time
+from schemas.interchange.session_data_write import EPOCH, KEEP
+from schemas.interchange.toolpath import (
+    KIND,
+    KIND_1_0,
+    NAMES,
+    PROVIDERS,
+    SESSION_KIND,
+    TURN,
+    as_graph,
+    is_session_path,
+    is_session_step,
+    structural_type,
+)
+from schemas.interchange.toolpath_accounts import read_counted
+from schemas.interchange.toolpath_branches import Branches, in_order
+from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, step_messages
+from schemas.interchange.toolpath_origin import payload_of
+from schemas.interchange.toolpath_pieces import put_together
+from schemas.message import Flag, Kind, Message
+from schemas.provider import HEAD_BYTES, Reading
+from schemas.reading import DocumentReading, LinesReading, open_file
+from schemas.records import JsonLines, MemoryStore, Record
+from schemas.session import Change, Op, Session, Subagent
+from schemas.usage import TokenUsage
+
+Data = dict[str, Any]
+_MADE_ANEW = ("turnlog", "actors", "signatures", "kind", "source", "title", "producer", "files_changed")
+"""Keys of a path's meta that a session has a place for."""
+_DEEPEST = 80
+"""Subagents within subagents; 79 levels have been seen, and a session must not end in Python's own limit."""
+
+
+def open_toolpath(path: Path) -> Reading:
+    """A reading of the session in a file; one that is empty so far becomes a stream.
+
+    Raises OSError for a document, or the beginning of a stream, of paths that are no sessions.
+    """
+    store = open_file(path)
+    start = store.read(0, HEAD_BYTES)
+    records = JsonLines().push(start if start.endswith(b"\n") else start + b"\n")
+    if start.strip() and not (records and "PathOpen" in records[0][3]):
+        store.close()
+        return DocumentReading(path, lambda: ToolpathParser(path), document_lines, lambda d: as_graph(d) is not None)
+    try:
+        _refuse_stream([record[3] for record in records])
+    except OSError:
+        store.close()
+        raise
+    return LinesReading(store, ToolpathParser(path))
+
+
+def _refuse_stream(records: list[Data]) -> None:
+    kind = as_object(as_object(records[0].get("PathOpen")).get("meta")).get("kind") if records else None
+    step = next((record["Step"] for record in records if "Step" in record), None)
+    if isinstance(kind, str) and not SESSION_KIND.fullmatch(kind):
+        raise OSError(f"a Toolpath stream of the kind {one_line(kind, 80)}, which is no agent's session")
+    if kind is None and step is not None and not is_session_step(step):
+        raise OSError("a Toolpath stream of a path that names no kind and is no agent's session")
+
+
+def document_lines(document: object) -> list[Data]:
+    """The session in a document as the lines that its stream form would have. Raises OSError if it holds none.
+
+    Of several sessions the first is opened; a note at its beginning names the others.
+    """
+    graph = as_graph(document) or {}
+    paths = graph.get("paths", [])
+    number = next((n for n, path in enumerate(paths) if is_session_path(path)), None)
+    if number is None:
+        names = ", ".join(one_line(_name(path), 40) for path in paths[:3]) or "none"
+        raise OSError(f"a Toolpath document in which no path is an agent's session (paths: {names})")
+    path = paths[number]
+    identity = as_object(path.get("path"))
+    others = [_name(other) for n, other in enumerate(paths) if n != number]
+    around = {
+        "graph": as_object(graph.get("graph")).get("id"),
+        "graphMeta": as_object(graph.get("meta")),
+        "refs": [other["$ref"] for other in paths if isinstance(other, dict) and isinstance(other.get("$ref"), str)],
+    }
+    opening: Data = identity | {"version": "1", "meta": as_object(path.get("meta")), "around": around}
+    if others:
+        opening["note"] = f"path {number + 1} of {len(paths)}: {_name(path)}; not opened: {', '.join(others)}"
+    steps = [step for step in _list(path.get("steps")) if isinstance(step, dict)]
+    head = identity.get("head")
+    closing = [{"Head": {"step_id": head}}] if isinstance(head, str) else []
+    return [{"PathOpen": opening}, *({"Step": step} for step in in_order(steps)), *closing]
+
+
+def _name(path: object) -> str:
+    data = as_object(path)
+    return as_text(data.get("$ref")) or as_text(as_object(data.get("path")).get("id")) or "(no id)"
+
+
+def read_path(path: Data, file: Path, depth: int = 0) -> Session:
+    """The session in a path that is at hand already, such as a subagent's within its parent's."""
+    parser, store = ToolpathParser(file, depth), MemoryStore(file)
+    parser.session.stores.append(store)
+    parser.feed([store.add(line) for line in document_lines({"graph": {}, "paths": [path]})])
+    return parser.session
+
+
+def parser_of(session: Session) -> ToolpathParser | None:
+    """What read the session, if it was read from a Toolpath document."""
+    parser = getattr(session.build, "__self__", None)
+    return parser if isinstance(parser, ToolpathParser) else None
+
+
+class ToolpathParser(SessionDataParser):
+    """Takes the lines of a stream, any number at a time."""
+
+    def __init__(self, path: Path, depth: int = 0) -> None:
+        super().__init__(path)
+        self.session.provider, self.session.provider_name = "toolpath", "Toolpath"
+        self.session.build = self._build
+        self.rounds = False
+        """Whether turnlog wrote it of a session whose token groups are parts of the format's."""
+        self._depth = depth
+        self._opened = self._named = False
+        self._ours = False
+        self._source = ""
+        self._old = False
+        self._actors: dict[str, Any] = {}
+        self._meta: Data = {}
+        self._rows: list[Data] = []
+        self._exact: dict[int, tuple[float | None, float | None]] = {}
+        self._branches = Branches()
+        self._run: list[int] = []
+        self._run_id: str | None = None
+        self._run_group = -1
+        self._group_names: set[str] = set()
+        self._repeats: dict[str, int] = {}
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take more lines."""
+        before = len(self.session.messages)
+        for record in records:
+            for variant, body in record[3].items() if len(record[3]) == 1 else ():
+                self._take_line(variant, as_object(body), record)
+            if len(record[3]) != 1:
+                self.session.unknown["line with several keys"] += 1
+        updated = self._settle()
+        appended = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
+        return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
+
+    def _take_line(self, variant: str, body: Data, record: Record) -> None:
+        if variant == "PathOpen" and not self._opened:
+            self._open(body, record)
+        elif variant == "Step":
+            self._take_step(body, record)
+        elif variant == "ActorDef":
+            self._actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
+        elif variant == "PathMeta":
+            self._take_meta(as_object(body.get("patch")))
+        elif variant == "Head":
+            self._branches.head = as_text(body.get("step_id"))
+        elif variant == "Signature":
+            self.session.hidden[variant] += 1
+        elif variant != "PathClose":
+            self.session.unknown[one_line(variant, 60)] += 1
+
+    # -- the path --------------------------------------------------------------------------------------------------
+
+    def _open(self, body: Data, record: Record) -> None:
+        self._opened = True
+        meta = as_object(body.get("meta"))
+        ours = as_object(meta.get("turnlog"))
+        self._ours = isinstance(ours.get("document"), dict)
+        self._old = meta.get("kind") == KIND_1_0
+        session = self.session
+        if self._ours:
+            self.rounds = ours.get("accounting") == "rounds"
+            self._take_head(ours["document"])
+            self._take_facts(as_object(ours.get("session")))
+            for row in _list(self._facts.get("subagents")):
+                self._rows.append(as_object(row))
+                session.subagents.append(self._subagent(as_object(row)))
+        else:
+            session.id = as_text(body.get("id")) or session.id
+            session.lineage.continues = as_text(as_object(body.get("parent")).get("path")) or None
+            base = as_object(body.get("base"))
+            session.branch = as_text(base.get("branch")) or None
+            uri = as_text(base.get("uri"))
+            session.workspace_root = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else None
+            around = as_object(body.get("around"))
+            session.metadata["toolpath"] = clean_value(
+                {key: value for key, value in around.items() if value}
+                | {key: body[key] for key in ("id", "base", "parent") if key in body}
+                | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
+            )
+        self._actors |= as_object(meta.get("actors"))
+        self._take_meta(meta)
+        if "note" in body:
+            self._add([self._note(body)], record)
+
+    def _take_meta(self, patch: Data) -> None:
+        """The path's meta, or what a later line says it is by now."""
+        self._meta |= patch
+        meta, session = self._meta, self.session
+        self._source = as_text(meta.get("source"))
+        if self._ours:
+            return
+        session.title = one_line(as_text(meta.get("title")))
+        session.provider = PROVIDERS.get(self._source, self._source) or "toolpath"
+        producer = as_object(meta.get("producer"))
+        session.version = as_text(producer.get("version")) or None
+        session.provider_name = NAMES.get(session.provider) or as_text(producer.get("name")) or session.provider
+        if name := as_text(producer.get("name")):
+            session.metadata["originator"] = name
+        foreign = {key: value for key, value in meta.items() if key not in _MADE_ANEW}
+        session.metadata["toolpath"] = session.metadata.get("toolpath", {}) | {"meta": clean_value(foreign)}
+
+    def _note(self, body: Data) -> Data:
+        ours = {"kind": "note", "label": one_line(as_text(body.get("note")), 300)}
+        return {"id": "toolpath-note", "role": "agent", "metadata": {"turnlog": ours}}
+
+    # -- steps -----------------------------------------------------------------------------------------------------
+
+    def _messages_of(self, line: Data) -> list[Data]:
+        """The messages of a line in SessionData's shape."""
+        if "Step" not in line:
+            return [self._note(as_object(line.get("PathOpen")))]
+        step = as_object(line.get("Step"))
+        kept = self._kept_of(step)
+        if kept is not None:
+            payload, change = payload_of(step), as_object(step.get("change"))
+            messages = put_together(payload, change, kept, as_object(step.get("step")).get("timestamp"))
+            if messages is not None:
+                return messages
+        return step_messages(step, self._source)
+
+    def _kept_of(self, step: Data) -> list[Any] | None:
+        """What turnlog wrote about a step's messages; None where it is another program's step."""
+        ours = as_object(as_object(step.get("meta")).get("turnlog"))
+        kept = ours.get("messages")
+        if self._ours and ours.keys() == {"record"}:
+            return []
+        return kept if self._ours and isinstance(kept, list) else None
+
+    def _build(self, session: Session, index: int) -> Message:
+        rows = session.messages
+        line = session.record(next(session.spans.chain(rows.span[index])))
+        messages = self._messages_of(line)
+        block = rows.block[index]
+        return make_message(session, index, messages[block] if block < len(messages) else {}, block, 0)
+
+    def _take_step(self, step: Data, record: Record) -> None:
+        session = self.session
+        identity = as_object(step.get("step"))
+        if not self._named and not self._ours:
+            self._name_session(step)
+        ours = as_object(as_object(step.get("meta")).get("turnlog"))
+        if self._ours and isinstance(ours.get("exchange"), dict):
+            self._open_exchange(ours["exchange"], record)
+        kept = self._kept_of(step)
+        messages = self._messages_of(record[3])
+        first = len(session.messages)
+        self._add(messages, record, model=self._model(step) if kept is None else "", own=kept is not None)
+        said = payload_of(step)
+        if kept is None:
+            if not messages and not self._ours:  # turnlog's own document says how many were hidden
+                session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
+            name = as_text(identity.get("id"))
+            parents = [clean(p) for p in _list(identity.get("parents")) if isinstance(p, str)]
+            is_turn = said.get("type") == TURN
+            self._branches.add(name, parents, range(first, len(session.messages)) if is_turn else None)
+            if is_turn:
+                self._count(said, name, range(first, len(session.messages)), record)
+        for row in delegations_of(said):
+            self._delegate(row, said, first, own=kept is not None)
+
+    def _name_session(self, step: Data) -> None:
+        """A session's id stands in the address of its conversation."""
+        for key, part in as_object(step.get("change")).items():
+            if structural_type(part) == TURN and "://" in key:
+                scheme, name = key.split("://", 1)
+                name = name.partition("/")[2] or name if scheme == "agent" else name
+                self.session.id = one_line(name, 300) or self.session.id
+                self._named = True
+
+    def _model(self, step: Data) -> str:
+        """The real name of the step's model: of a draft's turn, of the actor, or made of the actor's name."""
+        if model := as_text(payload_of(step).get("model")):
+            return model
+        actor = as_text(as_object(step.get("step")).get("actor"))
+        if not actor.startswith("agent:"):
+            return ""
+        name = as_text(as_object(self._actors.get(actor)).get("model")) or actor.removeprefix("agent:")
+        return "" if name == "unknown" else name
+
+    def _add(self, messages: list[Data], record: Record, model: str = "", *, own: bool = False) -> None:
+        """Add the messages of a step; each prompt of another program's document opens an exchange."""
+        for at, data in enumerate(messages):
+            ours = as_object(as_object(data.get("metadata")).get("turnlog"))
+            kind = ours.get("kind")
+            if not own and kind in ("prompt", "command"):
+                text = "".join(as_text(part.get("text")) for part in data.get("content", ()))
+                self._open_exchange({"metadata": {"turnlog": {"opener": kind, "prompt": text[:1000]}}}, record)
+            elif not self.session.exchanges:
+                self._open_exchange({"metadata": {"turnlog": {"opener": None}}}, record)
+            self._own = True
+            self._take_message(data | ({"model": model} if model else {}), at, record, at=at)
+            if not own:
+                self._mark(kind, ours)
+
+    def _mark(self, kind: object, ours: Data) -> None:
+        session = self.session
+        if kind in ("prompt", "command"):
+            session.mark_opener(len(session.messages) - 1)
+        if kind == "tool" and "error" in _list(ours.get("flags")):
+            session.exchanges[-1].errors += 1
+
+    def _open_exchange(self, data: Data, record: Record) -> None:
+        number = len(self.session.exchanges)
+        self._take_exchange(data, record)
+        if "exchangeId" in data:
+            self._exact[number] = read_time(data.get("startTime")), read_time(data.get("endTime"))
+
+    # -- tokens ----------------------------------------------------------------------------------------------------
+
+    def _count(self, said: Data, name: str, messages: range, record: Record) -> None:
+        """Put a turn's messages into their token group; the total comes with the group's last turn."""
+        usage = None
+        if isinstance(said.get("token_usage"), dict):
+            usage = read_counted(self.session.provider, said["token_usage"])
+            usage = usage if usage.total is not None else None
+        if self._old:
+            self._count_old(usage, name, messages, record)
+            return
+        group = as_text(said.get("group_id")) or None
+        if group is None or group != self._run_id:
+            self._run, self._run_group = [], -1
+        self._run_id = group
+        self._run.extend(messages)
+        if usage is None:
+            return
+        if self._run_group >= 0:  # a total of the group that was said too early
+            usage = self.session.groups.usage[self._run_group].largest(usage)
+            self.session.extend_group(self._run_group, usage, record)
+        else:
+            self._run_group = self._group(group or name, usage, messages, record)
+        for index in self._run:
+            self.session.join_group(index, self._run_group)
+
+    def _count_old(self, usage: TokenUsage | None, name: str, messages: range, record: Record) -> None:
+        """Version 1.0.0 repeats usage on every turn of a message, so neighbours that say the same are one group."""
+        if usage is None:
+            return
+        session = self.session
+        model = session.messages.model[messages[0]] if messages else 0
+        last = session.groups.usage[self._run_group] if self._run_group >= 0 else None
+        same = last is not None and last._replace(output=None, reasoning=None) == usage._replace(
+            output=None, reasoning=None
+        )
+        if last is not None and same and (usage.output or 0) >= (last.output or 0) and self._run_id == str(model):
+            session.extend_group(self._run_group, last.largest(usage), record)
+        else:
+            self._run_group = self._group(name, usage, messages, record)
+        self._run_id = str(model)
+        for index in messages:
+            session.join_group(index, self._run_group)
+
+    def _group(self, name: str, usage: TokenUsage, messages: range, record: Record) -> int:
+        number, free = self._repeats.get(name, 1), name
+        while free in self._group_names:  # the format's own producer gives each run of one message's turns a total
+            number += 1
+            free = f"{name}#{number}"
+        self._group_names.add(free)
+        self._repeats[name] = number
+        model = self.session.messages.model[messages[-1]] if messages else 0
+        self._kept["groupRecords"].append([])
+        return self.session.add_group(free, usage, record, model=model)
+
+    # -- subagents -------------------------------------------------------------------------------------------------
+
+    def _delegate(self, row: Data, said: Data, first: int, *, own: bool) -> None:
+        """A subagent, with its session where its turns stand here."""
+        session, turns = self.session, [turn for turn in _list(row.get("turns")) if isinstance(turn, dict)]
+        ours = as_object(row.get("turnlog"))
+        name = as_text(ours.get("id")) if own else as_text(row.get("agent_id"))
+        child = next((subagent for subagent in session.subagents if subagent.id == name), None) if name else None
+        if own and child is None:
+            return
+        if child is None:
+            child = Subagent(name or f"{session.id}:{len(session.subagents)}")
+            child.description = one_line(as_text(row.get("prompt")), 200)
+            child.tool_use = self._tool_of(row, said, first)
+            session.subagents.append(child)
+        if turns and child.session is None and self._depth < _DEEPEST:
+            steps = [turn if "step" in turn else self._as_step(turn, child.id, n) for n, turn in enumerate(turns)]
+            path: Data = {"path": as_object(ours.get("path")) or {"id": child.id}, "steps": steps}
+            path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self._actors}
+            child.session = read_path(path, session.path, self._depth + 1)
+            child.session.lineage.parent = child.session.lineage.parent or (None if own else session.id)
+
+    def _tool_of(self, row: Data, said: Data, first: int) -> int | None:
+        uses = [use for use in _list(said.get("tool_uses")) if isinstance(use, dict)]
+        kinds = self.session.messages.kind
+        tools = [index for index in range(first, len(kinds)) if kinds[index] == Kind.TOOL]
+        for use, index in zip(uses, tools, strict=False):
+            if delegation_of(use, said) is row:
+                return index
+        return None
+
+    def _as_step(self, turn: Data, agent: str, number: int) -> Data:
+        """A turn that stands by itself, as the payload of a step."""
+        role = as_text(turn.get("role")).lower()
+        model = as_text(turn.get("model")) or "unknown"
+        identity = {
+            "id": as_text(turn.get("id")) or f"{agent}-{number}",
+            "actor": "human:user" if role == "user" else f"agent:{model}",
+            "timestamp": turn.get("timestamp"),
+        }
+        said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
+        return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}
+
+    # -- after each feed -------------------------------------------------------------------------------------------
+
+    def _settle(self) -> set[int]:
+        """What more lines may change: branches, ends of groups, times. Returns the messages that changed."""
+        session = self.session
+        updated: set[int] = set()
+        for group, index in self._last.items():
+            session.groups.last[group] = index
+        flag = int(Flag.REWOUND)
+        for index, rewound in self._branches.marks():
+            if bool(session.messages.flags[index] & flag) != rewound:
+                session.messages.flags[index] ^= flag
+                updated.add(index)
+        if updated:
+            for exchange in session.exchanges:
+                of = session.message_range(exchange.index)
+                exchange.rewound = bool(of) and all(session.messages.flags[index] & flag for index in of)
+        for number, (started, ended) in self._exact.items():
+            session.exchanges[number].started, session.exchanges[number].ended = started, ended
+        if self._ours:
+            created = self._document.get("createdAt")
+            session.created = None if created == EPOCH else read_time(created) or session.created
+            session.updated = read_time(self._document.get("updatedAt"))
+            for subagent, row in zip(session.subagents, self._rows, strict=False):
+                subagent.tool_use = self._tools.get(as_text(row.get("toolUse")))
+        session.metadata[KEEP] = self._kept
+        return updated
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,224 @@
+"""Tools in Toolpath: their category, their use with its result, the files that they changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.diffs import FileDiff, diff_from_json, diff_to_json, from_unified
+from schemas.interchange.toolpath import WRITE, structural_type
+from schemas.message import ToolType
+
+_Table = dict[str, str]
+
+
+def _table(**names: str) -> _Table:
+    return {name: category for category, listed in names.items() for name in listed.split()}
+
+
+_CATEGORIES: dict[str, _Table] = {
+    "claude": _table(
+        file_read="Read",
+        file_write="Write Edit MultiEdit NotebookEdit",
+        file_search="Glob Grep",
+        shell="Bash",
+        network="WebFetch WebSearch",
+        delegation="Task Agent",
+    ),
+    "codex": _table(
+        file_read="read_file read_many_files list_dir view_image mcp_resource",
+        file_write="write_file apply_patch replace edit",
+        file_search="glob grep_search search_file_content tool_search tool_suggest",
+        shell="shell exec_command unified_exec write_stdin js_repl",
+        network="web_fetch web_search google_web_search",
+        delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents agent_jobs"
+        " task activate_skill",
+    ),
+    "gemini": _table(
+        file_read="read_file read_many_files list_directory get_internal_docs read_mcp_resource",
+        file_write="write_file replace edit",
+        file_search="glob grep_search search_file_content",
+        shell="run_shell_command",
+        network="web_fetch google_web_search",
+        delegation="task activate_skill",
+    ),
+    "cursor": _table(
+        file_read="read_file read_file_v2 read Read read_chunk list_dir list_dir_v2 ls read_project"
+        " get_project_structure get_symbols get_tests gotodef summarize_code read_lints read_with_linter"
+        " read_semsearch_files blame_by_file_path",
+        file_write="edit_file edit_file_v2 edit Edit Write StrReplace delete_file delete new_edit new_file save_file"
+        " reapply undo_edit apply_agent_diff create_rm_files add_test delete_test fix_lints fix_lints_subagent",
+        file_search="glob_file_search Glob glob ripgrep_raw_search ripgrep_search grep_search grep Grep search"
+        " search_symbols semantic_search semantic_search_full sem_search deep_search deep_search_subagent"
+        " tool_call_file_search",
+        shell="run_terminal_command_v2 run_terminal_commands run_terminal_cmd run_test write_shell_stdin Shell shell",
+        network="web_search web_fetch fetch_pull_request fetch call_mcp_tool",
+        delegation="task_v2 task Task task_subagent spec_subagent background_composer_followup start_grind_execution"
+        " start_grind_planning",
+    ),
+}
+"""The format's own tables (formats note 5.2); exact names, and what is not listed has no category."""
+_BY_TYPE: dict[ToolType, str] = {
+    "write": "file_write",
+    "read": "file_read",
+    "search": "file_search",
+    "shell": "shell",
+}
+_WEB = ("web", "fetch", "url", "http")
+_DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
+_TYPES: dict[str, ToolType] = {
+    "file_read": "read",
+    "file_write": "write",
+    "file_search": "search",
+    "shell": "shell",
+    "network": "search",
+    "delegation": "generic",
+}
+_FAILED = ("error", "denied", "interrupted")
+_TASKS = ("todo", "plan", "checklist")
+
+
+def category(provider: str, name: str, tool_type: str) -> str | None:
+    """Toolpath's category of a tool; for an agent without a table by SessionData's type (formats note 5.3)."""
+    table = _CATEGORIES.get(provider)
+    if table is not None:
+        return table.get(name)
+    low = name.lower()
+    if low in _DELEGATION:
+        return "delegation"
+    if tool_type in ("search", "read") and any(word in low for word in _WEB):
+        return "network"
+    return _BY_TYPE.get(tool_type)  # type: ignore[call-overload,no-any-return]  # any string may be asked for
+
+
+def type_of(name: str, said: object) -> ToolType:
+    """SessionData's type of a tool of which the category is known (formats note 5.3)."""
+    if isinstance(said, str) and said in _TYPES:
+        if said == "network":
+            return "search" if "search" in name.lower() else "read"
+        return _TYPES[said]
+    return "task" if any(word in name.lower() for word in _TASKS) else "unknown"
+
+
+def tool_use(provider: str, data: dict[str, Any], facts: dict[str, Any], name: str, raw: str | None) -> dict[str, Any]:
+    """A SessionData tool as an item of `tool_uses`; what the item says goes out of `data`, which keeps the rest.
+
+    `facts` is turnlog's own part about the tool, `name` stands in for an id, `raw` is the result as the source has it.
+    """
+    use: dict[str, Any] = {"id": data.pop("useId", ""), "name": data.pop("name")}
+    if not use["id"]:
+        use["id"] = name
+        data["stand_in"] = True
+    said = data.pop("input")
+    # Codex's custom tools take a text; as SessionData's input must be an object, it stands in one.
+    text = said.get("input") if provider == "codex" and len(said) == 1 else None
+    use["input"] = text if isinstance(text, str) else said
+    use["category"] = category(provider, use["name"], data["type"])
+    output = data.pop("output", None)
+    if output is not None:
+        content, failed = _result(output, facts)
+        use["result"] = {"content": raw if raw is not None else content, "is_error": failed}
+        data.update(_complement(output, use["result"]))
+    return use
+
+
+def _result(output: dict[str, Any], facts: dict[str, Any]) -> tuple[str, bool]:
+    content, failed = output.get("content"), output.get("is_error")
+    if not isinstance(content, str):
+        text = facts.get("text")
+        content = text if isinstance(text, str) else ""
+    bad = failed if isinstance(failed, bool) else facts.get("status") in _FAILED
+    return content, bad
+
+
+def _complement(output: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """What has to be known beside an item's result to get the output back."""
+    rest = dict(output)
+    content, failed = rest.pop("content", None), rest.pop("is_error", None)
+    said: str = result["content"]
+    place = said.find(content) if isinstance(content, str) else -1
+    if not isinstance(content, str) or place < 0 or failed is not result["is_error"]:
+        return {"output": output}
+    known: dict[str, Any] = {"rest": rest} if rest else {}
+    if len(content) != len(said):
+        known["at"] = [place, place + len(content)]
+    return known
+
+
+def tool_back(use: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """The SessionData tool that `tool_use` was given, from the item and the complement."""
+    data = {key: value for key, value in kept.items() if key not in ("use", "stand_in", "rest", "at", "output")}
+    data["name"] = use.get("name")
+    if not kept.get("stand_in"):
+        data["useId"] = use.get("id")
+    said = use.get("input")
+    data["input"] = said if isinstance(said, dict) else {"input": said}
+    result = use.get("result")
+    if "output" in kept:
+        data["output"] = kept["output"]
+    elif isinstance(result, dict):
+        content, at, rest = result.get("content"), kept.get("at"), kept.get("rest")
+        if isinstance(at, list) and len(at) == 2 and isinstance(content, str):
+            content = content[slice(*at)] if all(isinstance(place, int) for place in at) else content
+        data["output"] = {"content": content, "is_error": result.get("is_error")}
+        data["output"] |= rest if isinstance(rest, dict) else {}
+    return data
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+_OPERATIONS = {"create": "add", "write": "update", "modify": "update", "remove": "delete", "rename": "move"}
+
+
+def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Put the files that a tool use changed beside the turn, one artifact a path; a use that failed changed none.
+
+    Two changes of one path in a turn share an artifact, which names the later use.
+    """
+    if facts.get("status") in _FAILED:
+        return
+    said = use["input"]
+    for diff in _diffs(facts):
+        taken = change.get(diff.path)
+        if not diff.path or (taken is not None and structural_type(taken) != WRITE):
+            continue
+        structural: dict[str, Any] = {"type": WRITE, "tool_id": use["id"], "tool": use["name"]}
+        structural["operation"] = diff.operation
+        if diff.renamed_to:
+            structural["rename_to"] = diff.renamed_to
+        if diff.operation == "add" and isinstance(said, dict) and isinstance(said.get("content"), str):
+            structural["after"] = said["content"]
+        earlier = taken["raw"] if taken is not None else ""
+        change[diff.path] = {"raw": earlier + diff.unified(), "structural": structural}
+
+
+def drop_told(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Take the diffs of a use out of turnlog's own part about it, if they can be read back from the artifacts."""
+    diffs = _diffs(facts)
+    if diffs and read_writes(change, use["id"]) == diffs and [diff_to_json(diff) for diff in diffs] == facts["diffs"]:
+        del facts["diffs"]
+
+
+def _diffs(facts: dict[str, Any]) -> list[FileDiff]:
+    rows = facts.get("diffs")
+    return [diff for row in (rows if isinstance(rows, list) else []) if (diff := diff_from_json(row))]
+
+
+def read_writes(change: dict[str, Any], use_id: object) -> list[FileDiff]:
+    """The files that a tool use changed, as the artifacts beside its turn tell it."""
+    diffs: list[FileDiff] = []
+    for path, part in change.items():
+        if structural_type(part) != WRITE or part["structural"].get("tool_id") != use_id:
+            continue
+        diffs.append(read_write(path, part))
+    return diffs
+
+
+def read_write(path: str, part: dict[str, Any]) -> FileDiff:
+    """The change of one file."""
+    said = part["structural"]
+    operation, target, raw = said.get("operation"), said.get("rename_to"), part.get("raw")
+    operation = _OPERATIONS.get(operation, operation) if isinstance(operation, str) else "update"
+    operation = operation if operation in ("add", "update", "delete", "move") else "update"
+    return from_unified(
+        path, raw if isinstance(raw, str) else "", operation, target if isinstance(target, str) else None
+    )

@@ -1,0 +1,429 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from schemas.diffs import from_strings
+from schemas.documents import load_schema
+from schemas.interchange.agent_response import AGENT_RESPONSE
+from schemas.interchange.agent_response_check import validate_agent_response
+from schemas.interchange.agent_response_parts import soft_warnings, tool_uses
+from schemas.interchange.agent_response_write import NO_ANSWER, losses, to_agent_response
+from schemas.message import Flag, Kind, Part, Tool, ToolStatus
+from schemas.opening import head_of, read_session, recognise
+from schemas.session import Session
+from schemas.usage import TokenUsage
+from tests.support import Hand
+
+SHARED = Path(__file__).parents[2] / "../shared"
+GOLDENS = SHARED / "goldens/agent_response"
+
+
+def response(*messages: Any, final: Any = "ok", **more: Any) -> dict[str, Any]:
+    return {"final_response": final, **({"messages": list(messages)} if messages else {}), **more}
+
+
+def opened(folder: Path, document: Any) -> Session:
+    path = folder / "run.json"
+    path.write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
+    assert recognise(head_of(path)) is AGENT_RESPONSE
+    return read_session(path)
+
+
+def kinds(session: Session) -> list[str]:
+    return [session.messages.kind_of(i).name for i in range(len(session.messages))]
+
+
+# -- the check -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not GOLDENS.is_dir(), reason="the shared goldens are not here")
+def test_the_goldens_verdicts():
+    for name, expected in json.loads((GOLDENS / "expected.json").read_text()).items():
+        path = next(GOLDENS.glob(f"*/{name}.json"))
+        verdict = validate_agent_response(json.loads(path.read_text()))
+        assert verdict.valid == expected["schema_valid"], name
+        if verdict.valid and expected["soft_warnings"]:
+            assert verdict.warnings, name
+
+
+CALL = {"id": "c", "name": "look"}
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "words"),
+    [
+        ([], "", "must be an object"),
+        ({}, "", "`final_response` is missing"),
+        (response(final=None), "/final_response", "must be a string, not null"),
+        (response(messages={}), "/messages", "must be an array or null"),
+        (response(metadata=[]), "/metadata", "must be an object or null"),
+        (response({"content": "x"}), "/messages/0", "`role` is missing"),
+        (response({"role": "developer"}), "/messages/0/role", "must be one of system, user, assistant, tool"),
+        (response({"role": "user", "content": 5}), "/messages/0/content", "must be a string or an array or null"),
+        (response({"role": "assistant", "tool_calls": None}), "/messages/0/tool_calls", "must be an array, not null"),
+        (response({"role": "assistant", "thinking": None}), "/messages/0/thinking", "must be an array, not null"),
+        (response({"role": "assistant", "thinking": ["x"]}), "/messages/0/thinking/0", "must be an object"),
+        (response({"role": "tool", "tool_call_id": 5}), "/messages/0/tool_call_id", "must be a string"),
+        (response({"role": "assistant", "tool_calls": ["x"]}), "/messages/0/tool_calls/0", "must be an object"),
+        (response({"role": "assistant", "tool_calls": [{"id": "c"}]}), "/messages/0/tool_calls/0", "needs `name`"),
+        (
+            response({"role": "assistant", "tool_calls": [CALL | {"function": {"name": "look"}}]}),
+            "/messages/0/tool_calls/0", "not both",
+        ),
+        (
+            response({"role": "assistant", "tool_calls": [{"type": "custom", "function": {"name": "look"}}]}),
+            "/messages/0/tool_calls/0/type", 'must be "function"',
+        ),
+        (
+            response({"role": "assistant", "tool_calls": [CALL | {"id": 5}]}),
+            "/messages/0/tool_calls/0", "must be strings",
+        ),
+    ],
+)  # fmt: skip
+def test_an_error_says_where_and_what(document, where, words):
+    verdict = validate_agent_response(document)
+    assert [error.path for error in verdict.errors] == [where]
+    assert words in verdict.errors[0].message
+
+
+@pytest.mark.parametrize(
+    ("document", "where"),
+    [
+        (response(final="x" * 50_001), "/final_response"),
+        (response(final=" "), "/final_response"),
+        (response({"role": "assistant", "thinking": [{"summary": "s"}]}), "/messages/0/thinking/0"),
+        (response({"role": "tool", "content": "x"}), "/messages/0"),
+        (response({"role": "tool", "tool_call_id": "c", "content": "x"}), "/messages/0/tool_call_id"),
+    ],
+)
+def test_a_soft_warning_leaves_it_valid(document, where):
+    verdict = validate_agent_response(document)
+    assert verdict.valid and [warning.path for warning in verdict.warnings] == [where]
+
+
+def test_fifty_thousand_characters_and_extra_keys_draw_no_warning():
+    assert validate_agent_response(response(final="é" * 50_000, more=1)) == ([], [])
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_both_shapes_of_calls_are_one(tmp_path):
+    calls = [
+        {"id": "1", "name": "flat", "arguments": {"a": 1}},
+        {"id": "2", "type": "function", "function": {"name": "nested", "arguments": '{"b": 2}'}},
+        {"name": "text", "arguments": "not json"},
+        {"name": "both", "function": {"name": "other", "arguments": {"z": 1}}, "arguments": None},
+        {"arguments": {}},
+        "nonsense",
+    ]
+    uses = tool_uses({"tool_calls": calls})
+    assert [(use.id, use.name, use.input) for use in uses] == [
+        ("1", "flat", {"a": 1}), ("2", "nested", {"b": 2}), ("", "text", {"input": "not json"}), ("", "both", {}),
+    ]  # fmt: skip
+    session = opened(tmp_path, response({"role": "assistant", "content": None, "tool_calls": calls}))
+    assert kinds(session)[:4] == ["TOOL"] * 4
+    assert session.message(1).tool.name == "nested"
+    notes = session.message(len(session.messages) - 1)
+    assert notes.label == "soft warnings: 3" and "drop" in notes.text
+
+
+def test_a_rich_transcript(tmp_path):
+    session = opened(
+        tmp_path,
+        response(
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "Look!"},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "thinking": [{"text": "Hm."}, {"note": 1}],
+                "tool_calls": [CALL],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": '{"n": 1}'},
+            {"role": "user", "content": "And?"},
+            {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+            final="Done.",
+            metadata={"model": "gpt-5", "total_input_tokens": 7, "total_output_tokens": 3, "region": "eu"},
+        ),
+    )
+    assert kinds(session) == [
+        "CONTEXT",
+        "PROMPT",
+        "THINKING",
+        "THINKING",
+        "TEXT",
+        "TOOL",
+        "PROMPT",
+        "TEXT",
+        "NOTE",
+        "NOTE",
+    ]
+    assert [exchange.prompt for exchange in session.live_exchanges] == ["Look!", "And?"]
+    tool = session.message(5).tool
+    assert tool is not None and (tool.text, tool.status) == ('{"n": 1}', ToolStatus.OK)
+    assert not session.messages.has(5, Flag.PENDING)
+    assert session.usage() == TokenUsage(7, 3)
+    assert session.model_of(4) == "gpt-5" and session.model_of(1) is None
+    assert session.message(8).text == "model: gpt-5\ntotal_input_tokens: 7\ntotal_output_tokens: 3\nregion: eu"
+
+
+def test_results_find_their_calls_in_any_order_and_without_ids(tmp_path):
+    calls = [{"id": "a", "name": "one"}, {"id": "b", "name": "two"}, {"name": "three"}]
+    session = opened(
+        tmp_path,
+        response(
+            {"role": "assistant", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "b", "content": "B"},
+            {"role": "tool", "content": "A"},
+            {"role": "tool", "tool_call_id": "x", "content": "lost"},
+        ),
+    )
+    assert [session.message(i).tool.text for i in range(3)] == ["A", "B", ""]
+    assert session.message(2).tool.status == ToolStatus.PENDING
+    assert kinds(session)[3] == "OUTPUT" and session.message(3).text == "lost"
+
+
+def test_the_runtime_is_the_exchanges(tmp_path):
+    session = opened(tmp_path, response({"role": "user", "content": "x"}, metadata={"agent_runtime_ms": 5321}))
+    assert session.live_exchanges[0].seconds == 5.321
+
+
+def test_a_long_final_response_is_whole_and_said_to_be_cut(tmp_path):
+    session = opened(tmp_path, response(final="x" * 50_001))
+    assert session.message(0).text == "x" * 50_001
+    assert session.message(1).label == "the platform cuts the final response at about 50,000 of its 50,001 characters"
+
+
+@pytest.mark.parametrize("messages", [None, {}, 5, "x", []])
+def test_a_thin_view(messages, tmp_path):
+    session = opened(tmp_path, response(messages=messages))
+    assert kinds(session)[0] == "TEXT" and session.message(0).text == "ok"
+    assert session.exchanges[0].prompt == "Response"
+
+
+@pytest.mark.parametrize(
+    "message", [None, 5, [], "x", {"role": 5}, {"role": "function", "content": {"a": 1}}, {"role": "assistant"}]
+)
+def test_odd_messages_are_shown_and_warned_of(message, tmp_path):
+    document = response(message)
+    session = opened(tmp_path, document)
+    assert len(session.messages) >= 2
+    assert list(soft_warnings(document)) or message == {"role": "assistant"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers(-5, 1 << 70) | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "tool_calls",
+                    "thinking",
+                    "tool_call_id",
+                    "name",
+                    "function",
+                    "arguments",
+                    "id",
+                    "text",
+                    "type",
+                    "turnlog",
+                    "metadata",
+                    "messages",
+                    "model",
+                    "kind",
+                    "flags",
+                    "usage",
+                    "group",
+                    "time",
+                    "total_input_tokens",
+                    "agent_runtime_ms",
+                ]
+            ),
+            inner
+            | st.sampled_from(["user", "assistant", "tool", "system", "tool", "prompt", "text", "thinking", "steer"]),
+            max_size=6,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(final=JSON, messages=st.lists(JSON, max_size=6), metadata=JSON)
+def test_anything_is_read_checked_and_written_again(final, messages, metadata, tmp_path_factory):
+    document = {"final_response": final, "messages": messages, "metadata": metadata}
+    validate_agent_response(document)
+    folder = tmp_path_factory.mktemp("ar")
+    session = opened(folder, document)
+    for index in range(len(session.messages)):
+        session.message(index)
+    again = b"".join(to_agent_response(session))
+    assert validate_agent_response(json.loads(again)).errors == []
+    opened(folder, again)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    document=JSON | st.builds(lambda m, d: {"final_response": "x", "messages": m, "metadata": d}, st.lists(JSON), JSON)
+)
+def test_our_schema_says_what_the_published_one_says(document):
+    published = SHARED / "schemas/agent-response.schema.json"
+    if not published.exists():
+        pytest.skip("the published schema is not here")
+    theirs, ours = json.loads(published.read_text()), load_schema("agent-response")
+    assert Draft202012Validator(ours).is_valid(document) == Draft202012Validator(theirs).is_valid(document)
+
+
+def test_deep_nesting_is_no_matter(tmp_path):
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    session = opened(
+        tmp_path, response({"role": "assistant", "content": deep, "tool_calls": deep}, metadata={"d": deep})
+    )
+    assert [session.message(i) for i in range(len(session.messages))]
+    assert b"".join(to_agent_response(session))
+
+
+def test_hostile_text_is_clean(tmp_path):
+    bad = "\x1b]0;x\x07a\u202e"
+    session = opened(
+        tmp_path,
+        response(
+            {"role": "user", "content": bad},
+            {"role": bad, "content": [bad, {"type": "image_url", "image_url": {"url": bad}}]},
+            {"role": "assistant", "tool_calls": [{"id": bad, "name": bad, "arguments": {bad: bad}}], bad: bad},
+            final=bad,
+            metadata={bad: bad, "model": bad},
+        ),
+    )
+    shown = " ".join(map(str, [session.message(i) for i in range(len(session.messages))]))
+    assert "\x1b" not in shown and "\u202e" not in shown and "\x1b" not in f"{session.exchanges}{session.models}"
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def whole() -> Session:
+    hand = Hand()
+    hand.note(Kind.CONTEXT, "project instructions", "Be kind.")
+    hand.prompt("Fix it")
+    hand.thinking("Where?", usage=None)
+    hand.tool(
+        Tool(
+            "Edit", "write", "t1", {"path": "a.py"}, {"content": "done", "is_error": False}, "done",
+            seconds=1.5, diffs=[from_strings("a.py", "x\n", "y\n")],
+        ),
+        path_hints=["a.py"],
+    )  # fmt: skip
+    hand.tool(Tool("Bash", "shell", "t2", {"command": "x"}, None, "boom", status=ToolStatus.ERROR, exit_code=2))
+    hand.tool(Tool("Bash", "shell", "", {"command": "y"}, status=ToolStatus.PENDING), flags=Flag.PENDING)
+    hand.add(Kind.STEER, parts=[Part("text", "faster")])
+    hand.text("Half", usage=TokenUsage(1, 2, 3, 4, 1, 2), metadata={"stopReason": "end_turn"})
+    hand.note(Kind.COMPACTION, "Compacted", "A summary.")
+    hand.add(Kind.COMMAND, opener="/cost", parts=[Part("text", "/cost")])
+    hand.add(Kind.OUTPUT, label="output", parts=[Part("text", "$1")])
+    hand.prompt("Again")
+    hand.add(Kind.TEXT, model="gpt-5", parts=[Part("text", "One."), Part("text", "Two.")], usage=TokenUsage(5, 6))
+    return hand.session
+
+
+def facts(session: Session) -> list[Any]:
+    rows = []
+    for index in range(len(session.messages)):
+        m = session.message(index)
+        tool = m.tool and (
+            m.tool.name, m.tool.type, m.tool.input, m.tool.text, m.tool.status, m.tool.exit_code, m.tool.seconds,
+            [(diff.path, [hunk.lines for hunk in diff.hunks]) for diff in m.tool.diffs],
+        )  # fmt: skip
+        parts = [(part.type, part.text) for part in m.parts]
+        rows.append((m.kind, m.id, m.timestamp, m.model, m.label, parts, tool, m.path_hints, m.group, m.exchange))
+    return rows
+
+
+def test_a_session_written_and_read_is_the_same(tmp_path):
+    session = whole()
+    data = b"".join(to_agent_response(session))
+    document = json.loads(data)
+    assert validate_agent_response(document) == ([], [])
+    assert document["final_response"] == "One.\n\nTwo."
+    assert document["metadata"]["model"] == "gpt-5"
+    assert document["metadata"]["total_input_tokens"] == 1 + 3 + 4 + 5
+    assert document["metadata"]["total_output_tokens"] == 8
+    again = opened(tmp_path, data)
+    assert facts(again) == facts(session)
+    assert [(e.opener, e.prompt, e.start, e.tools) for e in again.exchanges] == [
+        (e.opener, e.prompt, e.start, e.tools) for e in session.exchanges
+    ]
+    assert [e.errors for e in again.exchanges] == [0, 1, 0, 0]
+    assert [again.groups.usage[g] for g in range(len(again.groups))] == [TokenUsage(1, 2, 3, 4, 1, 2), TokenUsage(5, 6)]
+    assert (again.provider, again.id, again.title, again.workspace_root) == (
+        session.provider, session.id, session.title, session.workspace_root,
+    )  # fmt: skip
+    assert again.message(7).metadata == {"stopReason": "end_turn"}
+    assert b"".join(to_agent_response(again)) == data
+
+
+@settings(deadline=None)
+@given(names=st.lists(st.sampled_from(["prompt", "text", "thinking", "tool", "note", "steer"]), max_size=12))
+def test_any_order_of_messages_survives(names, tmp_path_factory):
+    hand = Hand()
+    for number, name in enumerate(names):
+        text = f"{name} {number}"
+        if name == "tool":
+            hand.tool(Tool("Bash", "shell", f"t{number}", {"command": text}, None, text))
+        elif name == "note":
+            hand.note(Kind.NOTE, text, text)
+        elif name == "steer":
+            hand.add(Kind.STEER, parts=[Part("text", text)])
+        else:
+            getattr(hand, name)(text)
+    data = b"".join(to_agent_response(hand.session))
+    assert validate_agent_response(json.loads(data)).errors == []
+    again = opened(tmp_path_factory.mktemp("ar"), data)
+    assert facts(again) == facts(hand.session)
+
+
+def test_a_foreign_document_keeps_its_own_keys(tmp_path):
+    document = response(
+        {"role": "assistant", "content": "ok", "bar": 2}, foo=1, metadata={"region": "eu", "system_prompt_id": "sp"}
+    )
+    data = b"".join(to_agent_response(opened(tmp_path, document)))
+    again = json.loads(data)
+    assert (again["foo"], again["metadata"]["region"], again["metadata"]["system_prompt_id"]) == (1, "eu", "sp")
+    assert again["messages"][0]["turnlog"]["metadata"] == {"bar": 2}
+    assert len(again["messages"]) == 1  # notes made of the document's end are not part of the transcript
+
+
+def test_without_an_answer_something_stands_in(tmp_path):
+    hand = Hand()
+    hand.prompt("hi")
+    data = b"".join(to_agent_response(hand.session))
+    assert json.loads(data)["final_response"] == NO_ANSWER
+    assert kinds(opened(tmp_path, data)) == ["PROMPT"]
+
+
+def test_what_was_rewound_is_left_out_and_said():
+    hand = Hand()
+    hand.prompt("hi")
+    hand.text("yes")
+    hand.text("no", flags=Flag.REWOUND)
+    document = json.loads(b"".join(to_agent_response(hand.session)))
+    assert document["final_response"] == "yes" and len(document["messages"]) == 2
+    assert losses(hand.session) == ["1 message taken back by a rewind"]
+
+
+def test_every_string_is_edited():
+    document = b"".join(to_agent_response(whole(), edit=lambda text: text.replace("Fix it", "EDITED")))
+    assert b"Fix it" not in document and b"EDITED" in document
