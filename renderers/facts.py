@@ -58,6 +58,14 @@ def format_exact(count: int | None) -> str:
     return "?" if count is None else f"{count:,}"
 
 
+def format_cost(dollars: float | None) -> str:
+    """US dollars: `$0.0042`, `$1.25`, `$1,204`; `?` for an unknown sum."""
+    if dollars is None:
+        return "?"
+    digits = 0 if dollars >= 999.5 else 2 if dollars >= 0.01 or dollars == 0 else 4
+    return f"${dollars:,.{digits}f}"
+
+
 def format_size(size: int | None) -> str:
     """Bytes: `812 B`, `3.4 KB`, `57 MB` (1 KB is 1,024 bytes); `?` for an unknown size."""
     return "?" if size is None else _scaled(size, 1024, ("B", "KB", "MB", "GB", "TB"), " ")

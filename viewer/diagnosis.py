@@ -48,12 +48,12 @@ def report(library: Library) -> dict[str, Any]:
 
 def formats() -> list[dict[str, str]]:
     """Every kind of file that can be opened, and by what it is told."""
-    from schemas.interchange.session_data import SESSION_DATA
+    from schemas.interchange.registry import readers
     from schemas.providers import each_provider
 
     return [
         {"agent": provider.name, "format": one.name, "toldBy": one.told_by}
-        for provider in (*each_provider(), SESSION_DATA)
+        for provider in (*each_provider(), *readers())
         for one in provider.formats
     ]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from schemas.charges import time_of_group
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind
 from schemas.session import Lineage, Session
@@ -94,6 +95,8 @@ class GroupRow(NamedTuple):
     key: int
     time: float | None
     usage: TokenUsage
+    model: str = ""
+    """Empty where the source names none."""
 
 
 class Side(NamedTuple):
@@ -234,11 +237,12 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         members = 0
         usages = []
         groups = array("q")
+        models: dict[str, int] = {}
         failed: list[Problem] = []
         for member in members_of(session, failed):
             members += 1
             usages.append(member.usage())
-            _add_groups(member, groups)
+            _add_groups(member, groups, models)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
                     sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
@@ -255,7 +259,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         indexed.blank, indexed.when, indexed.touched_ns = summary.blank, summary.when, summary.touched_ns
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))
-        indexed.groups = groups.tobytes()
+        indexed.groups = orjson.dumps(list(models)) + b"\n" + groups.tobytes()
         indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
         indexed.error = "; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed)
     except OSError as error:
@@ -387,17 +391,18 @@ _RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{20,}
 _DIGITS = frozenset("0123456789")
 
 
-def response_key(session: Session, group: int) -> int:
+def response_key(provider: str, session: Session, group: int) -> int:
     """A number that stands for a response in whatever file it lies: a fork's copy of it has the same one.
 
     An id with a random part (`msg_01XFDUDYJgAACzvnptvVoYEL`, a UUID) tells it alone, as a fork may have copied only a
     part of the response, or at another time. Ids such as `g1` or `5:3` come again in sessions that have nothing to do
-    with each other: with them only what has the same figures and the same time is a copy.
+    with each other: with them only what has the same figures and the same time is a copy. `provider` is the agent
+    that was charged, as a file of events is of many.
     """
     from hashlib import blake2b  # brings OpenSSL, for which a list need not wait
 
     group_id, usage = session.groups.ids[group], session.groups.usage[group]
-    name = f"{session.provider}\0{group_id}"
+    name = f"{provider}\0{group_id}"
     token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
     if len(token) < 8 or len(token & _DIGITS) < 2:  # 11111111-… was made up, and a token of letters is words
         name += f"\0{usage[:4]}\0{_seconds(session, group)}"
@@ -411,21 +416,29 @@ def _seconds(session: Session, group: int) -> int:
     return -1 if when is None else math.floor(when)
 
 
-def _add_groups(session: Session, rows: array[int]) -> None:
+def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> None:
+    """Append a row of numbers a group; `models` numbers the names of models."""
     for group in range(len(session.groups.ids)):
         usage = session.groups.usage[group]
         if usage.total is None:
             continue  # nothing to count; a copy of the response may lie elsewhere with its figures
-        rows.append(response_key(session, group))
-        rows.append(_seconds(session, group))
+        when = time_of_group(session, group)
+        rows.append(response_key(session.provider, session, group))
+        rows.append(-1 if when is None else math.floor(when))
+        rows.append(models.setdefault(session.models[session.groups.model[group]], len(models)))
         rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
 
 
 def group_rows(data: bytes) -> Iterator[GroupRow]:
     """The rows that `index_file` packed."""
+    names, _, packed = data.partition(b"\n")
+    if not packed:
+        return
+    models: list[str] = orjson.loads(names)
     rows = array("q")
-    rows.frombytes(data)
-    width = 2 + len(_FIGURES)
+    rows.frombytes(packed)
+    width = 3 + len(_FIGURES)
     for start in range(0, len(rows) - width + 1, width):
-        key, when, *figures = rows[start : start + width]
-        yield GroupRow(key, None if when < 0 else when, TokenUsage(*(None if n < 0 else n for n in figures)))
+        key, when, model, *figures = rows[start : start + width]
+        usage = TokenUsage(*(None if n < 0 else n for n in figures))
+        yield GroupRow(key, None if when < 0 else when, usage, models[model])

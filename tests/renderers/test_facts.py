@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from renderers.facts import (
     exchange_facts,
     format_age,
+    format_cost,
     format_count,
     format_exact,
     format_seconds,
@@ -143,3 +144,8 @@ def test_what_a_source_does_not_give_is_named(lacks, text):
 
 def test_every_lack_has_its_place():
     assert sorted(lack_names(list(Lack))) == sorted(lack.value for lack in Lack)
+
+
+def test_costs() -> None:
+    costs = (None, 0, 0.00421, 0.01, 1.375, 999.4, 1204.4)
+    assert [format_cost(cost) for cost in costs] == ["?", "$0.00", "$0.0042", "$0.01", "$1.38", "$999.40", "$1,204"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.interchange.registry import readers
 from schemas.providers import providers
 from tests.viewer.machine import Machine
 
@@ -85,7 +86,7 @@ def test_colours(tmp_path: Path, variables: dict[str, str], colours: str) -> Non
 
 def test_formats_lists_what_every_provider_reads(tmp_path: Path) -> None:
     rows = Machine(tmp_path).run("doctor", "--formats", "--json").json
-    assert {row["agent"] for row in rows} == {provider.name for provider in providers().values()} | {"SessionData"}
+    assert {row["agent"] for row in rows} == {provider.name for provider in (*providers().values(), *readers())}
     assert all(row["format"] and row["toldBy"] for row in rows)
     printed = Machine(tmp_path).run("doctor", "--formats").out
     assert all(row["format"] in printed and row["toldBy"] in printed for row in rows)

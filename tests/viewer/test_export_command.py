@@ -19,7 +19,7 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-@pytest.mark.parametrize("form", ["markdown", "html", "text", "json"])
+@pytest.mark.parametrize("form", ["markdown", "html", "text", "json", "agent-response"])
 def test_every_format_holds_what_was_said(machine: Machine, form: str) -> None:
     result = machine.run("export", ONE, "--to", form)
     assert (result.code, result.err) == (0, "")
@@ -32,7 +32,7 @@ def test_json_is_session_data(machine: Machine) -> None:
     assert len(document["exchanges"]) == 1
 
 
-@pytest.mark.parametrize("form", ["markdown", "html", "text", "json"])
+@pytest.mark.parametrize("form", ["markdown", "html", "text", "json", "agent-response"])
 def test_secrets_are_replaced_and_counted(machine: Machine, form: str) -> None:
     machine.session(ONE, [f"use {SECRET} to log in", "ok"])
     result = machine.run("export", ONE, "--to", form)
@@ -84,7 +84,7 @@ def test_a_title_cannot_leave_the_folder(machine: Machine) -> None:
     ("args", "reason"),
     [
         (["--to", "pdf"], "no such format"),
-        (["--to", "toolpath"], "cannot write it yet"),
+        (["--to", "toolpath", "--no-thinking"], "holds the whole session"),
         (["--to", "json", "--no-thinking"], "holds the whole session"),
         (["-o", "no/such/folder/x.md"], "no such file or directory"),
         (["--to"], "requires an argument"),

@@ -9,14 +9,17 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from schemas import opening
+from schemas.prices import Prices
 from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.machine import Machine
-from viewer.commands.usage import _Report, _Rows, session_object
+from viewer.commands.usage import _Report, session_object
 from viewer.output import CallError
+from viewer.spending import Coster
 from viewer.summary import response_key
 from viewer.targets import Target
+from viewer.usagetable import Rows
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -48,10 +51,14 @@ def test_json_has_the_agreed_shape_and_every_figure_its_records(machine: Machine
     answer = machine.run("usage", "--json", path).json
     assert answer.keys() == {"sessions", "total", "costUsd", "unpriced"}
     assert answer["total"] == usage(2)
-    assert answer["costUsd"] is None
-    assert answer["unpriced"] == ["claude-opus-4-5-20251101"]
+    # 10 input, 20 output, 300 cache read and 40 cache write, twice, at $5, $25, $0.50 and $6.25 a million tokens
+    assert answer["costUsd"] == round(2 * (50 + 500 + 150 + 250) / 1e6, 6)
+    assert answer["unpriced"] == []
     (session,) = answer["sessions"]
     assert session["usage"] == session["usageWithSubagents"] == usage(2)
+    assert session["costUsd"] == session["costUsdWithSubagents"] == answer["costUsd"]
+    assert [exchange["costUsd"] for exchange in session["exchanges"]] == [0.00095, 0.00095]
+    assert [group["costUsd"] for group in session["groups"]] == [0.00095, 0.00095]
     assert [exchange["prompt"] for exchange in session["exchanges"]] == ["first", "second"]
     assert [exchange["usage"] for exchange in session["exchanges"]] == [usage(1), usage(1)]
     assert [group["exchangeId"] for group in session["groups"]] == [e["exchangeId"] for e in session["exchanges"]]
@@ -85,7 +92,7 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
     own, both = (
         next(line for line in text.splitlines() if name in line) for name in ("   session ", "with 1 subagent")
     )
-    assert (own.split()[-1], both.split()[-1]) == ("370", "740")
+    assert (own.split()[-2:], both.split()[-2:]) == (["370", "$0.0009"], ["740", "$0.0019"])
 
 
 def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -> None:
@@ -160,7 +167,7 @@ def test_which_ids_tell_a_response_alone(name: str, tells: bool) -> None:
         hand.text("y", usage=TokenUsage(tokens))
         hand.session.messages.time[0] = time
         hand.session.groups.ids[0] = name
-        keys.add(response_key(hand.session, 0))
+        keys.add(response_key("claude", hand.session, 0))
     assert len(keys) == (1 if tells else 3)
 
 
@@ -170,7 +177,7 @@ def test_several_targets_have_one_total(machine: Machine) -> None:
     answer = machine.run("usage", "--json", one, TWO, ONE[:6]).json
     assert len(answer["sessions"]) == 2
     assert answer["total"] == usage(2)
-    assert "2 sessions, without subagents" in machine.run("usage", one, TWO).out
+    assert "2 sessions, no subagents" in machine.run("usage", one, TWO).out
 
 
 def test_a_table_for_people(machine: Machine) -> None:
@@ -199,21 +206,21 @@ def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monke
 
     monkeypatch.setattr(opening, "open_reading", open_reading)
     said: list[str] = []
-    monkeypatch.setattr("viewer.commands.usage.warn", said.append)
+    monkeypatch.setattr("viewer.sessions.warn", said.append)
     targets = [Target(path, str(path)) for path in (bad, good)]
-    report = _Report(with_subagents=False, tables=False)
+    report = _Report(Coster(Prices()), with_subagents=False, tables=False)
     report.read(targets, lambda done, total: None, strict=False)
     assert [session["id"] for session in json.loads(report.to_json())["sessions"]] == [good.stem]
     assert len(said) == 1 and bad.name in said[0] and "KeyError" in said[0]
     with pytest.raises(CallError, match="KeyError"):
-        _Report(with_subagents=False, tables=False).read(targets, lambda done, total: None, strict=True)
+        report.read(targets, lambda done, total: None, strict=True)
 
 
 def test_unknown_is_no_zero(machine: Machine) -> None:
     path = machine.session(ONE, ["first", "one"])
     out = machine.run("usage", path).out
     row = next(line for line in out.splitlines() if "first" in line)
-    assert row.split()[-5:] == ["1", "-", "-", "2", "3"]
+    assert row.split()[-6:-1] == ["1", "-", "-", "2", "3"]
 
 
 def test_standard_input(machine: Machine) -> None:
@@ -234,8 +241,8 @@ def test_the_foot_is_called_session_and_says_nothing_twice(machine: Machine) -> 
     one = machine.session(ONE, ["first", "one"], usage=FIGURES)
     two = machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, minute=4)
     single = machine.run("usage", one).out.splitlines()
-    assert sum(line.split()[-1:] == ["370"] for line in single) == 1
-    assert [line.split()[-1] for line in machine.run("usage", two).out.splitlines() if "session" in line] == ["740"]
+    assert sum(line.split()[-2:] == ["370", "$0.0009"] for line in single) == 1
+    assert [line.split()[-2] for line in machine.run("usage", two).out.splitlines() if "session" in line] == ["740"]
 
 
 @pytest.mark.parametrize("columns", ["40", "57", "80", "109", "110", "200"])
@@ -243,11 +250,12 @@ def test_the_table_fits(machine: Machine, columns: str) -> None:
     path = machine.session(ONE, ["日本語のタイトル" * 20, "hi", "a\tb " * 50, "hi"], usage=FIGURES)
     table = machine.run("usage", path, COLUMNS=columns).out.split("\ntotal ")[0].splitlines()
     assert max(map(cell_len, table)) <= int(columns)
-    assert [line.rstrip("█ ").split()[-1] for line in table if line] == ["total", "370", "370", "740"]
+    rows = [line.rstrip("█ ").split()[-2:] for line in table if line]
+    assert rows == [["total", "cost"], ["370", "$0.0009"], ["370", "$0.0009"], ["740", "$0.0019"]]
 
 
 def test_rows_are_not_measured_again_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = _Rows("prompt")
+    rows = Rows("prompt")
     for number in range(3000):
         rows.add(str(number), f"prompt {number}", TokenUsage(number, 1))
     screen = Console(file=io.StringIO(), width=80)
@@ -267,7 +275,7 @@ def test_what_a_parser_took_back_counts_nowhere() -> None:
     session = hand.session
     session.exchanges[0].groups.clear()
     session.groups.usage[0] = TokenUsage()
-    answer = session_object("x", session, session.usage())
+    answer = session_object("x", session, session.usage(), {})
     assert [group["groupId"] for group in answer["groups"]] == [session.groups.ids[1]]
     assert answer["exchanges"][0]["usage"] is None
     assert answer["usage"]["totalTokens"] == 30

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from schemas.interchange.registry import NAMES
 from tests.schemas.test_documents import GOOD
 from tests.viewer.machine import Machine, Result
+from viewer.commands.validate import FORMATS
 
 
 @pytest.fixture
@@ -56,11 +58,6 @@ def test_what_is_not_json_is_invalid_where_the_format_is_named(machine):
         (b"", (), "empty"),
         (b"hello", (), "say which with --as"),
         (GOOD, ("--as", "yaml"), "no such format"),
-        ({"graph": {"id": "g"}, "paths": []}, (), "cannot check toolpath documents yet"),
-        (b'{"PathOpen":{}}\n{"PathClose":{}}\n', (), "cannot check toolpath-jsonl documents yet"),
-        ({"final_response": "x"}, (), "cannot check agent-response documents yet"),
-        ({"schema_version": 1, "totals": {}}, (), "cannot check snapshot documents yet"),
-        ({"provider": "p", "usage": {}, "session_id": "s"}, (), "cannot check events documents yet"),
     ],
 )
 def test_what_cannot_be_checked_ends_with_2_and_one_line(machine, document, options, words):
@@ -68,6 +65,32 @@ def test_what_cannot_be_checked_ends_with_2_and_one_line(machine, document, opti
     assert (result.code, result.out) == (2, "")
     assert words in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_empty_file_is_no_document_of_any_format(machine, name):
+    answer = check(machine, b" \n", "--as", name, "--json")
+    assert (answer.code, answer.json["valid"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        ({"final_response": "x"}, "agent-response"),
+        ({"schema_version": 1, "totals": {}}, "snapshot"),
+        ({"provider": "p", "usage": {}, "session_id": "s"}, "events"),
+        (b'{"provider": "p", "usage": {}, "session_id": "s"}\n{"provider": 1}\n', "events"),
+        ({"graph": {"id": "g"}, "paths": []}, "toolpath"),
+        (b'{"PathOpen":{}}\n{"PathClose":{}}\n', "toolpath-jsonl"),
+        (GOOD, "session-data"),
+    ],
+)
+def test_a_format_is_guessed_by_content(machine, document, name):
+    assert check(machine, document, "--json").json["format"] == name
+
+
+def test_the_formats_of_the_help_are_those_of_the_registry():
+    assert sorted(FORMATS) == sorted(NAMES)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such files")

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from renderers.redact import Redactor
     from schemas.session import Session
 
-FORMATS = {"markdown": ".md", "html": ".html", "text": ".txt", "json": ".json"}
+FORMATS = {
+    "markdown": ".md", "html": ".html", "text": ".txt", "json": ".json", "toolpath": ".path.json",
+    "toolpath-jsonl": ".path.jsonl", "agent-response": ".response.json",
+}  # fmt: skip
 """What can be written, and the ending of its files."""
-PLANNED = ("toolpath", "toolpath-jsonl", "agent-response")
 _PARTS = ("thinking", "tools", "output", "subagents", "context")
 
 
@@ -71,12 +73,10 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
 
 
 def _check(form: str, parts: dict[str, bool]) -> None:
-    if form in PLANNED:
-        raise CallError(f"--to {form}: this version cannot write it yet; there are {', '.join(FORMATS)}")
     if form not in FORMATS:
         raise CallError(f"--to {form}: no such format; there are {', '.join(FORMATS)}")
     left_out = [name for name in _PARTS if not parts[name] and name != "subagents"]
-    if form == "json" and left_out:
+    if form not in ("markdown", "html", "text") and left_out:
         raise CallError(f"--no-{left_out[0]}: a JSON document holds the whole session")
 
 
@@ -94,6 +94,16 @@ def document(session: Session, form: str, include: Include, redactor: Redactor |
         edit = redactor.redact if redactor else None
         yield from to_session_data(session, edit=edit, subagents=include.subagents)
         return
+    if form in ("toolpath", "toolpath-jsonl"):
+        yield from _toolpath(session, form, include, redactor)
+        return
+    if form == "agent-response":
+        from schemas.interchange.agent_response_write import losses, to_agent_response
+
+        yield from to_agent_response(session, edit=redactor.redact if redactor else None)
+        for loss in losses(session):
+            warn(f"{form} cannot hold {loss}: left out")
+        return
     if form == "markdown":
         from renderers.markdown import render
     elif form == "html":
@@ -101,6 +111,26 @@ def document(session: Session, form: str, include: Include, redactor: Redactor |
     else:
         from renderers.plain import render
     yield from _encoded(render(session, include, redactor=redactor, subagents=load))
+
+
+def _toolpath(session: Session, form: str, include: Include, redactor: Redactor | None) -> Iterator[bytes]:
+    """A Toolpath document or stream; says afterwards what it could not hold."""
+    from collections import Counter
+
+    from renderers.facts import plural
+    from schemas.interchange.toolpath_write import LOSSES, to_toolpath, to_toolpath_stream
+    from schemas.opening import family
+
+    if include.subagents:
+        for _ in family(session):
+            pass  # the document holds subagents that have been read
+    lost: Counter[str] = Counter()
+    write = to_toolpath if form == "toolpath" else to_toolpath_stream
+    edit = redactor.redact if redactor else None
+    yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
+    for what, count in lost.items():
+        if count:
+            warn(f"{form}: {plural(count, what)} {LOSSES[what]}")
 
 
 def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:

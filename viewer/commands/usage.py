@@ -1,47 +1,70 @@
-"""`turnlog usage`: tokens of sessions, exchanges and responses, every figure with the records it comes from."""
+"""`turnlog usage`: tokens and costs of sessions, exchanges and responses, each figure with the records behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes
+from viewer.counting import Once
+from viewer.output import DONE, CallError, console, path_text, progress, warn, write_bytes
+from viewer.sessions import chosen, each_session, failed
+from viewer.spending import KINDS, Coster, Filters, Tally, rounded_cost
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.segment import Segment
-
     from schemas.provider import Problem
     from schemas.session import Session
     from schemas.usage import TokenUsage
     from viewer.targets import Target
+    from viewer.usagetable import Rows
 
-_COLUMNS = ("input", "cache read", "cache write", "output", "total")
-_GAP = 2
-_LEAST = 8
-"""Cells that the text of a row has at least; where it would have fewer, figures are left out, the total last."""
-_WIDE = 110
-"""So many columns have room for bars."""
-_BAR = 16
+_NAMED = 6
+"""Models without a price that a note names."""
 
 
 @click.command("usage")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
+@click.option("--since", metavar="WHEN", help="Only responses since a date (2026-03-01) or an age (12h, 7d, 2w).")
+@click.option("--until", metavar="DATE", help="Only responses up to and including that day.")
+@click.option("--project", metavar="NAME|DIR", help="Only sessions of that project, or of that directory and below.")
+@click.option("--pricing", metavar="BOOK.json", help="Prices that go before those of genai-prices.")
+@click.option("--explain", is_flag=True, help="Name the records of each figure, and what was left out and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(targets: tuple[str, ...], as_json: bool) -> int:
-    """Count tokens: of the TARGETs, or of every session on this machine.
+def command(
+    targets: tuple[str, ...],
+    kind: str | None,
+    since: str | None,
+    until: str | None,
+    project: str | None,
+    pricing: str | None,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
-    A session's own tokens and those with its subagents are told apart. A response that lies in several files, as forks
-    and resumed sessions copy them, counts once in a total.
+    A session's own tokens and those with its subagents are told apart; sums with --by have them in. A response that
+    lies in several files, as forks and resumed sessions copy them, counts once. Days are those of this machine's clock.
+    Costs are what the API would charge; a model without a price is named, and is in no sum of costs.
     """
-    if not targets and not as_json:
-        return _print_machine()
-    report = _Report(with_subagents=not targets, tables=not as_json)
+    from schemas.prices import Prices
+
+    book = None
+    if pricing is not None:
+        from viewer.pricing import load
+
+        book = load(pricing)
+    coster = Coster(Prices(book))
+    filters = _filters(since, until, project)
+    if kind or explain or any(filters) or (not targets and not as_json):
+        from viewer.commands.usage_by import print_sums
+
+        by = kind or ("exchange" if targets else "day")
+        return print_sums(targets, by, filters, coster, explain=explain, as_json=as_json)
+    report = _Report(coster, with_subagents=not targets, tables=not as_json)
     with progress("reading sessions") as bar:
-        report.read(_chosen(targets), bar, strict=bool(targets))
+        report.read(chosen(targets), bar, strict=bool(targets))
     if as_json:
         write_bytes(report.to_json())
     else:
@@ -49,118 +72,83 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     return DONE
 
 
-def _chosen(targets: tuple[str, ...]) -> list[Target]:
-    from viewer.targets import Target, Targets
+def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
+    from viewer.commands.list import parse_since
 
-    resolver = Targets()
-    if targets:
-        return list({t.path: t for t in map(resolver.resolve, targets)}.values())
-    for problem in resolver.found.problems:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
-    return [Target(file.path, str(file.path)) for file in resolver.found.files]
+    end = None
+    if until is not None:
+        from datetime import date, datetime, timedelta
 
-
-class _Total:
-    """A sum in which each response counts once, in whatever files it lies.
-
-    Within a session the provider has told copies from responses already, and not every agent names its responses: only
-    what another session counted is left out.
-    """
-
-    def __init__(self) -> None:
-        self.usage: TokenUsage | None = None
-        self.copies = 0
-        self._others: set[int] = set()
-        self._current: set[int] = set()
-
-    def begin_session(self) -> None:
-        """What is added from now on is another session's, its subagents included."""
-        self._others |= self._current
-        self._current = set()
-
-    def add(self, key: int, usage: TokenUsage) -> bool:
-        """Count a response; False when another session counted it."""
-        if key in self._others:
-            self.copies += 1
-            return False
-        self._current.add(key)
-        self.usage = usage if self.usage is None else self.usage + usage
-        return True
+        try:
+            end = datetime.combine(date.fromisoformat(until) + timedelta(days=1), datetime.min.time()).timestamp()
+        except (ValueError, OverflowError, OSError):
+            raise CallError(f"--until {path_text(until)}: not a date such as 2026-03-01") from None
+    return Filters(parse_since(since) if since else None, end, project)
 
 
 class _Report:
     """The usage of some sessions, read one after the other so that only figures stay in memory."""
 
-    def __init__(self, *, with_subagents: bool, tables: bool) -> None:
+    def __init__(self, coster: Coster, *, with_subagents: bool, tables: bool) -> None:
+        self._coster = coster
         self._make_tables = tables
         self.with_subagents = with_subagents
         """Whether the total counts the subagents' responses too."""
-        self.total = _Total()
-        self.models: set[str] = set()
+        self.total = Tally()
+        self.once = Once()
         self.sessions: list[bytes] = []
-        self.tables: list[tuple[Target, _Rows, list[str]]] = []
+        self.tables: list[tuple[Target, Rows, list[str]]] = []
 
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
         """Read the targets. A file that is no session is an error where it was named, else it is left out and said."""
-        from schemas.opening import OpenError, read_session
-        from viewer.summary import bug
-
-        sizes = [_size(target.path) for target in targets]
-        before, everything = 0, sum(sizes)
-        for target, size in zip(targets, sizes, strict=True):
-            offset = before
-
-            def step(done: int, of: int, offset: int = offset, size: int = size) -> None:
-                bar(offset + (size * done // of if of else 0), everything)
-
+        for target, session in each_session(targets, bar, strict=strict):
             try:
-                session = read_session(target.path, step)
-                try:
-                    self._add(target, session)
-                finally:
-                    session.close()
-            except OpenError as error:
-                if strict:
-                    raise
-                warn(str(error))
-            except Exception as error:
-                reason = f"{target.shown_path}: {bug(error)}"
-                if strict:
-                    raise CallError(reason) from error
-                # A bug that one file brings to light must not hide the figures of all the others.
-                warn(reason)
-            before += size
+                self._add(target, session)
+            except Exception as error:  # noqa: BLE001
+                failed(target, error, strict=strict)
 
     def _add(self, target: Target, session: Session) -> None:
         import orjson
 
+        from schemas.charges import charges
         from schemas.usage import total_usage
         from viewer.summary import members_of, response_key
 
         usages: list[TokenUsage | None] = []
-        self.total.begin_session()
-        failed: list[Problem] = []
-        for number, member in enumerate(members_of(session, failed)):
+        costs: dict[int, float | None] = {}
+        own, everything = Tally(), Tally()
+        self.once.begin_session()
+        lost: list[Problem] = []
+        for number, member in enumerate(members_of(session, lost)):
             usages.append(member.usage())
-            if number == 0 or self.with_subagents:
-                self.models.update(filter(None, member.models))
-                for index in counted_groups(member):
-                    self.total.add(response_key(member, index), member.groups.usage[index])
-        everything = total_usage(usages)
-        for problem in failed:
+            for charge in charges(member):
+                cost = self._coster.cost(charge.provider, charge.model, charge.call, charge.time)
+                everything.add(charge.usage, cost, charge.model)
+                if number == 0:
+                    own.add(charge.usage, cost, charge.model)
+                    costs[charge.group] = cost
+                if number and not self.with_subagents:
+                    continue
+                if self.once.is_new(response_key(charge.provider, member, charge.group)):
+                    self.total.add(charge.usage, cost, charge.model)
+        both = total_usage(usages)
+        for problem in lost:
             warn(f"{path_text(problem.path)}: {problem.reason}")
         if not self._make_tables:
-            self.sessions.append(orjson.dumps(session_object(target.shown_path, session, everything)))
+            answer = session_object(target.shown_path, session, both, costs)
+            answer["costUsd"], answer["costUsdWithSubagents"] = rounded_cost(own.cost), rounded_cost(everything.cost)
+            self.sessions.append(orjson.dumps(answer))
         else:
-            notes = _notes(session, everything, len(usages) - 1)
-            self.tables.append((target, _session_table(session, everything, len(usages) - 1), notes))
+            subagents = len(usages) - 1
+            rows = _session_table(session, costs, own, everything, subagents)
+            self.tables.append((target, rows, _notes(session, everything, subagents)))
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
         import orjson
 
-        total = None if self.total.usage is None else self.total.usage.to_json()
-        rest = orjson.dumps({"total": total, "costUsd": None, "unpriced": sorted(self.models)})
+        totals = self.total.to_json()
+        rest = orjson.dumps({"total": totals["usage"], "costUsd": totals["costUsd"], "unpriced": totals["unpriced"]})
         return b'{"sessions":[' + b",".join(self.sessions) + b"]," + rest[1:] + b"\n"
 
     def print(self) -> None:
@@ -168,6 +156,7 @@ class _Report:
         from rich.text import Text
 
         from viewer.output import short_path
+        from viewer.usagetable import Rows
 
         screen = console()
         for target, session_table, notes in self.tables:
@@ -180,118 +169,18 @@ class _Report:
             if len(self.tables) > 1:
                 screen.print()
         if len(self.tables) > 1:
-            rows = _Rows("")
-            rows.total(f"{len(self.tables)} sessions, without subagents", self.total.usage)
+            rows = Rows("")
+            rows.total(f"{len(self.tables)} sessions, no subagents", self.total.usage, cost_text(self.total))
             rows.print(screen)
-        if self.total.copies:
-            screen.print(Text(_copies(self.total.copies), "dim"), soft_wrap=True)
+        if self.once.copies:
+            screen.print(Text(copies_note(self.once.copies), "dim"), soft_wrap=True)
 
 
-class _Rows:
-    """A table of figures: a number, a text and the figures in each row, and totals at the foot. In a wide place each
-    row has a bar that says how much of the greatest it is.
-
-    A session can have 100,000 exchanges, so widths are found in one pass, and rows are written as they are.
-    """
-
-    def __init__(self, heading: str) -> None:
-        self._heading = heading
-        self._rows: list[tuple[str, str, TokenUsage | None]] = []
-        self._totals: list[tuple[str, TokenUsage | None]] = []
-
-    def add(self, number: str, text: str, usage: TokenUsage | None) -> None:
-        """A row; `usage` gives its five figures."""
-        self._rows.append((number, text, usage))
-
-    def total(self, label: str, usage: TokenUsage | None) -> None:
-        """A row at the foot."""
-        self._totals.append((label, usage))
-
-    def say(self, usage: TokenUsage | None) -> bool:
-        """Whether a single row says as much as a total would."""
-        return len(self._rows) == 1 and self._rows[0][2] == usage
-
-    def print(self, screen: Console) -> None:
-        """Write the table."""
-        from rich.segment import Segments
-
-        screen.print(Segments(self._segments(screen.width)), end="", crop=False)
-
-    def _segments(self, width: int) -> Iterator[Segment]:
-        from rich.cells import cell_len, set_cell_size
-        from rich.segment import Segment
-        from rich.style import Style
-
-        from schemas.clean import one_line
-
-        dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
-        most = max((usage.total or 0 for *_, usage in self._rows if usage), default=0)
-        wide = width >= _WIDE and len(self._rows) > 1 and most > 0
-        figures = [
-            [*_COLUMNS],
-            *(_figures(usage) for _, _, usage in self._rows),
-            *(_figures(usage) for _, usage in self._totals),
-        ]
-        sizes = [max(map(len, column)) + _GAP for column in zip(*figures, strict=True)]
-        numbers = max((len(number) + _GAP for number, *_ in self._rows if number), default=0)
-        room = width - numbers - (_GAP + _BAR if wide else 0)
-        left_out = 0
-        while room - sum(sizes[left_out:]) < _LEAST and left_out < len(sizes) - 1:
-            left_out += 1
-        fill = max(_LEAST, room - sum(sizes[left_out:]))
-
-        def line(number: str, text: str, row: list[str], style: Style | None, bar: str = "") -> Iterator[Segment]:
-            text = one_line(text, max(fill, 2) * 2)
-            shown = set_cell_size(text, fill) if cell_len(text) <= fill else set_cell_size(text, fill - 1) + "…"
-            if numbers:
-                yield Segment(f"{number:>{numbers - _GAP}}{'':{_GAP}}", dim)
-            yield Segment(shown, style)
-            cells = zip(row[left_out:], sizes[left_out:], strict=True)
-            yield Segment("".join(f"{cell:>{size}}" for cell, size in cells), dim if style is dim else None)
-            if bar:
-                yield Segment(f"{'':{_GAP}}{bar}", cyan)
-            yield Segment.line()
-
-        rows = iter(figures)
-        yield from line("", self._heading, next(rows), dim)
-        for number, text, usage in self._rows:
-            yield from line(number, text, next(rows), None, _bar(usage, most) if wide else "")
-        if self._rows and self._totals:
-            yield Segment.line()
-        for label, _ in self._totals:
-            yield from line("", label, next(rows), bold)
-
-
-def _figures(usage: TokenUsage | None) -> list[str]:
-    """The five figures of a row, `-` for an unknown one."""
-    from renderers.facts import format_count
-
-    counts = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total] if usage else [None] * 5
-    return ["-" if count is None else format_count(count) for count in counts]
-
-
-def _bar(usage: TokenUsage | None, most: int) -> str:
-    eighths = round((usage.total or 0) / most * _BAR * 8) if usage else 0
-    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0  # opening it says what is wrong
-
-
-def counted_groups(session: Session) -> list[int]:
-    """The token groups that count here, in order: a parser takes those that turn out to be inherited from their
-    exchanges, and what has no figures could hide a copy that has.
-    """
-    own = (group for exchange in session.exchanges for group in exchange.groups)
-    return sorted(group for group in own if session.groups.usage[group].total is not None)
-
-
-def session_object(shown_path: str, session: Session, with_subagents: TokenUsage | None) -> dict[str, Any]:
-    """A session of `usage --json`; the shape is that of the design's section 3."""
+def session_object(
+    shown_path: str, session: Session, with_subagents: TokenUsage | None, costs: dict[int, float | None]
+) -> dict[str, Any]:
+    """A session of `usage --json`; the shape is that of the design's section 3. `costs` are those of its groups."""
+    from schemas.charges import counted_groups
 
     def figures(usage: TokenUsage | None) -> dict[str, int | None] | None:
         return None if usage is None else usage.to_json()
@@ -309,6 +198,7 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
                 # A prompt that was rewound is none of the talk any more, but what it cost was spent.
                 **({"prompt": None, "rewound": e.prompt} if e.rewound else {"prompt": e.prompt}),
                 "usage": figures(session.exchange_usage(e.index)),
+                "costUsd": rounded_cost(_sum_costs(e.groups, costs)),
             }
             for e in session.exchanges
         ],
@@ -318,6 +208,7 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
                 "exchangeId": session.exchanges[groups.exchange[index]].id,
                 "model": session.models[groups.model[index]] or None,
                 "usage": groups.usage[index].to_json(),
+                "costUsd": rounded_cost(costs.get(index)),
                 "records": [
                     {"line": span.line, "offset": span.offset, "length": span.length}
                     for span in session.group_spans(index)
@@ -330,37 +221,59 @@ def session_object(shown_path: str, session: Session, with_subagents: TokenUsage
     }
 
 
-def _session_table(session: Session, with_subagents: TokenUsage | None, subagents: int) -> _Rows:
+def _sum_costs(groups: list[int], costs: dict[int, float | None]) -> float | None:
+    known = [cost for group in groups if (cost := costs.get(group)) is not None]
+    return sum(known) if known else None
+
+
+def cost_text(tally: Tally) -> str:
+    """A sum's cost for a table: `$1.25`, with a plus where something in it has no price, `-` where nothing has one."""
+    from renderers.facts import format_cost
+
+    if tally.cost is None or (not tally.cost and tally.unpriced):
+        return "-"
+    return format_cost(tally.cost) + ("+" if tally.unpriced else "")
+
+
+def _session_table(
+    session: Session, costs: dict[int, float | None], own: Tally, everything: Tally, subagents: int
+) -> Rows:
     """A row an exchange; at the foot the session's total, unless its one row says it, and that with its subagents."""
     from renderers.facts import exchange_numbers, plural
+    from viewer.usagetable import Rows
 
-    rows = _Rows("prompt")
+    rows = Rows("prompt")
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
         if not exchange.groups and exchange.opener is None:
             continue
         prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
         if exchange.rewound or exchange.inherited:
             prompt = f"({'rewound' if exchange.rewound else 'inherited'}) {prompt}"
-        rows.add(str(number or ""), prompt, session.exchange_usage(exchange.index))
-    own = session.usage()
-    if subagents or not rows.say(own):
-        rows.total("session", own)
+        tally = Tally()
+        for group in exchange.groups:
+            if group in costs:
+                tally.add(session.groups.usage[group], costs[group], session.models[session.groups.model[group]])
+        rows.add(str(number or ""), prompt, session.exchange_usage(exchange.index), cost_text(tally))
+    usage = session.usage()
+    if subagents or not rows.say(usage):
+        rows.total("session", usage, cost_text(own))
     if subagents:
-        rows.total(f"with {plural(subagents, 'subagent')}", with_subagents)
+        rows.total(f"with {plural(subagents, 'subagent')}", everything.usage, cost_text(everything))
     return rows
 
 
-def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) -> list[str]:
+def _notes(session: Session, everything: Tally, subagents: int) -> list[str]:
     """What must be said beside the figures."""
     from renderers.facts import format_exact, plural
 
     own = session.usage()
     notes = [f"total {format_exact(own.total)} tokens" if own else "the agent wrote no token figures"]
-    if subagents and with_subagents:
-        notes[0] += f", {format_exact(with_subagents.total)} with {plural(subagents, 'subagent')}"
+    if subagents and everything.usage:
+        notes[0] += f", {format_exact(everything.usage.total)} with {plural(subagents, 'subagent')}"
     unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
+    notes += unpriced_note(everything)
     inherited = sum(exchange.inherited for exchange in session.exchanges)
     if inherited:
         notes.append(f"{plural(inherited, 'exchange')} inherited from another session, counted there")
@@ -373,55 +286,19 @@ def _notes(session: Session, with_subagents: TokenUsage | None, subagents: int) 
     return notes
 
 
-def _copies(count: int) -> str:
+def unpriced_note(tally: Tally) -> list[str]:
+    """Which models have no price, in one line; none where all have."""
+    from schemas.clean import one_line
+
+    names = sorted(tally.unpriced)
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return [f"no price for {', '.join(one_line(name, 60) for name in names[:_NAMED])}{more}: not in the cost"]
+
+
+def copies_note(count: int) -> str:
+    """How many responses were left out as copies."""
     from renderers.facts import plural
 
     return f"{plural(count, 'response')} left out as a copy: already counted in another file"
-
-
-# -- the whole machine ---------------------------------------------------------------------------------------------
-
-
-def _print_machine() -> int:
-    """All sessions from the index, a row a day. The exit code says whether there are any."""
-    from datetime import datetime
-
-    from rich.text import Text
-
-    from renderers.facts import plural
-    from viewer.commands.list import report_problems
-    from viewer.library import Library
-
-    library = Library()
-    with progress("reading sessions") as bar:
-        summaries = library.bring_up_to_date(bar)
-    report_problems(library)
-    if not summaries:
-        warn("no sessions found (turnlog doctor says where it looked)")
-        return NO
-    total = _Total()
-    days: dict[str, TokenUsage] = {}
-    for summary, groups in library.groups():
-        total.begin_session()
-        for group in groups:
-            if total.add(group.key, group.usage):
-                when = group.time if group.time is not None else summary.when
-                day = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%d")
-                days[day] = days[day] + group.usage if day in days else group.usage
-    rows = _Rows("day")
-    for day in sorted(days):
-        rows.add("", day, days[day])
-    rows.total("total", total.usage)
-    screen = console()
-    rows.print(screen)
-    screen.print()
-    subagents = sum(summary.subagents for summary in summaries)
-    unknown = sum(summary.usage is None for summary in summaries)
-    notes = [f"{plural(len(summaries), 'session')} and {plural(subagents, 'subagent')}"]
-    if unknown:
-        notes.append(f"{plural(unknown, 'session')} without token figures")
-    if total.copies:
-        notes.append(_copies(total.copies))
-    for note in notes:
-        screen.print(Text(note, "dim"), soft_wrap=True)
-    return DONE

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.viewer.machine import Machine, Result
+
+ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+FIGURES = {
+    "input_tokens": 10,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 300,
+    "cache_creation_input_tokens": 40,
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def events(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def test_one_event_a_response_in_utc(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    result = machine.run("events", path, TZ="Asia/Tokyo")
+    assert (result.code, result.err) == (0, "")
+    (first, second) = events(result)
+    assert first["timestamp"] == "2026-03-04T09:00:01.000Z"
+    assert (first["provider"], first["model"], first["session_id"]) == ("claude", "claude-opus-4-5-20251101", ONE)
+    assert first["usage"] == {
+        "input_tokens": 10, "output_tokens": 20, "cache_write_tokens": 40, "cache_read_tokens": 300,
+        "tool_input_tokens": 0, "tool_output_tokens": 0,
+    }  # fmt: skip
+    assert first["turnlog"]["group"] != second["turnlog"]["group"]
+    (machine.home / "e.jsonl").write_text(result.out)
+    assert machine.run("validate", "e.jsonl").out == "valid events\n"
+
+
+def test_subagents_belong_to_their_session_and_copies_are_left_out(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES, message_ids="msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd")
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
+    machine.session(
+        TWO, ["first", "one", "second", "two"], usage=FIGURES, message_ids="msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd", minute=4
+    )
+    result = machine.run("events")
+    assert len(events(result)) == 3
+    assert result.err == "turnlog: 1 response left out: a copy of one in another file\n"
+    own = events(machine.run("events", path))
+    assert [event["session_id"] for event in own] == [ONE, ONE]
+    assert [event["turnlog"].get("agent") for event in own] == [None, "a1f00001"]
+
+
+def test_a_file_is_written_at_once_or_kept(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b"], usage=FIGURES)
+    target = machine.home / "out.jsonl"
+    result = machine.run("events", path, "-o", target)
+    assert (result.code, result.out) == (0, "") and "wrote" in result.err
+    before = target.read_bytes()
+    again = machine.run("events", path, "-o", target)
+    assert again.code == 2 and "exists already, kept" in again.err
+    assert machine.run("events", path, "-o", target, "--force").code == 0
+    assert target.read_bytes() == before
+    assert [p.name for p in machine.home.glob("*.jsonl")] == ["out.jsonl"]
+
+
+def test_nothing_to_write_is_a_no(machine: Machine) -> None:
+    path = machine.session(ONE, ["only a prompt"])
+    for options in ([], ["-o", "e.jsonl"]):
+        result = machine.run("events", path, *options)
+        assert (result.code, result.out) == (1, "") and "no token figures" in result.err
+    assert not (machine.home / "e.jsonl").exists()
+    assert machine.run("events", "nowhere.jsonl").code == 2
+
+
+def test_events_of_events_are_the_same(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    once = machine.run("events", path).out
+    assert machine.run("events", "-", stdin=once.encode()).out == once
+
+
+def test_an_events_file_opens_and_counts_like_a_session(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    machine.run("events", path, "-o", machine.home / "e.jsonl")
+    assert f"claude · {ONE}" in machine.run("e.jsonl").out
+    ours, theirs = (machine.run("usage", "--json", name).json for name in (path, "e.jsonl"))
+    assert (ours["total"], ours["costUsd"]) == (theirs["total"], theirs["costUsd"])
+    both = machine.run("usage", "--json", path, "e.jsonl").json
+    assert both["total"] == ours["total"]  # an event is a copy of its response

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.machine import Machine
+
+EVENT = {
+    "provider": "codex",
+    "model": "gpt-5",
+    "session_id": "s",
+    "timestamp": "2026-02-20T00:00:00Z",
+    "usage": {"input_tokens": 1_000_000, "output_tokens": 0, "cache_read_tokens": 500_000},
+}
+BOOK = {
+    "provider_aliases": {"openai": "codex"},
+    "providers": {
+        "codex": {
+            "model_aliases": {"five": "gpt-5"},
+            "models": {"gpt-5": {"input_usd_per_mtok": 100, "output_usd_per_mtok": 1}},
+        }
+    },
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    write(machine, EVENT, EVENT | {"provider": "who"}, EVENT | {"timestamp": "2026-03-01T00:00:00+02:00"})
+    (machine.home / "book.json").write_text(json.dumps(BOOK))
+    return machine
+
+
+def write(machine: Machine, *events: object) -> None:
+    (machine.home / "e.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+def test_a_book_and_nothing_else(machine: Machine) -> None:
+    result = machine.run("snapshot", "e.jsonl", "--pricing", "book.json")
+    assert result.code == 0
+    assert result.json["totals"] == {
+        "cost_usd": 210.0, "tokens": 3_000_000, "blended_usd_per_mtok": 70.0, "session_count": 1,
+        "skipped_unpriced_count": 1,
+    }  # fmt: skip
+    assert result.err == "turnlog: 1 event without a price left out: who/gpt-5 (1)\n"
+
+
+def test_without_a_book_the_tables(machine: Machine) -> None:
+    document = machine.run("snapshot", "e.jsonl", "--mode", "extended").json
+    assert document["mode"] == "extended"
+    assert document["totals"]["cost_usd"] == round(3 * (1.25 + 0.0625), 2)
+    assert document["totals"]["skipped_unpriced_count"] == 0
+
+
+def test_filters(machine: Machine) -> None:
+    def tokens(*options: str) -> int:
+        return machine.run("snapshot", "e.jsonl", "--pricing", "book.json", *options).json["totals"]["tokens"]
+
+    assert tokens("--month", "2026-02") == 3_000_000  # the first of March at two hours east is still February
+    assert tokens("--provider", "openai", "--model", "five") == 3_000_000
+    result = machine.run("snapshot", "e.jsonl", "--month", "2026-03")
+    assert (result.code, result.out, result.err) == (1, "", "turnlog: no events left after the filters\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--month", "2026-2"], "not of the form YYYY-MM"),
+        (["--month", "2026-02-01"], "not of the form YYYY-MM"),
+        (["--mode", "full"], "is not one of"),
+        (["--pricing", "nowhere.json"], "nowhere.json: no such file"),
+        (["--pricing", "e.jsonl"], "e.jsonl: no price book: not JSON"),
+    ],
+)
+def test_wrong_calls(machine: Machine, options: list[str], words: str) -> None:
+    result = machine.run("snapshot", "e.jsonl", *options)
+    assert (result.code, result.out) == (2, "") and words in result.err
+
+
+def test_a_bad_line_is_named(machine: Machine) -> None:
+    write(machine, EVENT, EVENT | {"usage": {"input_tokens": -1}})
+    result = machine.run("snapshot", "e.jsonl")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "turnlog: e.jsonl: line 2: `usage.input_tokens` is no count of tokens\n"
+    write(machine, EVENT | {"usage": 5})
+    assert "line 1: `usage` is not an object" in machine.run("snapshot", "e.jsonl").err
+
+
+def test_a_file_is_written_whole_and_valid(machine: Machine) -> None:
+    result = machine.run("snapshot", "e.jsonl", "-o", "s.json")
+    assert (result.code, result.out) == (0, "")
+    assert machine.run("validate", "s.json").out == "valid snapshot\n"
+    assert machine.run("snapshot", "e.jsonl", "-o", "s.json").code == 2
+    assert machine.run("snapshot", "e.jsonl", "-o", "s.json", "--force").code == 0
+    assert "| codex |" in machine.run("s.json").out
+
+
+def test_sessions_are_events_too(machine: Machine) -> None:
+    path = machine.session(
+        "aaaaaaaa-0000-4000-8000-000000000001", ["a", "b"], usage={"input_tokens": 9, "output_tokens": 1}
+    )
+    document = machine.run("snapshot", path, "e.jsonl", "--provider", "claude").json
+    assert document["totals"]["tokens"] == 10
+    assert document["top_models"][0]["name"] == "claude-opus-4-5-20251101"
+
+
+def test_standard_input(machine: Machine) -> None:
+    data = (json.dumps(EVENT) + "\n").encode()
+    assert machine.run("snapshot", "-", stdin=data).json["totals"]["tokens"] == 1_500_000

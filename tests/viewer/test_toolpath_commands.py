@@ -1,0 +1,73 @@
+"""Toolpath on the command line: written, checked, opened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.claude import samples
+from tests.viewer.machine import Machine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def native(tmp_path: Path) -> Path:
+    return samples(tmp_path / "agent")[0].path
+
+
+@pytest.mark.parametrize(("form", "ending"), [("toolpath", ".path.json"), ("toolpath-jsonl", ".path.jsonl")])
+def test_a_session_is_written_checked_and_read_again(machine, native, tmp_path, form, ending):
+    out = tmp_path / "out"
+    assert machine.run("export", str(native), "--to", form, "-o", f"{out}/").code == 0
+    (file,) = out.iterdir()
+    assert file.name.endswith(ending)
+    verdict = json.loads(machine.run("validate", str(file), "--json").out)
+    assert (verdict["valid"], verdict["format"], verdict["errors"]) == (True, form, [])
+    before = json.loads(machine.run("usage", "--json", str(native)).out)
+    after = json.loads(machine.run("usage", "--json", str(file)).out)
+    assert after["total"] == before["total"]
+    assert (
+        machine.run("export", str(file), "--to", "text").out == machine.run("export", str(native), "--to", "text").out
+    )
+
+
+def test_what_the_format_cannot_hold_is_said(machine, tmp_path):
+    line = {
+        "type": "user", "uuid": "u1", "timestamp": "2026-01-01T00:00:00Z", "sessionId": "s", "cwd": "/w",
+        "message": {"role": "user", "content": [
+            {"type": "text", "text": "look"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        ]},
+    }  # fmt: skip
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps(line) + "\n")
+    result = machine.run("export", str(file), "--to", "toolpath")
+    assert result.code == 0
+    assert "toolpath: 1 image named, not included" in result.err
+
+
+def test_a_path_that_is_no_session_is_refused_in_words(machine, tmp_path):
+    file = tmp_path / "a.path.json"
+    file.write_text(json.dumps({"graph": {"id": "g"}, "paths": [{"path": {"id": "pr-42", "head": ""}, "steps": []}]}))
+    result = machine.run("show", str(file))
+    assert result.code == 2
+    assert "no path is an agent's session (paths: pr-42)" in result.err
+    assert machine.run("validate", str(file)).out == "valid toolpath\n"
+
+
+def test_the_older_form_is_recognised_and_not_valid(machine, tmp_path):
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"Path": {"path": {"id": "p", "head": ""}, "steps": []}}))
+    result = machine.run("validate", str(file))
+    assert result.code == 1
+    assert "the older form" in result.out
+
+
+def test_parts_cannot_be_left_out(machine, native):
+    assert machine.run("export", str(native), "--to", "toolpath", "--no-thinking").code == 2

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.usage import TokenUsage, total_usage
+from tests.viewer.machine import Machine
+from viewer.counting import Once
+from viewer.spending import KINDS, Filters, Source, Spent, rows_by
+
+ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+FIGURES = {
+    "input_tokens": 10,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 300,
+    "cache_creation_input_tokens": 40,
+}
+COST = 0.00095
+"""Of FIGURES with Claude Opus 4.5."""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    path = machine.session(
+        ONE, ["first", "one", "second", "two"], usage=FIGURES, message_ids="msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd"
+    )
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
+    machine.session(
+        TWO,
+        ["first", "one"],
+        usage=FIGURES,
+        message_ids="msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd",
+        minute=4,
+        cwd="/home/dev/other",
+    )
+    machine.session(
+        "cccccccc-0000-4000-8000-000000000003", ["third", "three"], usage=FIGURES, minute=9, cwd="/home/dev/other"
+    )
+    return machine
+
+
+def by(machine: Machine, kind: str, *options: object) -> dict[str, Any]:
+    answer = machine.run("usage", "--by", kind, "--json", *options).json
+    assert answer["by"] == kind
+    return answer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_add_up_to_the_total_and_each_response_counts_once(machine: Machine, kind: str) -> None:
+    answer = by(machine, kind)
+    assert answer["total"]["totalTokens"] == sum(row["usage"]["totalTokens"] for row in answer["rows"]) == 4 * 370
+    assert answer["costUsd"] == pytest.approx(sum(row["costUsd"] for row in answer["rows"]))
+    assert answer["costUsd"] == pytest.approx(4 * COST)
+    assert sum(row["responses"] for row in answer["rows"]) == 4
+    text = machine.run("usage", "--by", kind)
+    assert text.code == 0
+    foot = next(line for line in text.out.splitlines() if line.startswith("total "))
+    assert foot.split()[-2:] == ["1.5k", "$0.0038"]
+    assert "1 response left out as a copy" in text.out
+    assert all(len(line) <= 80 for line in text.out.splitlines())
+
+
+def test_what_the_rows_are_called(machine: Machine) -> None:
+    assert [row["name"] for row in by(machine, "day")["rows"]] == ["2026-03-04"]
+    assert [row["name"] for row in by(machine, "model")["rows"]] == ["claude-opus-4-5-20251101"]
+    assert [row["name"] for row in by(machine, "provider")["rows"]] == ["claude"]
+    projects = {row["path"]: row["responses"] for row in by(machine, "project")["rows"]}
+    assert sum(projects.values()) == 4 and set(projects) == {"/home/dev/lamp-shop", "/home/dev/other"}
+    sessions = by(machine, "session")["rows"]
+    assert {row["name"] for row in sessions} >= {"third"} and all(row["path"].endswith(".jsonl") for row in sessions)
+    exchanges = by(machine, "exchange", ONE)["rows"]
+    assert [row["name"] for row in exchanges] == ["1. first", "2. second", "(subagents)"]
+    groups = by(machine, "group", ONE)["rows"]
+    assert [row["groupId"] for row in groups] == [
+        "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1",
+        "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_3",
+        "msg_a1f00001_1",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["session", "day", "model", "provider", "project"])
+def test_the_index_and_the_files_say_the_same(machine: Machine, kind: str) -> None:
+    paths = sorted(machine.projects.glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime)
+    assert by(machine, kind) == by(machine, kind, *paths)
+
+
+def test_dates(machine: Machine) -> None:
+    def tokens(*options: str) -> int:
+        return (by(machine, "day", *options)["total"] or {"totalTokens": 0})["totalTokens"]
+
+    assert tokens("--since", "2026-03-04", "--until", "2026-03-04") == 4 * 370
+    assert tokens("--since", "2026-03-05") == tokens("--until", "2026-03-03") == 0
+    assert tokens("--since", "2026-03-04T09:05:00+00:00") == 370
+    result = machine.run("usage", "--since", "2026-03-05")
+    assert (result.code, result.out) == (1, "") and "left by the filters" in result.err
+    for option, value in (("--since", "soon"), ("--until", "2026-3-4"), ("--by", "week")):
+        assert machine.run("usage", option, value).code == 2
+
+
+def test_no_sessions(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for options in ([], ["--explain"], ["--by", "group"]):
+        answer = machine.run("usage", "--by", "day", "--json", *options).json
+        assert (answer["rows"], answer["total"], answer["costUsd"], answer["unpriced"]) == ([], None, None, [])
+        assert machine.run("usage", "--by", "day", *options).code == 1
+
+
+def test_days_are_those_of_this_machine(machine: Machine) -> None:
+    rows = machine.run("usage", "--by", "day", "--json", TZ="Pacific/Kiritimati").json["rows"]
+    assert [row["name"] for row in rows] == ["2026-03-04"]
+    rows = machine.run("usage", "--by", "day", "--json", TZ="America/Los_Angeles").json["rows"]
+    assert [row["name"] for row in rows] == ["2026-03-04"]
+    rows = machine.run("usage", "--by", "day", "--json", TZ="Etc/GMT+12").json["rows"]
+    assert [row["name"] for row in rows] == ["2026-03-03"]
+
+
+def test_projects_by_name_and_by_directory(machine: Machine) -> None:
+    # The copy in the other project was given in this one, where it counts.
+    for name, responses in (("Other", 1), ("/home/dev/other", 1), ("/home/dev", 4), ("lamp-shop", 3), ("nothing", 0)):
+        for more in ([], ["--explain"]):
+            answer = by(machine, "project", "--project", name, *more)
+            assert sum(row["responses"] for row in answer["rows"]) == responses, name
+
+
+def test_a_price_book_lies_over_the_tables_and_unknown_models_are_named(machine: Machine) -> None:
+    book = {"providers": {"claude": {"models": {
+        "claude-opus-4-5-20251101": {"input_usd_per_mtok": 1e6, "output_usd_per_mtok": 0, "cache_read_usd_per_mtok": 0,
+                                     "cache_write_usd_per_mtok": 0}}}}}  # fmt: skip
+    (machine.home / "book.json").write_text(json.dumps(book))
+    assert by(machine, "model", "--pricing", "book.json")["costUsd"] == 40
+    assert machine.run("usage", "--json", ONE, "--pricing", "book.json").json["costUsd"] == 20
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "claude-tomorrow", 1))
+    answer = by(machine, "exchange", ONE)
+    assert answer["unpriced"] == ["claude-tomorrow"]
+    assert [row["costUsd"] for row in answer["rows"]] == [None, COST, COST]
+    assert [row["unpriced"] for row in answer["rows"]] == [["claude-tomorrow"], [], []]
+    out = machine.run("usage", ONE).out
+    assert "no price for claude-tomorrow: not in the cost" in out
+    rows = [line.split()[-1] for line in out.splitlines() if "first" in line or "session" in line]
+    assert rows == ["-", "$0.0009+"]
+    bad = machine.run("usage", "--pricing", "nowhere.json")
+    assert (bad.code, bad.err) == (2, "turnlog: nowhere.json: no such file or directory\n")
+
+
+def test_explain_names_the_records_of_each_figure_and_what_was_left_out(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    with path.open("a") as file:
+        file.write("garbage\n")
+    answer = by(machine, "exchange", "--explain", ONE, TWO)
+    (first, second, third) = answer["rows"]
+    assert [one["records"] for one in first["from"]] == [f"line 2 of {ONE}.jsonl"]
+    assert [one["records"] for one in second["from"]] == [f"line 4 of {ONE}.jsonl"]
+    assert [one["records"] for one in third["from"]] == ["line 2 of agent-a1f00001.jsonl"]
+    assert first["from"][0]["costUsd"] == COST and first["from"][0]["groupId"] == "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1"
+    reasons = [(one["what"], one["records"], one["reason"]) for one in answer["leftOut"]]
+    assert reasons[0][:2] == ("", "line 5") and reasons[0][2].startswith("unreadable: not JSON")
+    assert reasons[1] == (
+        "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1",
+        f"line 2 of {TWO}.jsonl",
+        f"a copy of the one in {path}, where it is counted",
+    )
+    text = machine.run("usage", "--explain", ONE, TWO).out
+    assert "1. first" in text and f"line 4 of {ONE}.jsonl" in text and "left out" in text
+    assert "a copy of the one in" in text
+
+
+def test_a_file_of_events_is_of_many_sessions(machine: Machine) -> None:
+    data = machine.run("events").out
+    assert machine.run("events").out == data
+    (machine.home / "e.jsonl").write_text(data)
+    rows = by(machine, "session", "e.jsonl")["rows"]
+    assert {row["id"][:1] for row in rows} == {"a", "c"}  # that of b is a copy
+    assert {row["name"] for row in rows} == {f"claude · {row['id']}" for row in rows}
+    assert [row["name"] for row in by(machine, "provider", "e.jsonl")["rows"]] == ["claude"]
+
+
+def test_lines_that_repeat_a_response_are_named_together(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    lines = path.read_text().splitlines()
+    again = lines[1].replace(f"{ONE[:24]}{1:012d}", f"{ONE[:24]}{99:012d}")
+    path.write_text("\n".join([*lines[:2], again, *lines[2:]]) + "\n")
+    text = machine.run("usage", "--explain", ONE).out
+    assert f"lines 2, 3 of {ONE}.jsonl: one response, told several times" in text
+
+
+# -- laws ------------------------------------------------------------------------------------------------------------
+
+SPENT = st.builds(
+    lambda path, model, time, count, cost, group: Spent(
+        Source("claude", path, path, path, path), "claude", model, time, TokenUsage(count), cost, group, group, group
+    ),
+    st.sampled_from("ab"),
+    st.sampled_from(["", "m", "n"]),
+    st.none() | st.floats(0, 2e9),
+    st.integers(0, 1000),
+    st.none() | st.integers(0, 100).map(float),
+    st.sampled_from("xy"),
+)
+
+
+@given(st.lists(SPENT), st.sampled_from(KINDS))
+def test_any_sums_add_up(spent: list[Spent], kind: str) -> None:
+    rows, total = rows_by(kind, spent, keep=True)
+    assert total.usage == total_usage(one.usage for one in spent)
+    assert total.responses == len(spent) == sum(len(row.responses) for row in rows)
+    assert sum(row.tally.tokens for row in rows) == total.tokens
+    assert sum(row.tally.cost or 0 for row in rows) == (total.cost or 0)
+    assert total.unpriced == {one.model or "unknown" for one in spent if one.cost is None}
+    assert len({row.key for row in rows}) == len(rows)
+
+
+@given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=5))
+def test_what_another_session_counted_is_a_copy(sessions: list[list[int]]) -> None:
+    once, seen, copies = Once(), set(), 0
+    for number, keys in enumerate(sessions):
+        once.begin_session(str(number))
+        for key in keys:
+            assert once.is_new(key) == (key not in seen)
+            copies += key in seen
+        seen |= set(keys)
+    assert once.copies == copies
+
+
+def test_filters_of_time() -> None:
+    filters = Filters(10, 20)
+    assert [filters.fits_time(t) for t in (None, 9, 10, 19.9, 20)] == [False, False, True, True, False]
+    assert Filters().fits_time(None)

@@ -1,0 +1,128 @@
+"""`turnlog snapshot`: a month's use and cost as UI Snapshot v1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+
+if TYPE_CHECKING:
+    from schemas.interchange.events_read import Event
+    from schemas.interchange.snapshot_make import Pricing, Snapshot
+    from viewer.output import Progress
+    from viewer.targets import Target
+
+_NAMED = 8
+"""Models without a price that the warning names."""
+
+
+@click.command("snapshot")
+@click.argument("events", nargs=-1, required=True, metavar="EVENTS...")
+@click.option("--month", default="", metavar="YYYY-MM", help="Only events of that month, in UTC.")
+@click.option("--provider", "providers", multiple=True, metavar="NAME", help="Only these providers.")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Only these models.")
+@click.option(
+    "--mode", type=click.Choice(["compact", "extended"]), default="compact", help="Five rows a table, or all of them."
+)
+@click.option("--pricing", metavar="BOOK.json", help="Price by this book and nothing else.")
+@click.option("-o", "destination", metavar="FILE", help="Write there instead of to standard output.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def command(
+    events: tuple[str, ...],
+    month: str,
+    providers: tuple[str, ...],
+    models: tuple[str, ...],
+    mode: Literal["compact", "extended"],
+    pricing: str | None,
+    destination: str | None,
+    force: bool,
+) -> int:
+    """Write a UI Snapshot v1 of what the EVENTS files (or sessions) used.
+
+    Without --pricing, prices are those of the genai-prices package. An event without a price is counted as such, and in
+    nothing else. Names in filters may be the price book's aliases.
+    """
+    from datetime import UTC, datetime
+
+    from schemas.interchange.snapshot_make import Filters, NoEvents, make_snapshot
+    from viewer.exporting import check_free, write_file
+    from viewer.sessions import chosen
+
+    if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
+        raise CallError(f"--month {path_text(month)}: not of the form YYYY-MM")
+    path = None if destination in (None, "-") else Path(str(destination))
+    if path is not None:
+        check_free(path, force=force)
+    prices = _pricing(pricing)
+    try:
+        with progress("reading events") as bar:
+            filters = Filters(month, providers, models)
+            snapshot = make_snapshot(_events(chosen(events), bar), prices, mode, datetime.now(UTC), filters)
+    except NoEvents as error:
+        warn(str(error))
+        return NO
+    if path is None:
+        write_bytes(snapshot.to_bytes())
+    else:
+        write_file(path, [snapshot.to_bytes()], force=force)
+        warn(f"wrote {short_path(path)}")
+    _say_unpriced(snapshot)
+    return DONE
+
+
+def _pricing(given: str | None) -> Pricing:
+    from schemas.interchange.snapshot_make import BookPricing, TablePricing
+
+    if given is None:
+        return TablePricing()
+    from viewer.pricing import load
+
+    return BookPricing(load(given))
+
+
+def _events(targets: list[Target], bar: Progress) -> Iterator[Event]:
+    """The events of the targets, in their order; of a session, those that `turnlog events` would write. Raises
+    CallError with the line of the first that is none.
+    """
+    from schemas.interchange.events_read import EventError, read_events
+    from viewer.eventing import EventWriter
+
+    writer = EventWriter(bar)
+    for target in targets:
+        try:
+            if _is_session(target.path):
+                yield from read_events(b"".join(writer.lines([target], strict=True)))
+            else:
+                yield from read_events(target.path.read_bytes())
+        except EventError as error:
+            raise CallError(f"{target.shown_path}: {error}") from None
+    writer.say()
+
+
+def _is_session(path: Path) -> bool:
+    """Whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
+    from schemas.interchange.events import EVENTS
+    from schemas.opening import OpenError, head_of, recognise
+
+    head = head_of(path)
+    try:
+        return recognise(head).id != EVENTS.id
+    except OpenError:
+        return False  # what is wrong with its lines is said when they are read, with their numbers
+
+
+def _say_unpriced(snapshot: Snapshot) -> None:
+    from schemas.clean import one_line
+
+    unpriced = sorted(snapshot.unpriced.items(), key=lambda item: (-item[1], item[0]))
+    if not unpriced:
+        return
+    names = [f"{one_line(f'{provider}/{model}', 80)} ({count:,})" for (provider, model), count in unpriced[:_NAMED]]
+    more = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""
+    total = sum(snapshot.unpriced.values())
+    warn(f"{total:,} event{'s' if total != 1 else ''} without a price left out: {', '.join(names)}{more}")

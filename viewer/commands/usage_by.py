@@ -1,0 +1,182 @@
+"""`turnlog usage --by`: sums of what was used, and what each figure consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from viewer.commands.usage import copies_note, cost_text, unpriced_note
+from viewer.counting import Once
+from viewer.output import DONE, NO, console, progress, warn, write_json
+from viewer.sessions import chosen, each_session
+from viewer.spending import FileSpending, LeftOut, Row, Spent, Tally, from_index, rows_by
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from viewer.library import Library
+    from viewer.spending import Coster, Filters
+
+_FROM_FILES = ("exchange", "group")
+"""What the index does not know."""
+
+
+def print_sums(
+    targets: tuple[str, ...], kind: str, filters: Filters, coster: Coster, *, explain: bool, as_json: bool
+) -> int:
+    """Print sums by `kind` of the targets, or of every session on this machine. The exit code says whether there is
+    anything.
+    """
+    once = Once()
+    left_out: list[LeftOut] = []
+    notes: list[str] = []
+    if targets or explain or kind in _FROM_FILES:
+        files = chosen(targets)
+        if not targets:
+            files.reverse()  # so that a response counts where it was given, and not in a fork
+        with progress("reading sessions") as bar:
+            spending = FileSpending(filters, coster, once, explain=explain)
+            spent = (
+                one
+                for target, session in each_session(files, bar, strict=bool(targets))
+                for one in spending.of(target, session)
+            )
+            rows, total = rows_by(kind, spent, keep=explain)
+        left_out = spending.left_out
+    else:
+        library = _library()
+        if not library.all() and not as_json:
+            warn("no sessions found (turnlog doctor says where it looked)")
+            return NO
+        rows, total = rows_by(kind, from_index(library, filters, coster, once))
+        notes = _machine_notes(library) if not any(filters) else []
+    if as_json:
+        _print_json(kind, rows, total, left_out, explain=explain)
+        return DONE
+    if not rows:
+        warn("no token figures" + (" left by the filters" if any(filters) else ""))
+        return NO
+    screen = console()
+    if explain:
+        _explain(screen, rows, left_out)
+    else:
+        _table(screen, kind, rows, total)
+    _say(screen, [*notes, *unpriced_note(total), *([copies_note(once.copies)] if once.copies else [])])
+    return DONE
+
+
+def _library() -> Library:
+    from viewer.commands.list import report_problems
+    from viewer.library import Library
+
+    library = Library()
+    with progress("reading sessions") as bar:
+        library.bring_up_to_date(bar)
+    report_problems(library)
+    return library
+
+
+def _machine_notes(library: Library) -> list[str]:
+    from renderers.facts import plural
+
+    summaries = library.all()
+    subagents = sum(summary.subagents for summary in summaries)
+    notes = [f"{plural(len(summaries), 'session')} and {plural(subagents, 'subagent')}"]
+    if unknown := sum(summary.usage is None for summary in summaries):
+        notes.append(f"{plural(unknown, 'session')} without token figures")
+    return notes
+
+
+def _print_json(kind: str, rows: list[Row], total: Tally, left_out: list[LeftOut], *, explain: bool) -> None:
+    totals = total.to_json()
+    answer = {
+        "by": kind,
+        "rows": [_row_json(kind, row, explain=explain) for row in rows],
+        "total": totals["usage"],
+        "costUsd": totals["costUsd"],
+        "unpriced": totals["unpriced"],
+    }
+    if explain:
+        answer["leftOut"] = [one._asdict() for one in left_out]
+    write_json(answer)
+
+
+def _row_json(kind: str, row: Row, *, explain: bool) -> dict[str, object]:
+    from viewer.spending import rounded_cost
+
+    path, *ids = row.key.split("\0")
+    answer: dict[str, object] = {"name": row.label}
+    if kind == "session":
+        answer |= {"path": path, "id": ids[0]}
+    if kind in _FROM_FILES:
+        answer |= {"path": path} | dict(zip(("exchangeId", "groupId"), ids, strict=False))
+    if kind == "project":
+        answer["path"] = path or None
+    answer |= {"responses": row.tally.responses} | row.tally.to_json()
+    if explain:
+        answer["from"] = [
+            {
+                "path": one.source.path,
+                "groupId": one.group,
+                "model": one.model or None,
+                "usage": one.usage.to_json(),
+                "costUsd": rounded_cost(one.cost),
+                "records": one.records,
+            }
+            for one in row.responses
+        ]
+    return answer
+
+
+def _table(screen: Console, kind: str, rows: list[Row], total: Tally) -> None:
+    from viewer.usagetable import Rows
+
+    table = Rows(kind)
+    for row in rows:
+        table.add("", row.label, row.tally.usage, cost_text(row.tally))
+    table.total("total", total.usage, cost_text(total))
+    table.print(screen)
+    screen.print()
+
+
+def _explain(screen: Console, rows: list[Row], left_out: list[LeftOut]) -> None:
+    """Each figure with its responses and their records, then what is in no figure."""
+    from rich.text import Text
+
+    from schemas.clean import one_line
+
+    for row in rows:
+        tokens = f"{row.tally.tokens:,} tokens, {cost_text(row.tally)}"
+        screen.print(Text.assemble((one_line(row.label, 200), "bold"), f"  {tokens}"), soft_wrap=True)
+        for line in _responses(row.responses):
+            screen.print(Text(line), soft_wrap=True)
+        screen.print()
+    if left_out:
+        screen.print(Text("left out", "bold"))
+        for one in left_out:
+            what = "  ".join(filter(None, (one.what, one.records)))
+            screen.print(Text(f"  {one_line(what, 300)}: {one_line(one.reason, 300)}"), soft_wrap=True)
+        screen.print()
+
+
+def _responses(spent: list[Spent]) -> Iterator[str]:
+    from renderers.facts import format_cost, format_exact, usage_line
+    from schemas.clean import one_line
+
+    for one in spent:
+        cost = "no price" if one.cost is None else format_cost(one.cost)
+        hour = f", {format_exact(one.usage.cache_write_1h)} of the cache writes for an hour"
+        yield (
+            f"  {one_line(one.group, 200)}  {one.model or 'no model named'}  {usage_line(one.usage, format_exact)}"
+            f"{hour if one.usage.cache_write_1h else ''}  {cost}"
+        )
+        if one.records:
+            repeated = ": one response, told several times" if ", " in one.records else ""
+            yield f"    {one.records}{repeated}"
+
+
+def _say(screen: Console, notes: list[str]) -> None:
+    from rich.text import Text
+
+    for note in notes:
+        screen.print(Text(note, "dim"), soft_wrap=True)

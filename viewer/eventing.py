@@ -1,0 +1,64 @@
+"""The events of sessions, one after the other, and what was left out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from viewer.counting import Once
+from viewer.output import path_text, warn
+from viewer.sessions import each_session
+
+if TYPE_CHECKING:
+    from schemas.provider import Problem
+    from schemas.session import Session
+    from viewer.targets import Target
+
+
+class EventWriter:
+    """Writes the events of any number of sessions, each response once."""
+
+    def __init__(self, progress: Callable[[int, int], None]) -> None:
+        self.count = 0
+        """Events written."""
+        self._progress = progress
+        self._once = Once()
+        self._timeless = self._empty = 0
+
+    def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
+        """The events of the targets, a line each; `strict` as in `each_session`."""
+        for _, session in each_session(targets, self._progress, strict=strict):
+            self._once.begin_session()
+            yield from self._of(session)
+
+    def _of(self, session: Session) -> Iterator[bytes]:
+        from schemas.charges import charges
+        from schemas.interchange.events_write import event_line
+        from viewer.summary import members_of, response_key
+
+        failed: list[Problem] = []
+        for member in members_of(session, failed):
+            # A subagent works for the session that started it, which is what sessions are counted by.
+            owner = None if member is session else session.id
+            for charge in charges(member):
+                if not charge.usage.total:
+                    self._empty += 1
+                elif (line := event_line(member, charge, session_id=owner)) is None:
+                    self._timeless += 1
+                elif self._once.is_new(response_key(charge.provider, member, charge.group)):
+                    self.count += 1
+                    yield line
+        for problem in failed:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
+
+    def say(self) -> None:
+        """Say what was left out, and why."""
+        from renderers.facts import plural
+
+        for count, why in (
+            (self._once.copies, "a copy of one in another file"),
+            (self._timeless, "no time is recorded, which an event needs"),
+            (self._empty, "no tokens in it"),
+        ):
+            if count:
+                warn(f"{plural(count, 'response')} left out: {why}")

@@ -1,0 +1,337 @@
+"""What was used and what it cost, response by response, and sums of it by whatever people ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from viewer.counting import Once
+from viewer.output import path_text, short_path, warn
+
+if TYPE_CHECKING:
+    from schemas.charges import Charge
+    from schemas.prices import Call, Prices
+    from schemas.provider import Problem
+    from schemas.session import Session
+    from schemas.usage import TokenUsage
+    from viewer.library import Library
+    from viewer.targets import Target
+
+KINDS = ("session", "exchange", "group", "day", "model", "provider", "project")
+"""By what sums are made."""
+NO_MODEL = "unknown"
+"""What a model is called that the source does not name."""
+
+
+class Source(NamedTuple):
+    """The session a response belongs to; a subagent's belongs to the one that started it."""
+
+    provider: str
+    id: str
+    path: str
+    """As it may be shown."""
+    title: str
+    project: str | None
+    """Its workspace."""
+
+
+class Spent(NamedTuple):
+    """A response that counts."""
+
+    source: Source
+    provider: str
+    model: str
+    time: float | None
+    usage: TokenUsage
+    cost: float | None
+    """US dollars; None where the model has no price."""
+    group: str = ""
+    exchange: str = ""
+    heading: str = ""
+    """The exchange's number and prompt."""
+    records: str = ""
+    """Where its figures stand: `lines 2, 3`."""
+
+
+class LeftOut(NamedTuple):
+    """Something that counts nowhere, or not here, and why."""
+
+    path: str
+    what: str
+    """A response's id, or what else it is."""
+    records: str
+    reason: str
+
+
+class Coster:
+    """Prices responses, and remembers what has no price."""
+
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+
+    def cost(self, provider: str, model: str, call: Call, time: float | None) -> float | None:
+        """US dollars; None where there is no price. What used nothing costs nothing, whatever it is called."""
+        if not call.usage.total and not call.tool_input and not call.tool_output:
+            return 0.0
+        return self._prices.cost(provider, model, call, time)
+
+
+class Filters(NamedTuple):
+    """What counts; None: everything."""
+
+    since: float | None = None
+    until: float | None = None
+    """Seconds since 1970; `until` is not in it any more."""
+    project: str | None = None
+    """A project's name, or a directory: the projects in it."""
+
+    def fits_project(self, root: str | None) -> bool:
+        """Whether a session's workspace is asked for."""
+        from renderers.facts import project_name
+        from viewer.library import in_directory
+        from viewer.targets import given_path
+
+        if self.project is None or project_name(root).casefold() == self.project.casefold():
+            return True
+        return in_directory(root, given_path(self.project).absolute())
+
+    def fits_time(self, time: float | None) -> bool:
+        """Whether a response's time is asked for; one without a time is not where any is."""
+        if self.since is None and self.until is None:
+            return True
+        if time is None:
+            return False
+        return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
+
+
+@dataclass(slots=True)
+class Tally:
+    """A sum of responses."""
+
+    usage: TokenUsage | None = None
+    cost: float | None = None
+    responses: int = 0
+    unpriced: set[str] = field(default_factory=set)
+    """Models of responses that are not in `cost`."""
+
+    def add(self, usage: TokenUsage, cost: float | None, model: str) -> None:
+        """Count a response."""
+        self.responses += 1
+        self.usage = usage if self.usage is None else self.usage + usage
+        if cost is None:
+            self.unpriced.add(model or NO_MODEL)
+        else:
+            self.cost = cost if self.cost is None else self.cost + cost
+
+    @property
+    def tokens(self) -> int:
+        """All of them; 0 where none are known."""
+        return (self.usage.total or 0) if self.usage else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Its figures in an answer."""
+        return {
+            "usage": None if self.usage is None else self.usage.to_json(),
+            "costUsd": rounded_cost(self.cost),
+            "unpriced": sorted(self.unpriced),
+        }
+
+
+def rounded_cost(cost: float | None) -> float | None:
+    """Dollars to a millionth: behind that are only the errors of floating-point sums."""
+    return None if cost is None else round(cost, 6)
+
+
+@dataclass(slots=True)
+class Row:
+    """A sum and what it is of."""
+
+    key: str
+    label: str
+    number: str = ""
+    tally: Tally = field(default_factory=Tally)
+    responses: list[Spent] = field(default_factory=list)
+    """Kept where they are to be explained."""
+
+
+def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[list[Row], Tally]:
+    """Sums by one of KINDS and the sum of all. Days, and what follows from a file's order, stand in that order; the
+    rest by cost, the dearest first, and where there is none by tokens.
+    """
+    rows: dict[str, Row] = {}
+    total = Tally()
+    for one in spent:
+        key, label = _name(kind, one)
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = Row(key, label)
+        for tally in (row.tally, total):
+            tally.add(one.usage, one.cost, one.model)
+        if keep:
+            row.responses.append(one)
+    found = list(rows.values())
+    if kind == "day":
+        found.sort(key=lambda row: row.key)
+    elif kind not in ("exchange", "group"):
+        found.sort(key=lambda row: (-(row.tally.cost or 0), -row.tally.tokens, row.key))
+    return found, total
+
+
+def _name(kind: str, one: Spent) -> tuple[str, str]:
+    """What a response is summed under, and what that is called."""
+    source = one.source
+    if kind == "session":
+        return f"{source.path}\0{source.id}", source.title or source.id
+    if kind == "exchange":
+        return f"{source.path}\0{one.exchange}", one.heading
+    if kind == "group":
+        return f"{source.path}\0{one.exchange}\0{one.group}", one.group
+    if kind == "day":
+        return (day := _day(one.time)), day
+    if kind == "model":
+        return one.model or NO_MODEL, one.model or NO_MODEL
+    if kind == "provider":
+        return one.provider, one.provider
+    return source.project or "", short_path(source.project) if source.project else "(no project)"
+
+
+def _day(time: float | None) -> str:
+    """The day on this machine's clock."""
+    from datetime import datetime
+
+    try:
+        return "unknown" if time is None else datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return "unknown"
+
+
+# -- from the index --------------------------------------------------------------------------------------------------
+
+
+def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -> Iterator[Spent]:
+    """The responses of every session of this machine, subagents included, from the library's index: no file is read.
+
+    The oldest session comes first, so that a response counts where it was given and not in a fork.
+    """
+    from schemas.prices import Call
+
+    for summary, groups in reversed(list(library.groups())):
+        name = path_text(summary.path)
+        once.begin_session(name)
+        wanted = filters.fits_project(summary.workspace_root)
+        title = summary.title or summary.first_prompt
+        source = Source(summary.provider, summary.id, name, title, summary.workspace_root)
+        for group in groups:
+            time = summary.when if group.time is None else group.time
+            if once.is_new(group.key) and wanted and filters.fits_time(time):
+                cost = coster.cost(summary.provider, group.model, Call(group.usage), time)
+                yield Spent(source, summary.provider, group.model, time, group.usage, cost)
+
+
+# -- from files ------------------------------------------------------------------------------------------------------
+
+
+class FileSpending:
+    """The responses of sessions that are read, subagents included, with the records that each comes from."""
+
+    def __init__(self, filters: Filters, coster: Coster, once: Once, *, explain: bool = False) -> None:
+        self.left_out: list[LeftOut] = []
+        self._filters, self._coster, self._once, self._explain = filters, coster, once, explain
+
+    def of(self, target: Target, session: Session) -> Iterator[Spent]:
+        """The responses of one session."""
+        from schemas.charges import charges
+        from viewer.summary import members_of, response_key
+
+        self._once.begin_session(target.shown_path)
+        wanted = self._filters.fits_project(session.workspace_root)
+        title = session.title or next((e.prompt for e in session.live_exchanges), "")
+        source = Source(session.provider, session.id, target.shown_path, title, session.workspace_root)
+        failed: list[Problem] = []
+        written = target.path.stat().st_mtime
+        for member in members_of(session, failed):
+            headings = _headings(member) if member is session else {}
+            for charge in charges(member):
+                if charge.time is None:
+                    charge = charge._replace(time=written)
+                key = response_key(charge.provider, member, charge.group)
+                new = self._once.is_new(key)
+                if not wanted:
+                    continue
+                if not new:
+                    reason = f"a copy of the one in {self._once.where(key)}, where it is counted"
+                    self._note(target, member, charge.group, reason)
+                elif self._filters.fits_time(charge.time):
+                    yield self._spent(source, member, charge, headings)
+            if self._explain and wanted:
+                self._explain_rest(target, member)
+        for problem in failed:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
+
+    def _spent(self, source: Source, member: Session, charge: Charge, headings: dict[int, str]) -> Spent:
+        exchange = member.groups.exchange[charge.group]
+        if charge.session_id != member.id:  # a file of events, which are of many sessions
+            source = source._replace(id=charge.session_id, title=member.exchanges[exchange].prompt)
+        return Spent(
+            source,
+            charge.provider,
+            charge.model,
+            charge.time,
+            charge.usage,
+            self._coster.cost(charge.provider, charge.model, charge.call, charge.time),
+            member.groups.ids[charge.group],
+            member.exchanges[exchange].id if headings else "subagents",
+            headings.get(exchange, "(subagents)"),
+            records_of(member, charge.group) if self._explain else "",
+        )
+
+    def _note(self, target: Target, member: Session, group: int, reason: str) -> None:
+        if self._explain:
+            records = records_of(member, group)
+            self.left_out.append(LeftOut(target.shown_path, member.groups.ids[group], records, reason))
+
+    def _explain_rest(self, target: Target, member: Session) -> None:
+        """What of a file never became a response that counts."""
+        from schemas.charges import counted_groups
+
+        counted = set(counted_groups(member))
+        held = {group for exchange in member.exchanges for group in exchange.groups}
+        for group in range(len(member.groups)):
+            if group not in held:
+                self._note(target, member, group, "inherited from another session, where it is counted")
+            elif group not in counted:
+                self._note(target, member, group, "no figures are recorded")
+        if member.duplicates:
+            reason = "the same record stands earlier in the file"
+            self.left_out.append(LeftOut(target.shown_path, f"{member.duplicates:,} records", "", reason))
+        for name, count in member.hidden.items():
+            if "token" in name:  # Codex writes its running total again and again
+                reason = "no figures in them, or the running total said again"
+                self.left_out.append(LeftOut(target.shown_path, f"{count:,} records {name}", "", reason))
+        for bad in member.unreadable:
+            self.left_out.append(LeftOut(target.shown_path, "", f"line {bad.line}", f"unreadable: {bad.reason}"))
+
+
+def _headings(session: Session) -> dict[int, str]:
+    from renderers.facts import exchange_numbers
+
+    headings = {}
+    for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
+        prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
+        mark = "(rewound) " if exchange.rewound else "(inherited) " if exchange.inherited else ""
+        headings[exchange.index] = f"{number}. {prompt}" if number else mark + prompt
+    return headings
+
+
+def records_of(session: Session, group: int) -> str:
+    """Where a group's figures stand: `lines 3, 5 of x.jsonl`, or `record 2 of …` where a source has no lines."""
+    from schemas.records import MemoryStore
+
+    spans = session.group_spans(group)
+    if not spans:
+        return ""
+    store = session.stores[spans[0].store]
+    word = "record" if isinstance(store, MemoryStore) else "line"
+    numbers = ", ".join(str(span.line) for span in spans)
+    return f"{word}{'s' if len(spans) > 1 else ''} {numbers} of {path_text(store.path.name)}"

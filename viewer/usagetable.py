@@ -1,0 +1,113 @@
+"""The table of `turnlog usage`: figures in columns that fit the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.segment import Segment
+    from rich.style import Style
+
+    from schemas.usage import TokenUsage
+
+_COLUMNS = ("input", "cache read", "cache write", "output", "total")
+_COST = "cost"
+_GAP = 2
+_LEAST = 8
+"""Cells that the text of a row has at least; where it would have fewer, figures are left out, the last ones last."""
+_WIDE = 110
+"""So many columns have room for bars."""
+_BAR = 16
+
+
+class Rows:
+    """A table of figures: a number, a text and the figures in each row, and totals at the foot. In a wide place each
+    row has a bar that says how much of the greatest it is. Where any row has a cost there is a column for it.
+
+    A session can have 100,000 exchanges, so widths are found in one pass, and rows are written as they are.
+    """
+
+    def __init__(self, heading: str) -> None:
+        self._heading = heading
+        self._rows: list[tuple[str, str, TokenUsage | None, str]] = []
+        self._totals: list[tuple[str, TokenUsage | None, str]] = []
+
+    def add(self, number: str, text: str, usage: TokenUsage | None, cost: str = "") -> None:
+        """A row; `usage` gives its five figures."""
+        self._rows.append((number, text, usage, cost))
+
+    def total(self, label: str, usage: TokenUsage | None, cost: str = "") -> None:
+        """A row at the foot."""
+        self._totals.append((label, usage, cost))
+
+    def say(self, usage: TokenUsage | None) -> bool:
+        """Whether a single row says as much as a total would."""
+        return len(self._rows) == 1 and self._rows[0][2] == usage
+
+    def print(self, screen: Console) -> None:
+        """Write the table."""
+        from rich.segment import Segments
+
+        screen.print(Segments(self._segments(screen.width)), end="", crop=False)
+
+    def _segments(self, width: int) -> Iterator[Segment]:
+        from rich.cells import cell_len, set_cell_size
+        from rich.segment import Segment
+        from rich.style import Style
+
+        from schemas.clean import one_line
+
+        dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
+        most = max((usage.total or 0 for _, _, usage, _ in self._rows if usage), default=0)
+        wide = width >= _WIDE and len(self._rows) > 1 and most > 0
+        figures = [
+            [*_COLUMNS, _COST],
+            *([*_figures(usage), cost] for _, _, usage, cost in self._rows),
+            *([*_figures(usage), cost] for _, usage, cost in self._totals),
+        ]
+        if not any(row[-1] for row in figures[1:]):
+            figures = [row[:-1] for row in figures]
+        sizes = [max(map(len, column)) + _GAP for column in zip(*figures, strict=True)]
+        numbers = max((len(number) + _GAP for number, *_ in self._rows if number), default=0)
+        room = width - numbers - (_GAP + _BAR if wide else 0)
+        left_out = 0
+        kept = 2 if len(sizes) > len(_COLUMNS) else 1
+        while room - sum(sizes[left_out:]) < _LEAST and left_out < len(sizes) - kept:
+            left_out += 1
+        fill = max(_LEAST, room - sum(sizes[left_out:]))
+
+        def line(number: str, text: str, row: list[str], style: Style | None, bar: str = "") -> Iterator[Segment]:
+            text = one_line(text, max(fill, 2) * 2)
+            shown = set_cell_size(text, fill) if cell_len(text) <= fill else set_cell_size(text, fill - 1) + "…"
+            if numbers:
+                yield Segment(f"{number:>{numbers - _GAP}}{'':{_GAP}}", dim)
+            yield Segment(shown, style)
+            cells = zip(row[left_out:], sizes[left_out:], strict=True)
+            yield Segment("".join(f"{cell:>{size}}" for cell, size in cells), dim if style is dim else None)
+            if bar:
+                yield Segment(f"{'':{_GAP}}{bar}", cyan)
+            yield Segment.line()
+
+        rows = iter(figures)
+        yield from line("", self._heading, next(rows), dim)
+        for number, text, usage, _ in self._rows:
+            yield from line(number, text, next(rows), None, _bar(usage, most) if wide else "")
+        if self._rows and self._totals:
+            yield Segment.line()
+        for label, _, _ in self._totals:
+            yield from line("", label, next(rows), bold)
+
+
+def _figures(usage: TokenUsage | None) -> list[str]:
+    """Five figures of a row, `-` for an unknown one."""
+    from renderers.facts import format_count
+
+    counts = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total] if usage else [None] * 5
+    return ["-" if count is None else format_count(count) for count in counts]
+
+
+def _bar(usage: TokenUsage | None, most: int) -> str:
+    eighths = round((usage.total or 0) / most * _BAR * 8) if usage else 0
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
