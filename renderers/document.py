@@ -35,6 +35,8 @@ Load: TypeAlias = Callable[[Subagent], Session | None]
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 _LISTED = 200
+_TABLE = 1000
+"""Rows of a table in one fold."""
 _HEADING = 100
 _AGENTS = frozenset({"Task", "Agent"})
 
@@ -265,6 +267,7 @@ class Document:
         said = exchange.prompt if _is_plain(exchange.prompt) else None
         taken_back = 0 if exchange.rewound else int(Flag.REWOUND)
         rewound = False
+        table: list[Message] = []
         for index in session.message_range(exchange.index):
             gone = bool(flags[index] & taken_back)
             if gone != rewound:
@@ -272,12 +275,31 @@ class Document:
                 rewound = gone
             if flags[index] & withheld and not session.messages.chars[index]:
                 continue  # counted at the exchange's end
-            for piece in self._message(session, session.message(index), prefix, depth):
+            message = session.message(index)
+            if message.figures:
+                table.append(message)
+                if len(table) < _TABLE:
+                    continue
+            yield from self._table(table)
+            if message.figures:
+                continue
+            for piece in self._message(session, message, prefix, depth):
                 # The heading says it, word for word.
-                if said is None or not (flags[index] & opener and isinstance(piece, Prompt) and piece.text == said):
+                heads = isinstance(piece, Prompt | Facts) and piece.text == said
+                if said is None or not (flags[index] & opener and heads):
                     yield piece
+        yield from self._table(table)
         if rewound:
             yield Close()
+
+    def _table(self, rows: list[Message]) -> Iterator[Piece]:
+        """Messages that are rows of a table, folded away together; the list is empty afterwards."""
+        if rows:
+            calls = sum(row.group is not None for row in rows)  # the others head the columns
+            yield Open(plural(calls, "model call"), "", "output")
+            yield Code(self.redact("\n".join(f"{row.label}  {row.figures}" for row in rows)))
+            yield Close()
+            rows.clear()
 
     # -- messages --------------------------------------------------------------------------------------------------
 
@@ -326,15 +348,20 @@ class Document:
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
-        listings = list(tool_inputs(tool))
+        # What the source made of the use is for both, so it can only be shown where both are.
+        formatted = tool.formatted if self.include.output else None
+        listings = [] if formatted else list(tool_inputs(tool))
         # A diff is redacted as one text: a key block goes over many lines.
-        diff = "".join(_from_root(diff, session.workspace_root).unified() for diff in tool.diffs)
-        output = tool.text if self.include.output else ""
+        diffs = [] if formatted else tool.diffs
+        diff = "".join(_from_root(diff, session.workspace_root).unified() for diff in diffs)
+        output = tool.text if self.include.output and not formatted else ""
         texts = self.redact_all([diff, output, *(item.text for item in listings), *(item.label for item in listings)])
         diff, output, *shown = texts
         labels = shown[len(listings) :]
         line = self._headline(session, tool, any(a.text != b for a, b in zip(listings, shown, strict=False)))
         yield Open(line.title, line.ending, "tool", line)
+        if formatted:
+            yield Prose(self.redact(formatted.strip("\n")))
         for listing, text, label in zip(listings, shown, labels, strict=False):
             yield Code(text, listing.language, label)
         if diff:
@@ -400,7 +427,7 @@ class Document:
             for number, subagent in enumerate(loose):
                 yield from self._subagent(subagent, f"s{number}-", 0)
         yield Heading("Totals", 2, "totals")
-        rows = [f"this session: {usage_line(s.usage(), format_exact)}"]
+        rows = [f"this session: {s.own_total or usage_line(s.usage(), format_exact)}"]
         if self.load is not None and s.subagents and not all(_is_counted_inside(a.session) for a in s.subagents):
             family, read, missing = self._family_usage()
             if read or not missing:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from schemas.clean import one_line
+from schemas.figures import SYNTHETIC as SYNTHETIC
+from schemas.figures import format_cost as format_cost
+from schemas.figures import format_count as format_count
+from schemas.figures import format_size as format_size
+from schemas.figures import short_model as short_model
 from schemas.session import Lack, Session
 from schemas.usage import TokenUsage
-
-_DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)(?=$|[-@:\[])")
-_CLAUDE_OLD = re.compile(r"^(\d+(?:-\d+)?)-(opus|sonnet|haiku)(.*)$")
-_VERSION = re.compile(r"^([a-z]+(?:-[a-z]+)*)-(\d+)-(\d+)(?!\d)(.*)$")
-SYNTHETIC = "<synthetic>"
-"""The model name Claude Code gives to messages that no model wrote."""
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -48,58 +46,23 @@ def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
 
 
-def format_count(count: int | None) -> str:
-    """A number in few characters: `999`, `1.2k`, `312k`, `1.9M`; `?` for an unknown one."""
-    return "?" if count is None else _scaled(count, 1000, ("", "k", "M", "G", "T"), "")
-
-
 def format_exact(count: int | None) -> str:
     """A number in full, its thousands apart: `312,456`; `?` for an unknown one."""
     return "?" if count is None else f"{count:,}"
 
 
-def format_cost(dollars: float | None) -> str:
-    """US dollars: `$0.0042`, `$1.25`, `$1,204`; `?` for an unknown sum."""
-    if dollars is None:
-        return "?"
-    digits = 0 if dollars >= 999.5 else 2 if dollars >= 0.01 or dollars == 0 else 4
-    return f"${dollars:,.{digits}f}"
-
-
-def format_size(size: int | None) -> str:
-    """Bytes: `812 B`, `3.4 KB`, `57 MB` (1 KB is 1,024 bytes); `?` for an unknown size."""
-    return "?" if size is None else _scaled(size, 1024, ("B", "KB", "MB", "GB", "TB"), " ")
-
-
-def _scaled(number: float, base: int, units: tuple[str, ...], gap: str) -> str:
-    for unit in units:
-        # What would be rounded up to a full 1000 belongs to the next unit.
-        if number < base - 0.5 or unit == units[-1]:
-            break
-        number /= base
-    digits = f"{number:.1f}".removesuffix(".0") if unit != units[0] and number < 9.95 else f"{number:.0f}"
-    return f"{digits}{gap}{unit}"
+def cost_fact(dollars: float | None, *, partial: bool = False) -> str:
+    """What something cost: `$0.08`, or `$0.08+` where some of it has no price. Empty where nothing has one: what a
+    model without a price cost is unknown, and never 0.
+    """
+    if dollars is None or (partial and not dollars):
+        return ""
+    return format_cost(dollars) + ("+" if partial else "")
 
 
 def plural(count: int, noun: str) -> str:
     """`1 line`, `1,204 lines`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def short_model(name: str | None) -> str:
-    """A model's name as people say it: `opus-4.5` for `claude-opus-4-5-20251101`; empty where no model spoke."""
-    if not name or name == SYNTHETIC:
-        return ""
-    short = name.rsplit("/", 1)[-1]
-    short = short.rsplit("anthropic.", 1)[-1]  # us.anthropic.claude-… on Bedrock
-    short = re.sub(r"-v\d+(:\d+)?$", "", short)
-    short = re.sub(r"@(?:20\d{6}|latest|default)$", "", short)
-    short = _DATE.sub("", short).removesuffix("-latest")
-    if short.startswith("claude-"):
-        short = short.removeprefix("claude-")
-        short = _CLAUDE_OLD.sub(r"\2-\1\3", short)
-        short = _VERSION.sub(r"\1-\2.\3\4", short)
-    return short or name
 
 
 def local_time(seconds: float, *, date: bool = False) -> str:
@@ -169,11 +132,12 @@ def exchange_numbers(session: Session) -> list[int | None]:
 
 
 def exchange_facts(
-    session: Session, n: int, when: Callable[[float], str] = local_time, *, running: bool = False
+    session: Session, n: int, when: Callable[[float], str] = local_time, *, running: bool = False, cost: str = ""
 ) -> list[str]:
-    """The quiet line of an exchange, in pieces: `14:21`, `3 m 12 s`, `opus-5`, `9 tools`, `1 failed`, `41k`.
+    """The quiet line of an exchange, in pieces: `14:21`, `3 m 12 s`, `opus-5`, `9 tools`, `1 failed`, `41k`, `$0.08`.
 
-    What is not known is left out. `when` writes the time. While it is `running` nobody knows how long it takes.
+    What is not known is left out. `when` writes the time. While it is `running` nobody knows how long it takes. `cost`
+    comes from whoever has prices.
     """
     exchange = session.exchanges[n]
     facts: list[str] = []
@@ -194,6 +158,8 @@ def exchange_facts(
     usage = session.exchange_usage(n)
     if usage is not None and usage.total is not None:
         facts.append(format_count(usage.total))
+        if cost and usage.total:
+            facts.append(cost)
     return facts
 
 

@@ -140,6 +140,20 @@ _What = tuple[str, str, _Facts]
 
 
 def _what(tool: Tool, root: str | None) -> _What:
+    """The line; its object is the source's own summary where that was written to be shown, and says something else."""
+    verb, object_, facts = _by_input(tool, root)
+    summary = tool.summary or ""
+    said = _LEAD.sub("", summary, count=1).strip("` ")
+    if said and said not in object_ and (tool.formatted is not None or _LEAD.match(summary)):
+        object_ = said
+    return verb, object_, facts
+
+
+_LEAD = re.compile(r"Tool use:\s*(?:\*\*.*?\*\*)?")
+"""How SessionData's producer begins a summary: `Tool use: **Bash** ls`."""
+
+
+def _by_input(tool: Tool, root: str | None) -> _What:
     if tool.diffs:
         return _changed(tool, root)
     name = tool.name

@@ -26,7 +26,9 @@ from renderers.document import (
 )
 from renderers.facts import format_count, lacks_line, plural
 from renderers.options import Include
+from renderers.plain_tables import aligned_tables
 from renderers.redact import Redactor
+from schemas.clean import one_line
 from schemas.session import Session
 
 _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶", "compaction": "≡"}
@@ -61,7 +63,7 @@ def render_message(session: Session, index: int, include: Include) -> str:
 def _write(piece: Piece, indent: str) -> str:
     match piece:
         case Prose(text):
-            return _block(text.strip("\n"), f"{indent}● ", f"{indent}  ")
+            return _block(aligned_tables(text.strip("\n")), f"{indent}● ", f"{indent}  ")
         case Code(text, _, label):
             return (f"{indent}{label}:\n" if label else "") + _block(text.rstrip("\n"), f"{indent}│ ", f"{indent}│ ")
         case Open(title, ending, kind):
@@ -95,8 +97,8 @@ def _summary(facts: Mapping[str, Fact]) -> str:
     """The facts that fit one line."""
     tokens = facts.get("tokens")
     total = tokens.get("totalTokens") if isinstance(tokens, dict) else None
-    pieces = [str(facts[name]) for name in ("agent", "workspace", "branch", "created") if name in facts]
-    if isinstance(exchanges := facts["exchanges"], int):
+    pieces = [one_line(str(facts[name]), 4096) for name in ("agent", "workspace", "branch", "created") if name in facts]
+    if isinstance(exchanges := facts["exchanges"], int) and (exchanges or not facts.get("messages")):
         pieces.append(plural(exchanges, "exchange"))
     if total is not None:
         pieces.append(f"{format_count(total)} tokens")

@@ -44,19 +44,22 @@ def time_of_group(session: Session, group: int) -> float | None:
 
 def charges(session: Session) -> Iterator[Charge]:
     """The groups that count, in order."""
-    groups, own = session.groups, session.provider == "events"
-    for group in counted_groups(session):
-        usage = groups.usage[group]
-        charge = Charge(
-            group,
-            session.provider,
-            session.models[groups.model[group]],
-            session.id,
-            time_of_group(session, group),
-            usage,
-            Call(usage),
-        )
-        yield _as_the_event_says(session, charge) if own else charge
+    return (charge_of(session, group) for group in counted_groups(session))
+
+
+def charge_of(session: Session, group: int) -> Charge:
+    """A token group as it is charged for."""
+    usage = session.groups.usage[group]
+    charge = Charge(
+        group,
+        session.provider,
+        session.models[session.groups.model[group]],
+        session.id,
+        time_of_group(session, group),
+        usage,
+        Call(usage),
+    )
+    return _as_the_event_says(session, charge) if session.provider == "events" else charge
 
 
 def _as_the_event_says(session: Session, charge: Charge) -> Charge:

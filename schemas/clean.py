@@ -76,6 +76,8 @@ class Run(NamedTuple):
 
 def clean(text: str) -> str:
     """`text` as it may be shown: see the module's docstring for what changes."""
+    if len(text) < 80 and text.isascii() and text.isprintable():  # keys, ids, names: most of what is asked about
+        return text
     try:
         # Bytes are ten times as fast to go through as characters. What is left of UTF-8 without ASCII is still UTF-8.
         rest = text.encode().translate(None, _SAFE_ASCII)

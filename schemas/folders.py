@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from pathlib import Path
 
 from schemas.provider import Problem
@@ -12,7 +13,7 @@ def entries_of(folder: str | Path, problems: list[Problem]) -> list[os.DirEntry[
     """What lies in a folder, by name; nothing where there is no such folder."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(entries, key=attrgetter("name"))
     except FileNotFoundError:
         return []
     except OSError as error:

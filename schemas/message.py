@@ -149,6 +149,8 @@ class Tool:
     """The full output was written beside the session; `text` holds it if the file could be read, else its start."""
     summary: str | None = None
     """What the source itself calls the use, where it does."""
+    formatted: str | None = None
+    """What the source shows of the use and its result, as Markdown: shown in place of both (SessionData)."""
 
 
 @dataclass(slots=True)
@@ -170,6 +172,8 @@ class Message:
     flags: Flag = NO_FLAGS
     label: str = ""
     """For everything that is not prose or a tool: what it is, in a few words ("Compacted, auto, 170k → 8k")."""
+    figures: str = ""
+    """What belongs at the right edge of the label's line: a row of figures, as wide as those of the rows around it."""
     path_hints: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     """Facts that SessionData has no field for: stop reason, cwd, branch, provider's record type."""

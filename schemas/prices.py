@@ -41,6 +41,13 @@ class Prices:
         self._models: dict[tuple[str, str], ModelInfo | None] = {}
         self._scales: dict[int, _Scales] = {}
 
+    @staticmethod
+    def load() -> None:
+        """Import the tables of genai-prices now, not with the first cost."""
+        from genai_prices.data_snapshot import get_snapshot
+
+        get_snapshot()
+
     def cost(self, provider: str, model: str | None, call: Call, time: float | None) -> float | None:
         """US dollars for a call; None where the model has no price. `time` is in seconds since 1970; where it is not
         known, today's price is taken.
@@ -58,7 +65,8 @@ class Prices:
             info = self._models[provider, model] = _find(provider, model)
         if info is None:
             return None
-        price = info.get_prices(_moment(time))
+        # Few models have prices that depend on the time, which takes longer to look up than all the rest.
+        price = info.get_prices(_moment(time)) if isinstance(info.prices, list) else info.prices
         scales = self._scales.get(id(price))
         if scales is None:
             scales = self._scales[id(price)] = _scales(price)  # the tables live as long as the process

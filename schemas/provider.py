@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from schemas.records import JsonLines, Record, breaks_off, read_document, read_record
-from schemas.session import Change, Session
+
+if TYPE_CHECKING:
+    from schemas.session import Change, Session
 
 
 class Environment(NamedTuple):

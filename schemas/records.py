@@ -15,6 +15,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -30,7 +31,19 @@ Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 MAX_LINE = 512 << 20
 _MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
 _OF_A_RECORD = frozenset("uuid parentUuid timestamp sessionId payload leafUuid messageId id record_type".split())  # noqa: SIM905
-_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 4000 else float("inf"))
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if isfinite(number) else None
+
+
+# What no JSON can say is null, here as in a record that is written down and read back (`_dump`).
+_DECODER = json.JSONDecoder(
+    parse_int=lambda digits: int(digits) if len(digits) < 4000 else None,
+    parse_float=_finite,
+    parse_constant=lambda _: None,
+)
 
 
 class Unreadable(NamedTuple):
@@ -364,6 +377,7 @@ class MemoryStore:
 
 def _dump(value: dict[str, Any]) -> bytes:
     try:
-        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+        # A copy: orjson's own bytes keep the memory they were made in, eight times their length for a message.
+        return memoryview(orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)).tobytes()
     except TypeError:  # lone surrogates, integers beyond 64 bits, deep nesting: `_decode` reads what orjson does not
         return json.dumps(clean_value(value), default=str).encode()

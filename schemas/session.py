@@ -154,6 +154,8 @@ class Session:
         """Records left out because the same record stands earlier in the file."""
         self.lacks: frozenset[Lack] = frozenset()
         """What this source never tells, so that the screen can say so instead of showing nothing."""
+        self.own_total = ""
+        """Stands for the token total where the source has sums of its own and no calls: a snapshot's, in words."""
         self.metadata: dict[str, Any] = {}
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""

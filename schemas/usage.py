@@ -8,7 +8,7 @@ a figure that nobody gave is never 0.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 _UNKNOWN = -1
@@ -127,7 +127,10 @@ class UsageColumns:
     __slots__ = ("_appends", "_columns")
 
     def __init__(self) -> None:
-        self._columns = tuple(array("q") for _ in TokenUsage._fields)
+        self._set(array("q") for _ in TokenUsage._fields)
+
+    def _set(self, columns: Iterable[MutableSequence[int]]) -> None:
+        self._columns = tuple(columns)
         self._appends = tuple(column.append for column in self._columns)  # looked up once: this runs for every group
 
     def __len__(self) -> int:
@@ -137,16 +140,27 @@ class UsageColumns:
         """Add one; returns its index."""
         add_input, add_output, add_read, add_write, add_reasoning, add_write_1h = self._appends
         fresh, output, read, write, reasoning, write_1h = usage
-        add_input(_UNKNOWN if fresh is None else fresh)
-        add_output(_UNKNOWN if output is None else output)
-        add_read(_UNKNOWN if read is None else read)
-        add_write(_UNKNOWN if write is None else write)
-        add_reasoning(_UNKNOWN if reasoning is None else reasoning)
-        add_write_1h(_UNKNOWN if write_1h is None else write_1h)
+        try:
+            add_input(_UNKNOWN if fresh is None else fresh)
+            add_output(_UNKNOWN if output is None else output)
+            add_read(_UNKNOWN if read is None else read)
+            add_write(_UNKNOWN if write is None else write)
+            add_reasoning(_UNKNOWN if reasoning is None else reasoning)
+            add_write_1h(_UNKNOWN if write_1h is None else write_1h)
+        except OverflowError:
+            self.cut(min(map(len, self._columns)))
+            self._widen()
+            return self.append(usage)
         return len(self._columns[0]) - 1
+
+    def _widen(self) -> None:
+        """Lists in place of arrays: Normalized Events may count up to 2^64-1, and a figure is exact or it is wrong."""
+        self._set(list(column) for column in self._columns)
 
     def take(self, other: UsageColumns, count: int) -> None:
         """Append the first `count` of another one."""
+        if isinstance(other._columns[0], list):
+            self._widen()
         for mine, its in zip(self._columns, other._columns, strict=True):
             mine.extend(its[:count])
 
@@ -165,5 +179,9 @@ class UsageColumns:
         return TokenUsage(*(None if (v := column[index]) == _UNKNOWN else v for column in self._columns))
 
     def __setitem__(self, index: int, usage: TokenUsage) -> None:
-        for column, value in zip(self._columns, usage, strict=True):
-            column[index] = _UNKNOWN if value is None else value
+        try:
+            for column, value in zip(self._columns, usage, strict=True):
+                column[index] = _UNKNOWN if value is None else value
+        except OverflowError:
+            self._widen()
+            self[index] = usage

@@ -21,6 +21,7 @@ sys.path.insert(0, str(FOLDER.parent))
 from schemas.provider import Environment  # noqa: E402
 from viewer.app import TurnlogApp  # noqa: E402
 from viewer.bindings import Config  # noqa: E402
+from viewer.costs import load  # noqa: E402
 from viewer.demo import demo_home, demo_library, demo_session  # noqa: E402
 from viewer.demo.live import LiveWriter  # noqa: E402
 from viewer.demo.make import DIRECTORY  # noqa: E402
@@ -53,7 +54,7 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     app = TurnlogApp(Config(theme="turnlog-dark"))
     app.start_with(BrowserScreen(library, DIRECTORY, lambda: NOW))
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(0.5)
+        await pilot.pause(1.0)
         return picture(app)
 
 
@@ -104,6 +105,7 @@ async def main() -> None:
     # Times on the pictures are local: without this they would depend on where they are taken.
     os.environ["TZ"] = "UTC"
     time.tzset()
+    load()  # costs are there from the start
     shots: dict[str, Shot] = {"sessions": sessions, "transcript": transcript, "diff": diff, "follow": follow}
     for name, shot in shots.items():
         for size in SIZES:

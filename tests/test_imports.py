@@ -63,6 +63,16 @@ def test_a_list_that_is_up_to_date_starts_no_machinery(tmp_path: Path) -> None:
     assert _imported(stderr).isdisjoint({"multiprocessing", "jsonschema", "watchfiles", "pygments", "markdown_it"})
 
 
+def test_a_list_that_is_up_to_date_brings_no_model_of_a_session(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.session(SESSION, ["Fix the lamp", "done"])
+    machine.run("list", "--json")
+    stderr = machine.run("list", "--json", PYTHONPROFILEIMPORTTIME="1").err
+    assert re.search(r"\|\s+schemas\.providers\.codex\.locate\b", stderr), "it looked for sessions"
+    heavy = r"schemas\.(session|message|prices|charges|reading|opening)|viewer\.(summary|indexing)"
+    assert not re.search(rf"\|\s+({heavy})\b", stderr)
+
+
 def _modules(package: str) -> list[str]:
     files = sorted((ROOT / package).rglob("*.py"))
     return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in files]

@@ -62,11 +62,18 @@ class _Commands(click.Group):
         escape = ["--"] if args[0].startswith("-") and args[0] != "-" else []
         return DEFAULT, self.get_command(ctx, DEFAULT), escape + args
 
+    # A closed pipe is met here, since click would end with code 1, which says "no".
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:  # in the midst of --help
+            raise click.exceptions.Exit(pipe_closed()) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Here, since click would end with code 1, which says "no".
             return pipe_closed()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

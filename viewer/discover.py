@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
             seen.add(location.path)
             _look(provider, location, found)
     found.files = _unique(found.files)
-    found.files.sort(key=lambda file: (file.mtime_ns, file.id), reverse=True)
+    found.files.sort(key=attrgetter("mtime_ns", "id"), reverse=True)
     return found
 
 
@@ -75,6 +76,8 @@ def _unique(files: list[SessionFile]) -> list[SessionFile]:
 
     Only files of one size and one time can be the same, so that few are looked at again.
     """
+    if len(set(map(attrgetter("size", "mtime_ns"), files))) == len(files):
+        return files  # as good as always
     alike: defaultdict[tuple[int, int], list[SessionFile]] = defaultdict(list)
     for file in files:
         alike[file.size, file.mtime_ns].append(file)

@@ -10,6 +10,8 @@ from viewer.output import path_text, warn
 from viewer.sessions import each_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from schemas.provider import Problem
     from schemas.session import Session
     from viewer.targets import Target
@@ -21,6 +23,8 @@ class EventWriter:
     def __init__(self, progress: Callable[[int, int], None]) -> None:
         self.count = 0
         """Events written."""
+        self.read: set[Path] = set()
+        """The files that were read for them."""
         self._progress = progress
         self._once = Once()
         self._timeless = self._empty = 0
@@ -34,10 +38,12 @@ class EventWriter:
     def _of(self, session: Session) -> Iterator[bytes]:
         from schemas.charges import charges
         from schemas.interchange.events_write import event_line
+        from viewer.exporting import own_files
         from viewer.summary import members_of, response_key
 
         failed: list[Problem] = []
         for member in members_of(session, failed):
+            self.read |= own_files(member)
             # A subagent works for the session that started it, which is what sessions are counted by.
             owner = None if member is session else session.id
             for charge in charges(member):
@@ -62,3 +68,8 @@ class EventWriter:
         ):
             if count:
                 warn(f"{plural(count, 'response')} left out: {why}")
+
+    def say_nothing(self) -> None:
+        """Say that there are no events; why has been said where anything was left out."""
+        left_out = self._once.copies or self._timeless or self._empty
+        warn("no events are left" if left_out else "no token figures, so no events")

@@ -8,16 +8,53 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from viewer.output import CallError, path_text
 
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+
+def place_of(given: str | None, *, force: bool) -> Path | None:
+    """The file that `-o FILE` means; None for standard output. Raises CallError where it cannot be written there."""
+    if given is None or given == "-":
+        return None
+    if not given:
+        raise CallError("-o: an empty name")
+    if given.endswith(("/", os.sep)):
+        raise CallError(f"{path_text(given)}: a directory")
+    path = Path(given)
+    check_free(path, force=force)
+    return path
+
 
 def check_free(path: Path, *, force: bool) -> None:
-    """Raises CallError when a file is in the way, before any work is done for it."""
-    if path.is_dir():
+    """Raises CallError when a file is in the way or its directory is missing, before any work is done for it."""
+    if os.path.isdir(path):
         raise CallError(f"{path_text(path)}: a directory")
+    if not os.path.exists(path.parent):
+        # A misspelled directory must not come to life; only `-o DIR/` asks for one.
+        raise CallError(f"{path_text(path.parent)}: no such directory")
     if os.path.lexists(path) and not force and not _is_special(path):
         raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)")
+
+
+def check_not_read(path: Path, read: Iterable[Path]) -> None:
+    """Raises CallError when `path` is one of the files that were read for what is to be written, `--force` or not."""
+    if os.path.exists(path) and any(os.path.exists(one) and path.samefile(one) for one in read):
+        raise CallError(f"{path_text(path)}: one of the files that are read, which are never written to")
+
+
+def own_files(session: Session) -> set[Path]:
+    """The files that a session was read from, its subagents' as far as they have been read."""
+    files = {session.path, *(store.path for store in session.stores)}
+    for agent in session.subagents:
+        if agent.path is not None:
+            files.add(agent.path)
+        if agent.session is not None:
+            files |= own_files(agent.session)
+    return files
 
 
 def write_file(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:

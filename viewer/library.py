@@ -3,6 +3,9 @@
 The index is a SQLite file in the user's cache folder, never beside the sessions. It holds nothing that cannot be made
 again: a broken or foreign file in its place is replaced, and where it cannot be written the library does without.
 Two programs may use it at the same time.
+
+viewer/summary.py is imported where a summary is wanted: it brings the whole model of a session, for which
+`list --json`, whose rows are kept ready made, need not wait.
 """
 
 from __future__ import annotations
@@ -17,23 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+import orjson
+
 import schemas
+from viewer.sides import LIVE_SECONDS, newest_side, sides_changed
 from viewer.store import LAYOUT, Row, Store, row_of
-from viewer.summary import (
-    LIVE_SECONDS,
-    GroupRow,
-    Indexed,
-    Summary,
-    group_rows,
-    id_in,
-    newest_side,
-    sides_changed,
-    unpack,
-)
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Problem, SessionFile
     from viewer.discover import Found
+    from viewer.summary import GroupRow, Indexed, Summary
 
 _BATCH_SECONDS = 0.25
 
@@ -102,6 +98,8 @@ class Library:
         """The newest sessions, and the newest of a directory and those below it: what a screen can show before
         `cached` has made thousands. At most `limit` of each.
         """
+        from viewer.summary import unpack
+
         with self._store() as store:
             packed = store.newest(os.path.normpath(directory), limit)
         summaries: list[Summary] = []
@@ -115,7 +113,8 @@ class Library:
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
         with _uncollected():
-            return [summary for path, row in self._sorted() if (summary := self._summary(path, row)) is not None]
+            self._unpack()
+            return [summary for _, path, _ in self._sorted() if (summary := self._unpacked.get(path)) is not None]
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
@@ -127,11 +126,15 @@ class Library:
         with _uncollected():
             found = self._found = discover(self._env)
             files = {file.file: file for file in found.files}
-            gone = [path for path in self._rows if path not in files]
-            for path in gone:
-                del self._rows[path]
             rows = self._rows
-            stale = [file for path, file in files.items() if _is_stale(rows.get(path), file)]
+            gone = [path for path in rows if path not in files]
+            for path in gone:
+                del rows[path]
+            stale = [
+                file
+                for path, file in files.items()
+                if (row := rows.get(path)) is None or not _is_as_read(row, file) or sides_changed(row.side)
+            ]
         if not gone and not stale:
             return
         from viewer.indexing import index_all  # a list that is up to date need not wait for it
@@ -163,11 +166,21 @@ class Library:
         """The token groups of each session and its subagents, for sums in which a response that lies in several files
         counts once.
         """
+        from viewer.summary import group_rows
+
         with self._store() as store:
             stored = store.groups()
-        for path, row in self._sorted():
-            if (summary := self._summary(path, row)) is not None:
-                yield summary, group_rows(self._groups.get(path) or stored.get(path, b""))
+        for summary in self.all():
+            name = os.fspath(summary.path)
+            yield summary, group_rows(self._groups.get(name) or stored.get(name, b""))
+
+    def groups_of(self, path: Path) -> Iterator[GroupRow]:
+        """The token groups of one session, then those of its subagents."""
+        from viewer.summary import group_rows
+
+        name = os.fspath(path)
+        with self._store() as store:
+            return group_rows(self._groups.get(name) or store.groups_of(name))
 
     def standing(self, file: SessionFile) -> Standing | None:
         """Where lists show a file; None where the index does not know it as it is now."""
@@ -175,22 +188,17 @@ class Library:
         row = self._rows.get(file.file)
         if row is None or not _is_as_read(row, file):
             return None
-        return Standing(row.when, bool(row.blank) or not row.packed)
+        return Standing(row.when, bool(row.blank) or not row.listed)
 
     def session_id(self, file: SessionFile) -> str | None:
         """The id of the session in a file, in full; None where the index does not know the file. It stays the same
         while the file grows.
         """
-        self._load()
-        row = self._rows.get(file.file)
-        return id_in(row.packed) if row is not None and row.packed else None
+        return self._told(file, "id")
 
     def workspace(self, file: SessionFile) -> str | None:
         """Where the session in a file runs; None where that is not known."""
-        self._load()
-        row = self._rows.get(file.file)
-        summary = self._summary(file.file, row) if row is not None else None
-        return summary.workspace_root if summary else None
+        return self._told(file, "workspaceRoot")
 
     def touched(self, file: SessionFile) -> int:
         """When a session or something beside it was written last, in nanoseconds since 1970."""
@@ -201,16 +209,20 @@ class Library:
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
         since = time.time_ns() - int(LIVE_SECONDS * 1e9)
-        pieces: list[bytes] = []
-        for _, row in self._sorted():
-            if everything or not row.blank:
-                pieces += row.listed, b"true}," if row.touched_ns > since else b"false},"
-        return b"[" + b"".join(pieces)[:-1] + b"]\n"
+        pieces = [b"["]
+        with _uncollected():
+            for _, _, row in self._sorted():
+                if everything or not row.blank:
+                    pieces += row.listed, b"true}," if row.touched_ns > since else b"false},"
+        if len(pieces) > 1:
+            pieces[-1] = pieces[-1][:-1]
+        pieces.append(b"]\n")
+        return b"".join(pieces)
 
     def files(self) -> list[tuple[Path, int]]:
         """Every file that holds messages, with its size: the sessions newest first, each followed by its subagents."""
         files: dict[Path, int] = {}
-        for name, row in self._sorted():
+        for _, name, row in self._sorted():
             files[Path(name)] = row.size
             for path, size, _, holds in json.loads(row.side):
                 if size > 0 and holds:
@@ -241,20 +253,40 @@ class Library:
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
-    def _sorted(self) -> list[tuple[str, Row]]:
-        """The sessions among the rows, newest first."""
-        rows = [item for item in self._rows.items() if item[1].packed]
-        rows.sort(key=_when, reverse=True)
+    def _sorted(self) -> list[tuple[float, str, Row]]:
+        """The sessions among the rows, newest first, each with its time and its path. Since no two have one path, rows
+        themselves are never compared; a key for each would take as long again.
+        """
+        rows = [(row.when, path, row) for path, row in self._rows.items() if row.listed]
+        rows.sort(reverse=True)
         return rows
 
-    def _summary(self, path: str, row: Row) -> Summary | None:
-        summary = self._unpacked.get(path)
-        if summary is None and row.packed:
+    def _unpack(self) -> None:
+        """Make the summaries that are not made yet. A damaged one's row goes, so that `refresh` reads the file anew."""
+        missing = [(path, row) for path, row in self._rows.items() if row.listed and path not in self._unpacked]
+        if not missing:
+            return
+        from viewer.summary import unpack
+
+        with self._store() as store:
+            packed = store.summaries()
+        for path, row in missing:
             try:
-                summary = self._unpacked[path] = unpack(row.packed, path, row.size, row.mtime_ns)
-            except (ValueError, TypeError):
-                self._rows.pop(path, None)  # damaged: the next `refresh` reads the file anew
-        return summary
+                self._unpacked[path] = unpack(packed[path], path, row.size, row.mtime_ns)
+            except (KeyError, ValueError, TypeError):
+                self._rows.pop(path, None)
+
+    def _told(self, file: SessionFile, key: str) -> str | None:
+        """What a file's row of `list --json` says, without its summary: a TARGET is looked for among 10,000."""
+        self._load()
+        row = self._rows.get(file.file)
+        if row is None or not row.listed:
+            return None
+        try:
+            value = orjson.loads(row.listed + b"null}")[key]
+        except (ValueError, LookupError, TypeError):
+            return None  # damaged
+        return value if isinstance(value, str) else None
 
     def _store(self) -> Store:
         return Store(self._path, self._reader, self._note_store_problem)
@@ -270,29 +302,25 @@ class Library:
             self._rows = store.rows()
 
     def _take(self, batch: list[Indexed], store: Store) -> list[Summary]:
-        for item in batch:
-            self._rows[item.path] = row_of(item)
-            self._unpacked.pop(item.path, None)
+        from viewer.summary import unpack
+
         kept = store.write(batch)
+        summaries: list[Summary] = []
         for item in batch:
             self._groups.pop(item.path, None)
             if not kept:
                 self._groups[item.path] = item.groups
-        summaries = (self._summary(item.path, self._rows[item.path]) for item in batch)
-        return [summary for summary in summaries if summary is not None]
+            self._unpacked.pop(item.path, None)
+            if item.summary:
+                summaries.append(unpack(item.summary, item.path, item.size, item.mtime_ns))
+                self._unpacked[item.path] = summaries[-1]
+            self._rows[item.path] = row_of(item)
+        return summaries
 
     @property
     def path(self) -> Path:
         """Where the index lies."""
         return self._path
-
-
-def _when(item: tuple[str, Row]) -> tuple[float, str]:
-    return item[1].when, item[0]  # the path, so that a list looks the same each time
-
-
-def _is_stale(row: Row | None, file: SessionFile) -> bool:
-    return row is None or not _is_as_read(row, file) or (row.side != "[]" and sides_changed(row.side))
 
 
 def _is_as_read(row: Row, file: SessionFile) -> bool:

@@ -42,7 +42,7 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
 
     Of one that the index knows and that has been written since, within the last minute, the file's time counts.
     """
-    from viewer.summary import is_live
+    from viewer.sides import is_live
 
     def rank(file: SessionFile) -> _Rank | None:
         known = library.standing(file)
@@ -64,7 +64,7 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
     now, also where nothing was said yet; else the newest in which anything was said. None if there is none.
     """
     from viewer.library import in_directory
-    from viewer.summary import is_live
+    from viewer.sides import is_live
 
     def place(file: SessionFile, said: bool, when: float) -> _Rank:
         touched = library.touched(file)

@@ -50,11 +50,21 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def write_json(value: Any) -> None:
-    """One JSON value and a newline. Its strings must be clean already, except paths (`path_text`)."""
+def json_bytes(value: Any) -> bytes:
+    """A JSON value. Its strings must be clean already, except paths (`path_text`)."""
     import orjson
 
-    write_bytes(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # a sum of counters that does not fit into 64 bits
+        import json
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def write_json(value: Any) -> None:
+    """One JSON value and a newline; see `json_bytes`."""
+    write_bytes(json_bytes(value) + b"\n")
 
 
 def path_text(path: os.PathLike[str] | str) -> str:
@@ -63,11 +73,11 @@ def path_text(path: os.PathLike[str] | str) -> str:
 
 
 def short_path(path: os.PathLike[str] | str) -> str:
-    """`path_text` with the home directory as `~`."""
+    """`path_text` with the home directory as `~`, in one line."""
     text, home = path_name(path), os.path.expanduser("~")
     if home not in ("", "/") and (text == home or text.startswith(home + os.sep)):
         text = "~" + text[len(home) :]
-    return clean(text)
+    return one_line(text, 4096)
 
 
 class Progress:
@@ -117,10 +127,16 @@ def console(piped: int = 80) -> Console:
     """
     from rich.console import Console
 
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end with code 1, which says "no".
+            self.quiet = True
+            raise BrokenPipeError
+
     if not sys.stdout.isatty():
         # Nothing behind a pipe cuts lines; a table of 80 columns can be read anywhere.
-        return Console(width=_columns(piped), markup=False, highlight=False, emoji=False)
-    return Console(markup=False, highlight=False, emoji=False)
+        return Quiet(width=_columns(piped), markup=False, highlight=False, emoji=False)
+    return Quiet(markup=False, highlight=False, emoji=False)
 
 
 def _columns(default: int) -> int:

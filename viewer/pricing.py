@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.output import CallError, path_text
+from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
     from schemas.interchange.price_book import PriceBook
@@ -17,8 +17,11 @@ def load(given: str) -> PriceBook:
 
     path = given_path(given)
     try:
-        return load_book(path)
+        book = load_book(path)
     except BookError as error:
         raise CallError(f"{path_text(path)}: no price book: {error}") from None
     except OSError as error:
         raise CallError(f"{path_text(path)}: {(error.strerror or str(error)).lower()}") from None
+    for warning in book.warnings:
+        warn(f"{path_text(path)}: {warning}")
+    return book

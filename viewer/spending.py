@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from viewer.counting import Once
@@ -36,6 +37,23 @@ class Source(NamedTuple):
     """Its workspace."""
 
 
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    path: str
+    """As it may be shown."""
+    line: int
+    """From 1; the number of the record where a source has no lines."""
+    offset: int
+    length: int
+    """In bytes of the file. Where a source has no lines the offset is the record's number from 0."""
+    in_lines: bool = True
+
+    def to_json(self) -> dict[str, object]:
+        """As an answer names it; the same as in `usage --json`, and the file."""
+        return {"path": self.path, "line": self.line, "offset": self.offset, "length": self.length}
+
+
 class Spent(NamedTuple):
     """A response that counts."""
 
@@ -50,8 +68,8 @@ class Spent(NamedTuple):
     exchange: str = ""
     heading: str = ""
     """The exchange's number and prompt."""
-    records: str = ""
-    """Where its figures stand: `lines 2, 3`."""
+    places: tuple[Place, ...] = ()
+    """Where its figures stand. Known where they are to be explained."""
 
 
 class LeftOut(NamedTuple):
@@ -60,7 +78,7 @@ class LeftOut(NamedTuple):
     path: str
     what: str
     """A response's id, or what else it is."""
-    records: str
+    places: tuple[Place, ...]
     reason: str
 
 
@@ -88,11 +106,13 @@ class Filters(NamedTuple):
 
     def fits_project(self, root: str | None) -> bool:
         """Whether a session's workspace is asked for."""
+        if self.project is None:
+            return True
         from renderers.facts import project_name
         from viewer.library import in_directory
         from viewer.targets import given_path
 
-        if self.project is None or project_name(root).casefold() == self.project.casefold():
+        if project_name(root).casefold() == self.project.casefold():
             return True
         return in_directory(root, given_path(self.project).absolute())
 
@@ -124,6 +144,15 @@ class Tally:
         else:
             self.cost = cost if self.cost is None else self.cost + cost
 
+    def merge(self, other: Tally) -> None:
+        """Count what another sum counted."""
+        self.responses += other.responses
+        self.unpriced |= other.unpriced
+        if other.usage is not None:
+            self.usage = other.usage if self.usage is None else self.usage + other.usage
+        if other.cost is not None:
+            self.cost = other.cost if self.cost is None else self.cost + other.cost
+
     @property
     def tokens(self) -> int:
         """All of them; 0 where none are known."""
@@ -149,7 +178,8 @@ class Row:
 
     key: str
     label: str
-    number: str = ""
+    mark: str = ""
+    """What tells it from others of that label: the beginning of a session's id."""
     tally: Tally = field(default_factory=Tally)
     responses: list[Spent] = field(default_factory=list)
     """Kept where they are to be explained."""
@@ -160,22 +190,32 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
     rest by cost, the dearest first, and where there is none by tokens.
     """
     rows: dict[str, Row] = {}
-    total = Tally()
     for one in spent:
         key, label = _name(kind, one)
         row = rows.get(key)
         if row is None:
-            row = rows[key] = Row(key, label)
-        for tally in (row.tally, total):
-            tally.add(one.usage, one.cost, one.model)
+            row = rows[key] = Row(key, label, one.source.id if kind == "session" else "")
+        row.tally.add(one.usage, one.cost, one.model)
         if keep:
             row.responses.append(one)
     found = list(rows.values())
+    total = Tally()
+    for row in found:
+        total.merge(row.tally)
     if kind == "day":
         found.sort(key=lambda row: row.key)
     elif kind not in ("exchange", "group"):
         found.sort(key=lambda row: (-(row.tally.cost or 0), -row.tally.tokens, row.key))
+    _shorten(found)
     return found, total
+
+
+def _shorten(rows: list[Row]) -> None:
+    """Marks as short as in `turnlog list`, or as long as UUIDs need that were made at nearly the same time."""
+    marks = {row.mark for row in rows}
+    length = next((size for size in (8, 13) if len({mark[:size] for mark in marks}) == len(marks)), 18)
+    for row in rows:
+        row.mark = row.mark[:length]
 
 
 def _name(kind: str, one: Spent) -> tuple[str, str]:
@@ -196,12 +236,21 @@ def _name(kind: str, one: Spent) -> tuple[str, str]:
     return source.project or "", short_path(source.project) if source.project else "(no project)"
 
 
+_QUARTER = 900
+"""Seconds. Wherever a day begins, and a clock is changed, a quarter of an hour begins."""
+
+
 def _day(time: float | None) -> str:
     """The day on this machine's clock."""
+    return "unknown" if time is None else _day_of_quarter(int(time // _QUARTER))
+
+
+@lru_cache(4096)
+def _day_of_quarter(quarter: int) -> str:
     from datetime import datetime
 
     try:
-        return "unknown" if time is None else datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d")
+        return datetime.fromtimestamp(quarter * _QUARTER).astimezone().strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):
         return "unknown"
 
@@ -243,12 +292,14 @@ class FileSpending:
         """The responses of one session."""
         from schemas.charges import charges
         from viewer.summary import members_of, response_key
+        from viewer.uncounted import Uncounted
 
         self._once.begin_session(target.shown_path)
         wanted = self._filters.fits_project(session.workspace_root)
         title = session.title or next((e.prompt for e in session.live_exchanges), "")
         source = Source(session.provider, session.id, target.shown_path, title, session.workspace_root)
         failed: list[Problem] = []
+        rest = Uncounted(target.shown_path)
         written = target.path.stat().st_mtime
         for member in members_of(session, failed):
             headings = _headings(member) if member is session else {}
@@ -266,13 +317,18 @@ class FileSpending:
                     yield self._spent(source, member, charge, headings)
             if self._explain and wanted:
                 self._explain_rest(target, member)
+                rest.note(member)
+        self.left_out += rest.left_out()
         for problem in failed:
             warn(f"{path_text(problem.path)}: {problem.reason}")
 
     def _spent(self, source: Source, member: Session, charge: Charge, headings: dict[int, str]) -> Spent:
         exchange = member.groups.exchange[charge.group]
         if charge.session_id != member.id:  # a file of events, which are of many sessions
-            source = source._replace(id=charge.session_id, title=member.exchanges[exchange].prompt)
+            from schemas.clean import one_line
+
+            name = one_line(f"{charge.provider} · {charge.session_id}", 300)
+            source = source._replace(id=charge.session_id, title=name)
         return Spent(
             source,
             charge.provider,
@@ -283,16 +339,16 @@ class FileSpending:
             member.groups.ids[charge.group],
             member.exchanges[exchange].id if headings else "subagents",
             headings.get(exchange, "(subagents)"),
-            records_of(member, charge.group) if self._explain else "",
+            places_of(member, charge.group) if self._explain else (),
         )
 
     def _note(self, target: Target, member: Session, group: int, reason: str) -> None:
         if self._explain:
-            records = records_of(member, group)
-            self.left_out.append(LeftOut(target.shown_path, member.groups.ids[group], records, reason))
+            places = places_of(member, group)
+            self.left_out.append(LeftOut(target.shown_path, member.groups.ids[group], places, reason))
 
     def _explain_rest(self, target: Target, member: Session) -> None:
-        """What of a file never became a response that counts."""
+        """Groups that never became a response that counts."""
         from schemas.charges import counted_groups
 
         counted = set(counted_groups(member))
@@ -302,15 +358,6 @@ class FileSpending:
                 self._note(target, member, group, "inherited from another session, where it is counted")
             elif group not in counted:
                 self._note(target, member, group, "no figures are recorded")
-        if member.duplicates:
-            reason = "the same record stands earlier in the file"
-            self.left_out.append(LeftOut(target.shown_path, f"{member.duplicates:,} records", "", reason))
-        for name, count in member.hidden.items():
-            if "token" in name:  # Codex writes its running total again and again
-                reason = "no figures in them, or the running total said again"
-                self.left_out.append(LeftOut(target.shown_path, f"{count:,} records {name}", "", reason))
-        for bad in member.unreadable:
-            self.left_out.append(LeftOut(target.shown_path, "", f"line {bad.line}", f"unreadable: {bad.reason}"))
 
 
 def _headings(session: Session) -> dict[int, str]:
@@ -324,14 +371,12 @@ def _headings(session: Session) -> dict[int, str]:
     return headings
 
 
-def records_of(session: Session, group: int) -> str:
-    """Where a group's figures stand: `lines 3, 5 of x.jsonl`, or `record 2 of …` where a source has no lines."""
+def places_of(session: Session, group: int) -> tuple[Place, ...]:
+    """Where a group's figures stand."""
     from schemas.records import MemoryStore
 
-    spans = session.group_spans(group)
-    if not spans:
-        return ""
-    store = session.stores[spans[0].store]
-    word = "record" if isinstance(store, MemoryStore) else "line"
-    numbers = ", ".join(str(span.line) for span in spans)
-    return f"{word}{'s' if len(spans) > 1 else ''} {numbers} of {path_text(store.path.name)}"
+    return tuple(
+        Place(path_text(store.path), span.line, span.offset, span.length, not isinstance(store, MemoryStore))
+        for span in session.group_spans(group)
+        for store in (session.stores[span.store],)
+    )

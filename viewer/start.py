@@ -33,7 +33,9 @@ def main() -> NoReturn:
             stream.reconfigure(errors="replace")
     # Textual paints 60 times a second by default: a key would wait 8 ms on average until it is looked at.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    sys.exit(_start(sys.argv[1:]))
+    code = _start(sys.argv[1:])
+    gc.freeze()  # else Python would look for garbage in all there is, only to end
+    sys.exit(code)
 
 
 def _start(arguments: list[str]) -> int:
@@ -43,6 +45,7 @@ def _start(arguments: list[str]) -> int:
         # A command is a command also where a file has its name; none has a dot or a slash.
         if len(arguments) == 1 and set(arguments[0]) & {".", os.sep} and os.path.isfile(arguments[0]):
             return ending(lambda: open_screen(Path(arguments[0])))
+    gc.set_threshold(50_000)  # modules, and most of what a command makes, stay to its end
     from viewer.cli import run
 
     return run(arguments)

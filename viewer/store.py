@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,9 @@ _WAIT = 2.0
 
 
 class Row(NamedTuple):
-    """A file that was indexed: its summary, packed until somebody wants it, or why it has none."""
+    """A file that was indexed: its line of a list, or why it has none. Its summary stays in the database until somebody
+    asks for it.
+    """
 
     raw: bytes
     """Its path, which need not be text."""
@@ -43,8 +46,8 @@ class Row(NamedTuple):
     mtime_ns: int
     current: int
     """Whether it was read by the parsers of today."""
-    packed: bytes | None
     listed: bytes
+    """Empty where there is no session to list."""
     blank: int
     when: float
     touched_ns: int
@@ -89,14 +92,19 @@ class Store:
         self.close()
 
     def rows(self) -> dict[str, Row]:
-        """Every row by its path, the token groups apart."""
-        columns = "path, size, mtime_ns, reader = ?, summary, listed, blank, updated, touched_ns, side, error"
+        """Every row by its path, summaries and token groups apart."""
+        columns = "path, size, mtime_ns, reader = ?, listed, blank, updated, touched_ns, side, error"
         fetched = self._fetch(f"SELECT {columns} FROM sessions", (self._reader,))
         if not fetched:
             return {}
         # No path holds a NUL: all of them are decoded at once.
         paths = os.fsdecode(b"\0".join([row[0] for row in fetched])).split("\0")
-        return dict(zip(paths, map(Row._make, fetched), strict=True))
+        return dict(zip(paths, map(partial(tuple.__new__, Row), fetched), strict=True))
+
+    def summaries(self) -> dict[str, bytes]:
+        """The packed summaries by path."""
+        fetched = self._fetch("SELECT path, summary FROM sessions WHERE summary IS NOT NULL")
+        return {os.fsdecode(path): summary for path, summary in fetched}
 
     def newest(self, directory: str, limit: int) -> list[tuple[str, int, int, bytes]]:
         """Path, size, time and packed summary of the newest sessions, and of the newest whose workspace is the
@@ -120,6 +128,11 @@ class Store:
         """The packed token groups by path."""
         return {os.fsdecode(path): groups for path, groups in self._fetch("SELECT path, groups FROM usage")}
 
+    def groups_of(self, path: str) -> bytes:
+        """The packed token groups of one file."""
+        fetched = self._fetch("SELECT groups FROM usage WHERE path = ?", (os.fsencode(path),))
+        return bytes(fetched[0][0]) if fetched else b""
+
     def _fetch(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         if self._connection is None:
             return []
@@ -138,7 +151,7 @@ class Store:
         """Keep what was indexed; whether it is kept."""
         places = ", ".join("?" * len(_COLUMNS.split(",")))
         sessions = [
-            (row.raw, row.size, row.mtime_ns, self._reader, *row[4:], item.root)
+            (*row[:3], self._reader, item.summary or None, *row[4:], item.root)
             for item in batch
             for row in (row_of(item),)
         ]
@@ -178,7 +191,6 @@ def row_of(item: Indexed) -> Row:
         item.size,
         item.mtime_ns,
         1,
-        item.summary or None,
         item.listed,
         item.blank,
         item.when,
@@ -217,6 +229,8 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
 
 
 def _create(connection: sqlite3.Connection) -> None:
+    # A row takes half of one of SQLite's own pages of 4 KB: a list reads a quarter less, in a quarter of the calls.
+    connection.execute("PRAGMA page_size = 16384")
     connection.execute("PRAGMA journal_mode = WAL")
     with connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import time
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,18 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from schemas.charges import time_of_group
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind
 from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
+from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading
 
-LIVE_SECONDS = 60
-"""A session written within so many seconds counts as being written."""
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 _FIGURES = ("input", "output", "cache_read", "cache_write", "reasoning", "cache_write_1h")
 
@@ -84,11 +81,6 @@ class Summary:
         return self.mtime_ns / 1e9 if self.updated is None else self.updated
 
 
-def is_live(touched_ns: int) -> bool:
-    """Whether what was written last at that time counts as being written."""
-    return time.time() - touched_ns / 1e9 < LIVE_SECONDS
-
-
 class GroupRow(NamedTuple):
     """One token group for sums over many sessions. `key` is the same for copies of one response in several files."""
 
@@ -97,16 +89,6 @@ class GroupRow(NamedTuple):
     usage: TokenUsage
     model: str = ""
     """Empty where the source names none."""
-
-
-class Side(NamedTuple):
-    """The state of a file or folder beside a session when it was read; size -1 says it was not there."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    holds: bool = True
-    """Whether it is a file that holds messages, and can be opened by itself."""
 
 
 @dataclass(slots=True)
@@ -178,15 +160,6 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
         unreadable,
         unknown,
     )
-
-
-def id_in(data: bytes) -> str | None:
-    """The session's id in what `pack` wrote: a TARGET is looked up among 10,000. None if that is damaged."""
-    try:
-        name = orjson.loads(data)[1]
-    except (ValueError, LookupError, TypeError):
-        return None
-    return name if isinstance(name, str) else None
 
 
 _NO_LINEAGE = Lineage()
@@ -274,28 +247,6 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
     for source in map(str, reading.sources):
         if source != str(reading.session.path) and source not in sides:
             sides[source] = file_state(source)._replace(holds=False)
-
-
-def file_state(path: str) -> Side:
-    """The state of a file or folder now."""
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return Side(path, -1, 0)
-    # A folder's size says nothing, and differs between file systems.
-    return Side(path, 0 if os.path.isdir(path) else stat.st_size, stat.st_mtime_ns)
-
-
-def sides_changed(data: str) -> bool:
-    """Whether a file or folder beside a session is not as `index_file` noted it."""
-    if data == "[]":
-        return False
-    return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
-
-
-def newest_side(data: str) -> int:
-    """When one of the files and folders beside a session, as `index_file` noted them, was written last; 0 for none."""
-    return max((file_state(path).mtime_ns for path, *_ in json.loads(data)), default=0)
 
 
 def bug(error: Exception) -> str:
@@ -418,6 +369,8 @@ def _seconds(session: Session, group: int) -> int:
 
 def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> None:
     """Append a row of numbers a group; `models` numbers the names of models."""
+    from schemas.charges import time_of_group  # brings the prices, for which a list need not wait
+
     for group in range(len(session.groups.ids)):
         usage = session.groups.usage[group]
         if usage.total is None:
@@ -440,5 +393,5 @@ def group_rows(data: bytes) -> Iterator[GroupRow]:
     width = 3 + len(_FIGURES)
     for start in range(0, len(rows) - width + 1, width):
         key, when, model, *figures = rows[start : start + width]
-        usage = TokenUsage(*(None if n < 0 else n for n in figures))
+        usage = TokenUsage(*[None if n < 0 else n for n in figures])
         yield GroupRow(key, None if when < 0 else when, usage, models[model])

@@ -247,7 +247,9 @@ def _is_unfinished(session: Session, index: int) -> bool:
     """Whether more will be added to a message, so that it would be printed half."""
     rows = session.messages
     if rows.exchange[index] != len(session.exchanges) - 1:
-        return False
+        # An answer ends where the next exchange begins; sums of what comes behind them end with the source.
+        head = session.exchanges[rows.exchange[index]].start
+        return bool(rows.flags[index] & Flag.GROWING) and rows.kind[head] == Kind.NOTE
     if rows.flags[index] & (Flag.PENDING | Flag.GROWING):
         return True
     return (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from renderers.facts import local_time, plural
 from renderers.headline import headline, tool_command
+from renderers.plain_tables import aligned_tables
 from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
 from schemas.session import Session
 
@@ -32,7 +33,7 @@ def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) 
         yield from _hanging(f"{when}> ", message.text or message.label)
     elif kind is Kind.TEXT:
         yield ""
-        yield from message.text.split("\n")
+        yield from aligned_tables(message.text).split("\n")
     elif kind is Kind.THINKING:
         withheld = ", withheld by the provider" if message.flags & Flag.WITHHELD and not message.text else ""
         yield f"* thinking{withheld}"
@@ -42,6 +43,9 @@ def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) 
     else:
         name = _NAMES.get(kind, "note")
         label = message.label if message.label.lower().startswith(name) else f"{name} {message.label}".strip()
+        if message.figures:
+            yield f"  {message.label}  {message.figures}"
+            return
         yield f"- {label}"
         if message.text != message.label:
             yield from _cut(message.text, most if kind in (Kind.OUTPUT, Kind.ERROR) else _ASIDE_LINES)

@@ -70,7 +70,7 @@ class Rows:
         if not any(row[-1] for row in figures[1:]):
             figures = [row[:-1] for row in figures]
         sizes = [max(map(len, column)) + _GAP for column in zip(*figures, strict=True)]
-        numbers = max((len(number) + _GAP for number, *_ in self._rows if number), default=0)
+        numbers = max((cell_len(number) + _GAP for number, *_ in self._rows if number), default=0)
         room = width - numbers - (_GAP + _BAR if wide else 0)
         left_out = 0
         kept = 2 if len(sizes) > len(_COLUMNS) else 1
@@ -82,7 +82,7 @@ class Rows:
             text = one_line(text, max(fill, 2) * 2)
             shown = set_cell_size(text, fill) if cell_len(text) <= fill else set_cell_size(text, fill - 1) + "…"
             if numbers:
-                yield Segment(f"{number:>{numbers - _GAP}}{'':{_GAP}}", dim)
+                yield Segment(f"{'':{numbers - _GAP - cell_len(number)}}{number}{'':{_GAP}}", dim)
             yield Segment(shown, style)
             cells = zip(row[left_out:], sizes[left_out:], strict=True)
             yield Segment("".join(f"{cell:>{size}}" for cell, size in cells), dim if style is dim else None)

@@ -29,6 +29,7 @@ from schemas.session import Session
 from schemas.table import NONE
 
 SPEAKER, ANSWER = "❯", "●"
+_COST_TO_COME = " " * len("$0.08")
 _PASTE_LINES = 24
 """Lines of a long prompt that are shown before it is asked for."""
 _PROSE = 4
@@ -46,7 +47,7 @@ def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
         block = tool_block(message, message.tool, fold, look, session.workspace_root)
     else:
         block = _BY_KIND.get(message.kind, _note)(message, fold, look)
-    if fold is Fold.FULL:
+    if fold is Fold.FULL and not message.figures:
         block.rows.extend(_group_rows(session, index, look))
     return block
 
@@ -114,14 +115,14 @@ def _facts_beside(
     """The facts at the right of an exchange's first line; or those for a line of their own, where the prompt is open
     and would have to give up more than half of its first line.
     """
-    running = look.running == message.exchange
-    facts = _facts(session, message, folded, room, running)
+    facts = _facts(session, message, folded, room, look)
     width = width_of(facts)
     alone = "\n" not in text.strip("\n") and width_of(text) + 2 + width <= room
     if alone or width <= room * 55 // 100:
         return facts, ""
     if folded:
-        return _facts(session, message, folded, room * 45 // 100, running), ""
+        left = room - width_of(one_line(text, 400)) - 2
+        return _facts(session, message, folded, max(left, room * 45 // 100), look), ""
     return "", facts
 
 
@@ -141,11 +142,17 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     return rows, len(lines) - limit + (text.count("\n", end) + 1 if len(text) > end else 0)
 
 
-def _facts(session: Session, message: Message, folded: bool, room: int, running: bool) -> str:
-    """`14:21 · 3 m 12 s · opus-5 · 9 tools · 41k`, without what matters least where there is no room."""
+def _facts(session: Session, message: Message, folded: bool, room: int, look: Look) -> str:
+    """`14:21 · 3 m 12 s · opus-5 · 9 tools · 41k · $0.08`, without what matters least where there is no room. A cost
+    that is not known yet has its place left free, so that nothing moves when it comes.
+    """
     exchange = session.exchanges[message.exchange]
-    pieces = exchange_facts(session, message.exchange, running=running)
-    if not running and len(session.groups) and session.exchange_usage(message.exchange) is None:
+    running = look.running == message.exchange
+    cost = look.cost(message.exchange)
+    cost = _COST_TO_COME if cost is None else cost
+    pieces = exchange_facts(session, message.exchange, running=running, cost=cost)
+    counted = message.kind is not Kind.NOTE  # what opens a part of a table is no prompt that was answered
+    if counted and not running and len(session.groups) and session.exchange_usage(message.exchange) is None:
         pieces.append("tokens unknown")  # where the others' are known, none would look like 0
     if exchange.inherited or message.flags & Flag.INHERITED:
         pieces.insert(0, "inherited")
@@ -159,6 +166,7 @@ def _facts(session: Session, message: Message, folded: bool, room: int, running:
         short_model(session.models[exchange.model]),
         format_seconds(exchange.duration),
         plural(exchange.tools, "tool"),
+        cost,
         *pieces[:1],
     ]
     while pieces and width_of(" · ".join(pieces)) > room and droppable:
@@ -166,6 +174,8 @@ def _facts(session: Session, message: Message, folded: bool, room: int, running:
         if piece in pieces:
             pieces.remove(piece)
     line = " · ".join(pieces)
+    if pieces and pieces[-1] == _COST_TO_COME:
+        line = line.removesuffix(f" · {_COST_TO_COME}") + f"   {_COST_TO_COME}"
     return line if width_of(line) <= room else ""
 
 
@@ -301,10 +311,12 @@ def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: 
     palette = look.palette
     text = message.text.strip("\n")
     if not text or text == label:
-        return Block([title_row(look, look.body, glyph, [(label, style)], [], "")])
+        facts = [(message.figures, palette.dim)] if message.figures else []
+        return Block([title_row(look, look.body, glyph, [(label, style)], facts, "")])
     if glyph.text == LEAF:
         glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, glyph.style)
-    head = title_row(look, look.body, glyph, [(label, style)], [(_size_of(text), palette.dim)])
+    size = message.figures or _size_of(text)
+    head = title_row(look, look.body, glyph, [(label, style)], [(size, palette.dim)])
     block = Block([head])
     if fold >= Fold.SHORT:
         lines = text.count("\n") + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rich.segment import Segment
@@ -22,6 +22,10 @@ NARROW = 60
 OPEN, CLOSED, LEAF = "▾", "▸", "·"
 
 
+def _no_cost(exchange: int) -> str:
+    return ""
+
+
 @dataclass(slots=True)
 class Look:
     """What decides how a block looks beside the block itself."""
@@ -36,6 +40,8 @@ class Look:
     """The exchange that is being worked on now."""
     subagents: Mapping[int, str] = field(default_factory=dict)
     """What the subagents did so far, by the message whose tool started each."""
+    cost: Callable[[int], str | None] = _no_cost
+    """What an exchange cost, in words; None where that will be known in a moment."""
 
     @property
     def measure(self) -> int:

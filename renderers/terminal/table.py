@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.segment import Segment
 
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import MIN_WIDTH, Row, Spans, width_of, wrap
+from renderers.terminal.rows import MIN_WIDTH, Row, Spans, plain, width_of, wrap
 
 _LEAST = MIN_WIDTH
 _GAP = " │ "
@@ -20,6 +20,10 @@ def table_rows(table: list[list[Spans]], alignments: list[str], width: int, pale
         return
     natural = [max((_cells(row[c]) for row in table if c < len(row)), default=0) or 1 for c in range(columns)]
     room = width - len(_GAP) * (columns - 1)
+    if sum(natural) > room and len(table) > 1:
+        # A heading of two words stands in two lines before anything below it is wrapped.
+        narrow = [max(_longest_word(cell), 1) for cell in table[0]]
+        natural = [max([few, *(_cells(row[c]) for row in table[1:] if c < len(row))]) for c, few in enumerate(narrow)]
     widths = _fit(natural, room)
     if widths is None:
         yield from _records(table, width, palette)
@@ -32,6 +36,10 @@ def table_rows(table: list[list[Spans]], alignments: list[str], width: int, pale
 
 def _cells(spans: Spans) -> int:
     return sum(width_of(text) for text, _ in spans)
+
+
+def _longest_word(spans: Spans) -> int:
+    return max(map(width_of, plain(spans).split()), default=0)
 
 
 def _fit(natural: list[int], room: int) -> list[int] | None:

@@ -34,12 +34,12 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
     head = replace(head, outcome=_outcomes(head, running, look.subagents.get(message.index, "")))
     block = Block([_head_row(tool, head, fold, look)])
     if fold >= Fold.SHORT:
-        for rows in (
-            _input(tool, head, fold, look, block, workspace_root),
-            _output(tool, fold, look, block),
-            _notes(tool, look),
-        ):
-            block.rows.extend(rows)
+        if tool.formatted:
+            block.rows.extend(_formatted(tool.formatted, fold, look, block))
+        else:
+            block.rows.extend(_input(tool, head, fold, look, block, workspace_root))
+            block.rows.extend(_output(tool, fold, look, block))
+        block.rows.extend(_notes(tool, look))
     return block
 
 
@@ -200,6 +200,14 @@ def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
     bar = Segment("│ ", look.palette.rule)
     barred = (Row([bar, *row.segments], row.gutter + 2, row.join, row.source, row.act) for row in rows)
     yield from _capped(indented(barred, look.text), lines, fold, look, block)
+
+
+def _formatted(text: str, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+    """What the source made of the use and its result."""
+    text = text.strip("\n")
+    width = min(look.width - look.text, look.prose)
+    rows = markdown_rows(text, width, look.palette, look.highlights, block.wanted)
+    yield from _capped(indented(iter(rows), look.text), text.count("\n") + 1, fold, look, block)
 
 
 def _notes(tool: Tool, look: Look) -> Iterator[Row]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
-from schemas.interchange.agent_response_parts import as_object, soft_warnings, tool_name
-from schemas.interchange.session_data_check import Finding, Verdict, explain, pointer
+from schemas.interchange.agent_response_parts import content_parts, soft_warnings, tool_name
+from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -14,30 +14,60 @@ if TYPE_CHECKING:
 
 def validate_agent_response(document: object) -> Verdict:
     """Errors by the JSON Schema; warnings for what the platform takes, but shows otherwise than it was meant."""
-    from jsonschema import Draft202012Validator
+    told: set[str] = set()
 
-    from schemas.documents import load_schema
+    def words(error: ValidationError) -> Iterable[Finding]:
+        found = list(_call(error) if error.validator == "oneOf" else explain(error))
+        place = pointer(error.absolute_path)
+        told.add(place)
+        if error.validator == "required":
+            told.update(f"{place}/{key}" for key in cast(list[str], error.validator_value))
+        return found
 
-    validator = Draft202012Validator(load_schema("agent-response"))
-    found = sorted(validator.iter_errors(document), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path])
-    errors = [finding for error in found for finding in _words(error)]
-    places = {error.path for error in errors}
-    warnings = soft_warnings(document) if isinstance(document, dict) else ()
-    return Verdict(errors, [Finding(*one) for one in warnings if one[0] not in places])
+    errors = schema_findings("agent-response", document, words)
+    if not isinstance(document, dict):
+        return Verdict(errors, [])
+    warnings = [Finding(*one) for one in soft_warnings(document) if one[0] not in told]
+    messages = document.get("messages")
+    if isinstance(messages, list) and messages and not any(map(_can_be_graded, messages)):
+        said = "no assistant message says anything: a run that is registered as strict fails with it"
+        warnings.append(Finding("/messages", said))
+    return Verdict(errors, warnings)
 
 
-def _words(error: ValidationError) -> Iterator[Finding]:
-    if error.validator != "oneOf":
-        yield from explain(error)
+def _can_be_graded(message: object) -> bool:
+    """Whether it is an assistant's and has words, which the strict mode of the platform asks of one message."""
+    return (
+        isinstance(message, dict)
+        and message.get("role") == "assistant"
+        and any(part.type == "text" and part.text.strip() for part in content_parts(message.get("content")))
+    )
+
+
+def _call(error: ValidationError) -> Iterator[Finding]:
+    """What is wrong with a tool call that is of neither form, or of both."""
+    place, entry = pointer(error.absolute_path), error.instance
+    if not isinstance(entry, dict):
+        yield Finding(place, f"a tool call must be an object, not {kind_of(entry)}")
         return
-    place, entry = pointer(error.absolute_path), as_object(error.instance)
-    if not isinstance(error.instance, dict):
-        yield Finding(place, "a tool call must be an object")
-    elif not tool_name(entry):
-        yield Finding(place, "a tool call needs `name`, or `function` with `name`")
-    elif "name" in entry and "function" in entry:
+    if not isinstance(entry.get("id", ""), str):
+        yield _no_string(f"{place}/id", entry["id"])
+    function = entry.get("function")
+    if "name" in entry and "function" in entry and tool_name(entry):
         yield Finding(place, "a tool call has `name` or `function`, not both")
-    elif "name" not in entry and entry.get("type", "function") != "function":
-        yield Finding(f"{place}/type", '`type` of a nested tool call must be "function"')
-    else:
-        yield Finding(place, "`id` and `name` of a tool call must be strings")
+    elif "name" in entry:
+        if not isinstance(entry["name"], str):
+            yield _no_string(f"{place}/name", entry["name"])
+    elif not isinstance(function, dict):
+        said = "needs `name`, or `function` with `name`" if function is None else "has a `function` that is no object"
+        yield Finding(place, f"a tool call {said}")
+    elif "name" not in function:
+        yield Finding(f"{place}/function", "`name` is missing")
+    elif not isinstance(function["name"], str):
+        yield _no_string(f"{place}/function/name", function["name"])
+    elif entry.get("type", "function") != "function":
+        yield Finding(f"{place}/type", f'`type` of a nested tool call must be "function", not {shown(entry["type"])}')
+
+
+def _no_string(place: str, value: Any) -> Finding:
+    return Finding(place, f"`{place.rpartition('/')[2]}` must be a string, not {kind_of(value)}")

@@ -16,6 +16,7 @@ LONGEST = 50_000
 ROLES = ("system", "user", "assistant", "tool")
 FIRST_CLASS = ("model", "system_prompt_id", "total_input_tokens", "total_output_tokens", "agent_runtime_ms")
 """Keys of `metadata` that have places of their own."""
+_NUMBERS = frozenset(FIRST_CLASS[2:])
 
 
 class Use(NamedTuple):
@@ -155,6 +156,11 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         yield "/metadata", "`metadata` is no object: shown as JSON"
+    for key in FIRST_CLASS:
+        value = as_object(metadata).get(key)
+        fits = isinstance(value, str) != (key in _NUMBERS) and not isinstance(value, bool | list | dict)
+        if value is not None and not fits:
+            yield f"/metadata/{key}", f"`{key}` is no {'number' if key in _NUMBERS else 'text'}: not shown in its place"
 
 
 def _of_message(place: str, message: dict[str, Any], open_calls: set[str]) -> Iterator[tuple[str, str]]:

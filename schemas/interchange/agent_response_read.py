@@ -7,12 +7,12 @@ back what its `turnlog` keys say; agent_response_write.py is the other half.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_value, one_line
-from schemas.diffs import diff_from_json
 from schemas.interchange.agent_response import is_agent_response
 from schemas.interchange.agent_response_parts import (
     FIRST_CLASS,
@@ -28,7 +28,8 @@ from schemas.interchange.agent_response_parts import (
 )
 from schemas.interchange.agent_response_parts import id_of as call_id
 from schemas.interchange.agent_response_write import END, KEEP
-from schemas.interchange.session_data_read import key_of, read_time
+from schemas.interchange.session_data_parts import read_runs, read_tool
+from schemas.interchange.session_data_read import key_of, read_time, take_facts
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus, ToolType
 from schemas.reading import DocumentReading
 from schemas.records import Record
@@ -103,7 +104,8 @@ class AgentResponseParser:
         self.session = Session("agent-response", "Agent Response", path, path.stem)
         self.session.build = build
         self._metadata: dict[str, Any] = {}
-        self._open: dict[str, list[int]] = {}
+        self._open: dict[str, deque[int]] = {}
+        self._calls: deque[int] = deque()
         self._last_texts: set[str] = set()
         self._groups: dict[str, int] = {}
 
@@ -130,6 +132,9 @@ class AgentResponseParser:
         for key, attribute in _FACTS.items():
             if isinstance(value := ours.get(key), str) and value:
                 setattr(session, attribute, one_line(value, 1000))
+        facts = as_object(ours.get("session"))
+        take_facts(session, facts)
+        session.metadata.update(as_object(clean_value(facts.get("metadata"))))
         session.metadata[KEEP] = {
             "metadata": clean_value({key: value for key, value in self._metadata.items() if key not in _OWN}),
             "fields": clean_value({key: value for key, value in head.items() if key not in _HEAD}),
@@ -147,23 +152,26 @@ class AgentResponseParser:
         index = -1
         for block, piece in enumerate(_blocks(message)):
             opens = "opener" in _flags(ours) if "kind" in ours else piece.kind == Kind.PROMPT
+            parts = _parts(message, ours, piece)
             if opens and piece.kind in USER_KINDS:
-                session.open_exchange(piece.kind, " ".join(p.text for p in content_parts(data.get("content"))))
+                session.open_exchange(piece.kind, _prompt(parts))
             name = _id(ours, item.get("number", 0), block)
             index = session.add_message(piece.kind, key_of(name), record, block=block, time=time)
             for flag in _flags(ours):
                 session.messages.flags[index] |= Flag.__members__.get(flag.upper(), Flag(0))
             if opens and piece.kind in USER_KINDS:
                 session.mark_opener(index)
+            failed = piece.use is not None and as_object(ours.get("tool")).get("status") == ToolStatus.ERROR
+            if failed or "error" in _flags(ours):
+                self._fails(index)
             self._name_model(index, data, ours)
             if piece.use is not None:
                 session.messages.flags[index] |= Flag.PENDING
-                self._open.setdefault(piece.use.id, []).append(index)
-            self._measure(index)
+                self._open.setdefault(piece.use.id, deque()).append(index)
+                self._calls.append(index)
+            self._measure(index, _joined(parts))
             if piece.kind == Kind.TEXT:
-                said = session.message(index)
-                prose = "\n\n".join(part.text for part in said.parts if part.type == "text")
-                self._last_texts = {said.text, prose}
+                self._last_texts = {_joined(parts), _joined(part for part in parts if part.type == "text")}
         if index >= 0:
             self._account(ours, index, record)
 
@@ -178,29 +186,40 @@ class AgentResponseParser:
     def _join_result(self, data: dict[str, Any], record: Record) -> bool:
         """Give a tool's message to the call it answers; False where there is none."""
         session = self.session
-        if "tool_call_id" in data:
-            waiting = self._open.get(call_id(data["tool_call_id"]), [])
-        else:
-            waiting = min((calls for calls in self._open.values() if calls), default=[])
-        if not waiting:
+        index = self._answered(data)
+        if index is None:
             return False
-        # Where an id stands twice, the later call is meant; calls without any are answered in their order.
-        index = waiting.pop() if call_id(data.get("tool_call_id")) else waiting.pop(0)
         session.spans.extend(session.messages.span[index], session.add_span(record, SpanRole.RESULT))
         session.messages.flags[index] &= ~Flag.PENDING & 0xFFFF
-        self._measure(index)
+        self._measure(index, _joined(part for part in content_parts(data.get("content")) if part.type == "text"))
         return True
 
-    def _measure(self, index: int) -> None:
-        session = self.session
-        message = session.message(index)
-        text = message.tool.text if message.tool else message.text
-        failed = message.tool is not None and message.tool.status == ToolStatus.ERROR
-        if failed and not session.messages.has(index, Flag.ERROR):
-            session.messages.flags[index] |= Flag.ERROR
-            session.exchanges[session.messages.exchange[index]].errors += 1
-        session.messages.chars[index] = min(len(text), 0xFFFFFFFF)
-        session.messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+    def _answered(self, data: dict[str, Any]) -> int | None:
+        """The call that a tool's message answers: that with its id, or, where it names none, the first still open."""
+        flags = self.session.messages.flags
+        if "tool_call_id" in data:
+            name = call_id(data["tool_call_id"])
+            waiting = self._open.get(name)
+            while waiting:
+                # Where an id stands twice, the later call is meant; calls without any are answered in their order.
+                index = waiting.pop() if name else waiting.popleft()
+                if flags[index] & Flag.PENDING:
+                    return index
+            return None
+        while self._calls:
+            index = self._calls.popleft()
+            if flags[index] & Flag.PENDING:
+                return index
+        return None
+
+    def _measure(self, index: int, text: str) -> None:
+        rows = self.session.messages
+        rows.chars[index] = min(len(text), 0xFFFFFFFF)
+        rows.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+
+    def _fails(self, index: int) -> None:
+        self.session.messages.flags[index] |= Flag.ERROR
+        self.session.exchanges[self.session.messages.exchange[index]].errors += 1
 
     def _account(self, ours: dict[str, Any], index: int, record: Record) -> None:
         """Put a message into the token group that turnlog wrote for it; other documents have one total at the end."""
@@ -214,33 +233,49 @@ class AgentResponseParser:
         elif "usage" in ours:
             session.extend_group(self._groups[name], usage, record)
         session.join_group(index, self._groups[name])
+        if isinstance(named := as_object(ours.get("usage")).get("model"), str):
+            session.groups.model[self._groups[name]] = session.model_index(named)
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def _take_end(self, end: dict[str, Any], record: Record) -> None:
         session, ours = self.session, as_object(self._metadata.get("turnlog"))
+        last = len(session.messages) - 1
         for block, page in enumerate(_pages(end)):
             if page.kind == Kind.TEXT and (page.text in self._last_texts or ours.get("placeholder") is True):
                 continue  # the transcript ends with it, or there is none
             index = session.add_message(page.kind, key_of(f"end:{block}"), record, block=block)
-            self._measure(index)
-            if page.kind == Kind.TEXT and isinstance(model := self._metadata.get("model"), str):
-                session.messages.model[index] = session.model_index(model)
+            self._measure(index, page.text if page.kind == Kind.TEXT else page.text.partition("\n")[2])
+            if page.kind == Kind.TEXT:
+                last = index
+                model = self._metadata.get("model")
+                number = session.messages.model[index] = session.model_index(model if isinstance(model, str) else None)
+                session.exchanges[-1].model = number or session.exchanges[-1].model
         if not session.live_exchanges and session.exchanges:
             session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
-        self._take_totals(record)
+            if ours.get("placeholder") is not True:
+                session.title = session.title or one_line(clean(str(end.get("final") or "")), 80)
+        for row in map(as_object, items(ours.get("groups"))):
+            usage = as_object(row.get("usage"))
+            model = usage.get("model")
+            number = session.model_index(model if isinstance(model, str) else None)
+            name = call_id(row.get("id"))
+            self._groups[name] = session.add_group(name, TokenUsage.from_json(usage), record, model=number)
+        self._take_totals(record, last)
+        session.created = read_time(ours.get("createdAt")) or session.created
+        session.updated = read_time(ours.get("updatedAt")) or session.updated
         runtime = self._metadata.get("agent_runtime_ms")
         if len(session.live_exchanges) == 1 and isinstance(runtime, int | float) and 0 <= runtime < 1e13:
             session.live_exchanges[0].seconds = runtime / 1000
 
-    def _take_totals(self, record: Record) -> None:
-        """The run's totals as one token group, where no message names a group of its own."""
+    def _take_totals(self, record: Record, last: int) -> None:
+        """The run's totals as one token group of its last message, where no message names a group of its own."""
         session = self.session
         usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
-        if usage.total is not None and not self._groups and len(session.messages):
+        if usage.total is not None and not self._groups and last >= 0:
             model = min(1, len(session.models) - 1)
             group = session.add_group(f"{session.id}:total", usage, record, model=model)
-            session.join_group(len(session.messages) - 1, group)
+            session.join_group(last, group)
 
 
 _FACTS = {
@@ -311,20 +346,36 @@ def build(session: Session, index: int) -> Message:
     piece = _blocks(said)[block]
     message.id = _id(ours, record.get("number", 0), block)
     message.label = one_line(str(ours.get("label") or _label(data, kind)), 300)
+    message.figures = one_line(str(ours.get("figures") or ""), 300)
     message.metadata = _kept(data, ours)
     message.path_hints = [clean(hint) for hint in items(ours.get("pathHints")) if isinstance(hint, str)]
     if piece.use is not None:
         message.tool = _tool(session, piece.use, as_object(ours.get("tool")), spans[1:])
-    elif piece.kind == Kind.THINKING:
-        said_so = [piece.text] if piece.text else thoughts(data)
-        message.parts = [Part("thinking", text) for text in said_so]
-    elif not isinstance(said, dict):
-        message.parts = [Part("text", as_json(said))]
-    elif ours.get("placeholder") is True:
-        message.parts = []
     else:
-        message.parts = content_parts(data.get("content"))
+        message.parts = _parts(said, ours, piece)
+        for part, runs in zip(message.parts, items(ours.get("runs")), strict=False):
+            part.runs = read_runs(runs, len(part.text))
     return message
+
+
+def _parts(message: object, ours: dict[str, Any], piece: _Block) -> list[Part]:
+    """What one block of a message says; a tool use says nothing itself."""
+    if piece.use is not None or ours.get("placeholder") is True:
+        return []
+    if piece.kind == Kind.THINKING:
+        return [Part("thinking", text) for text in ([piece.text] if piece.text else thoughts(as_object(message)))]
+    return content_parts(message.get("content")) if isinstance(message, dict) else [Part("text", as_json(message))]
+
+
+def _joined(parts: Iterable[Part]) -> str:
+    """As `Message.text` has it."""
+    return "\n\n".join(part.text for part in parts if part.text)
+
+
+def _prompt(parts: list[Part]) -> str:
+    """The words of a prompt; what stands for an image only where there are no words."""
+    words = " ".join(part.text for part in parts if part.type == "text")
+    return words if words.strip() else " ".join(part.text for part in parts)
 
 
 def _fill_note(message: Message, text: str) -> None:
@@ -351,18 +402,20 @@ def _kept(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(session: Session, use: Use, ours: dict[str, Any], results: list[Any]) -> Tool:
-    tool = Tool(use.name, _TYPES.get(str(ours.get("type")), "unknown"), use.id, use.input)
     status = ours.get("status")
+    said = {"name": use.name, "type": ours.get("type"), "useId": ours.get("useId", use.id), "input": use.input}
+    known = {key: ours.get(key) for key in ("summary", "formattedMarkdown") if isinstance(ours.get(key), str)}
+    tool = read_tool(said | known, ours, {})
     if results:
         parts = content_parts(as_object(session.record(results[0]).get("message")).get("content"))
         tool.text = "\n\n".join(part.text for part in parts if part.type == "text")
         tool.images = [part for part in parts if part.type == "image"]
-        tool.output = {"content": tool.text, "is_error": status == ToolStatus.ERROR.value}
-    tool.status = ToolStatus.OK if results else ToolStatus.PENDING
-    tool.status = _STATUS.get(str(status), tool.status)
-    tool.exit_code = code if isinstance(code := ours.get("exitCode"), int) else None
-    tool.seconds = float(took) if isinstance(took := ours.get("seconds"), int | float) else None
-    tool.diffs = [diff for one in items(ours.get("diffs")) if (diff := diff_from_json(one)) is not None]
+        result = ours.get("output")  # but for what is the text, where it is not just what follows from that
+        rest = result if isinstance(result, dict) else {"is_error": status == ToolStatus.ERROR}
+        tool.output = clean_value({"content": tool.text} | rest)
+        tool.runs = read_runs(ours.get("runs"), len(tool.text))
+    if status not in list(ToolStatus):
+        tool.status = ToolStatus.OK if results else ToolStatus.PENDING
     return tool
 
 
@@ -371,6 +424,6 @@ def _flags(ours: dict[str, Any]) -> list[str]:
 
 
 def _id(ours: dict[str, Any], number: int, block: int) -> str:
-    name = ours.get("id")
-    name = clean(name) if isinstance(name, str) and name else f"message-{number}"
+    said = ours.get("id")
+    name = (clean(said) if isinstance(said, str) else "") or f"message-{number}"
     return f"{name}#{block + 1}" if block else name

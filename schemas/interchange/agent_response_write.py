@@ -7,10 +7,10 @@ for goes under `turnlog`, which it allows (schemas/documents/agent-response.md).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.diffs import diff_to_json
 from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.session import Session
@@ -23,6 +23,8 @@ END = "agentResponseEnd"
 NO_ANSWER = "(the agent gave no final answer)"
 """Stands where the platform wants words and there are none."""
 _LEFT_OUT = Flag.REWOUND
+_ELSEWHERE = frozenset({"title", "branch", "source", "subagents", "fields"})
+"""Facts of a session that stand elsewhere in the document, or in none."""
 _ASSISTANT = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
 
 
@@ -34,29 +36,29 @@ def losses(session: Session) -> list[str]:
         found.append(f"{gone:,} message{'s' if gone != 1 else ''} taken back by a rewind")
     if agents := len(session.subagents):
         found.append(f"the session{'s' if agents != 1 else ''} of {agents:,} subagent{'s' if agents != 1 else ''}")
-    if session.unreadable:
-        found.append(f"{len(session.unreadable):,} unreadable line{'s' if len(session.unreadable) != 1 else ''}")
     return found
 
 
-def to_agent_response(session: Session, *, edit: Edit | None = None) -> Iterator[bytes]:
+def to_agent_response(
+    session: Session, *, edit: Edit | None = None, lost: Counter[str] | None = None
+) -> Iterator[bytes]:
     """The document in pieces, a message a line; joined they are one JSON object and a newline.
 
-    `edit` is applied to every string that came from the session.
+    `edit` is applied to every string that came from the session. `lost` counts what is not in it, beside `losses`.
     """
-    writer = SessionDataWriter(session, edit=edit)
+    writer = SessionDataWriter(session, edit=edit, lost=lost)
     final, placeholder = _final(session)
     kept = _object(session.metadata.get(KEEP))
     head = _object(kept.get("fields")) | {
         "final_response": final,
-        "metadata": _object(kept.get("metadata")) | _metadata(session, writer, placeholder),
+        "metadata": _object(kept.get("metadata")) | _metadata(writer, placeholder),
     }
     yield writer.dump(head)[:-1] + b',"messages":['
     lead = b"\n"
     for index in range(len(session.messages)):
         if session.messages.flags[index] & _LEFT_OUT:
             continue
-        for message in _messages(session, session.message(index)):
+        for message in _messages(writer, session.message(index)):
             yield lead + writer.dump(message)
             lead = b",\n"
     yield b"\n]}\n"
@@ -71,11 +73,11 @@ def _final(session: Session) -> tuple[str, bool]:
     return NO_ANSWER, True
 
 
-def _metadata(session: Session, writer: SessionDataWriter, placeholder: bool) -> dict[str, Any]:
+def _metadata(writer: SessionDataWriter, placeholder: bool) -> dict[str, Any]:
     """The keys that the platform shows, and the session's facts."""
-    usage, models = session.usage(), [model for model in session.models if model]
+    session = writer.session
+    usage = session.usage()
     took = [exchange.duration for exchange in session.live_exchanges if exchange.duration is not None]
-    header = writer.header()
     facts = {
         "provider": session.provider,
         "providerName": session.provider_name,
@@ -84,13 +86,17 @@ def _metadata(session: Session, writer: SessionDataWriter, placeholder: bool) ->
         "title": session.title or None,
         "workspaceRoot": session.workspace_root,
         "branch": session.branch,
-        "createdAt": header["createdAt"],
-        "updatedAt": header.get("updatedAt"),
+        "createdAt": iso_time(session.created),
+        "updatedAt": iso_time(session.updated),
         "placeholder": placeholder or None,
+        "session": _session_facts(writer) or None,
+        "groups": [
+            {"id": writer.group_id(group), "usage": _usage(session, group, None)} for group in _homeless(session)
+        ]
+        or None,
     }
-    last = session.models[session.exchanges[-1].model] if session.exchanges else ""
     return _given(
-        model=last or (models[-1] if models else None),
+        model=next((session.models[number] for number in reversed(session.messages.model) if number), None),
         total_input_tokens=usage.context if usage else None,
         total_output_tokens=usage.output if usage else None,
         agent_runtime_ms=round(sum(took) * 1000) if took else None,
@@ -98,15 +104,15 @@ def _metadata(session: Session, writer: SessionDataWriter, placeholder: bool) ->
     )
 
 
-def _messages(session: Session, message: Message) -> Iterator[dict[str, Any]]:
+def _messages(writer: SessionDataWriter, message: Message) -> Iterator[dict[str, Any]]:
     """The document's messages for one of the session."""
     if message.metadata.get(END):
         return
-    ours = _facts(session, message)
+    ours = _facts(writer, message)
     if message.kind in USER_KINDS:
         yield {"role": "user", "content": _content(message) or "", "turnlog": ours}
     elif message.tool is not None:
-        yield from _tool(message, message.tool, ours)
+        yield from _tool(writer, message, message.tool, ours)
     elif message.kind == Kind.THINKING:
         thinking = [{"type": "text", "text": part.text} for part in message.parts]
         yield {"role": "assistant", "content": None} | _given(thinking=thinking or None) | {"turnlog": ours}
@@ -135,14 +141,18 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": "text", "text": part.text, "turnlog": ours}
 
 
-def _tool(message: Message, tool: Tool, ours: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _tool(writer: SessionDataWriter, message: Message, tool: Tool, ours: dict[str, Any]) -> Iterator[dict[str, Any]]:
     name = tool.use_id or f"call-{message.index}"
-    ours["tool"] = _given(
+    facts = {key: value for key, value in writer.tool_facts(tool).items() if key not in ("text", "images")}
+    result = None  # where it says no more than its text and whether the tool failed
+    if tool.output not in (None, {"content": tool.text, "is_error": tool.status == ToolStatus.ERROR}):
+        result = {key: value for key, value in _object(tool.output).items() if (key, value) != ("content", tool.text)}
+    ours["tool"] = facts | _given(
         type=tool.type,
-        status=tool.status.value,
-        exitCode=tool.exit_code,
-        seconds=tool.seconds,
-        diffs=[diff_to_json(diff) for diff in tool.diffs] or None,
+        useId=None if tool.use_id else "",
+        summary=tool.summary,
+        formattedMarkdown=tool.formatted,
+        output=result,
     )
     call = {"id": name, "name": tool.name or "unknown", "arguments": tool.input}
     yield {"role": "assistant", "content": None, "tool_calls": [call], "turnlog": ours}
@@ -151,23 +161,49 @@ def _tool(message: Message, tool: Tool, ours: dict[str, Any]) -> Iterator[dict[s
         yield {"role": "tool", "tool_call_id": name, "content": [*map(_part, parts)] if tool.images else tool.text}
 
 
-def _facts(session: Session, message: Message) -> dict[str, Any]:
+def _facts(writer: SessionDataWriter, message: Message) -> dict[str, Any]:
     """What is true of a message beside its words."""
+    session = writer.session
     group = session.messages.group[message.index]
     last = group != NONE and session.groups.last[group] == message.index
-    usage = session.groups.usage[group] if last else None
-    counts = None if usage is None else usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
-    flags = [flag.name.lower() for flag in message.flags & ~(Flag.PENDING | Flag.ERROR) if flag.name]
+    runs = [writer.runs(part.runs) for part in message.parts]
+    writer.lost["image"] += sum(part.type == "image" for part in message.parts)
+    told = message.tool is not None and message.tool.status == ToolStatus.ERROR  # by the tool's status
+    flags = [f.name.lower() for f in message.flags & ~(Flag.PENDING | (Flag.ERROR if told else 0)) if f.name]
     return {"kind": message.kind.name.lower(), "id": message.id} | _given(
         time=iso_time(message.timestamp),
         model=message.model,
         label=message.label or None,
+        figures=message.figures or None,
         flags=flags or None,
-        group=session.groups.ids[group] if group != NONE else None,
-        usage=counts,
+        runs=runs if any(runs) else None,
+        group=writer.group_id(group) if group != NONE else None,
+        usage=_usage(session, group, message.model) if last else None,
         pathHints=message.path_hints or None,
         metadata={key: value for key, value in message.metadata.items() if key != "records"} or None,
     )
+
+
+def _usage(session: Session, group: int, model: str | None) -> dict[str, Any]:
+    """What a token group used, and by which model where that is not `model`."""
+    usage, name = session.groups.usage[group], session.models[session.groups.model[group]]
+    return usage.to_json() | _given(
+        cacheWrite1hTokens=usage.cache_write_1h, model=name if name and name != model else None
+    )
+
+
+def _homeless(session: Session) -> list[int]:
+    """The token groups that end with no message of the document: what they used was used all the same."""
+    flags, last = session.messages.flags, session.groups.last
+    counted = sorted(group for exchange in session.exchanges for group in exchange.groups)
+    return [group for group in counted if last[group] == NONE or flags[last[group]] & _LEFT_OUT]
+
+
+def _session_facts(writer: SessionDataWriter) -> dict[str, Any]:
+    """What is true of the whole session and stands nowhere else in the document."""
+    facts = {key: value for key, value in writer.session_facts().items() if key not in _ELSEWHERE}
+    metadata = {key: value for key, value in _object(facts.pop("metadata", None)).items() if key != KEEP}
+    return facts | _given(metadata=metadata or None)
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Normalized Events v1, what each model call used, a JSON line each: recognised here.
 
-Read in events_read.py, written in events_write.py, checked in events_check.py; schemas/documents/events.md.
+Read in events_read.py, shown by events_view.py, written in events_write.py, checked in events_check.py;
+schemas/documents/events.md.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ from pathlib import Path
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.session import Session
 
-_KEYS = frozenset({"provider", "session_id", "usage"})
+_KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
+_OTHERS = frozenset({"type", "role", "message", "payload", "event"})
+"""Keys of the records that agents write, of which some also name a model, a session and what was used."""
 
 
 def is_event(record: object) -> bool:
-    """Whether a JSON value has the keys that only an event has together. What is wrong with one is for the check."""
-    return isinstance(record, dict) and record.keys() >= _KEYS and isinstance(record["usage"], dict)
+    """Whether a JSON value has keys that only an event has together, one of which may be missing. What is wrong with
+    one is for the check.
+    """
+    if not isinstance(record, dict):
+        return False
+    most = len(record.keys() & _KEYS)
+    return most == len(_KEYS) or (most == len(_KEYS) - 1 and not record.keys() & _OTHERS)
 
 
 class EventsProvider:
@@ -25,7 +33,12 @@ class EventsProvider:
     id = "events"
     name = "Normalized Events"
     counting = "Each event is one group and stands for one model call; its input is without what came from the cache."
-    formats = (Format("Normalized Events v1, JSON lines", "a record with provider, session_id and an object usage"),)
+    formats = (
+        Format(
+            "Normalized Events v1, JSON lines",
+            "a record with provider, model, session_id, timestamp and usage, or four of them",
+        ),
+    )
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere: no agent keeps them."""
@@ -40,11 +53,11 @@ class EventsProvider:
         return any(map(is_event, head.records[:20])) or is_event(head.document)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a file. Raises OSError."""
-        from schemas.interchange.events_read import EventsParser
+        """Read a file from its first line on, whatever `start` says: sums are of all of it. Raises OSError."""
+        from schemas.interchange.events_view import EventsParser
         from schemas.reading import LinesReading, open_file
 
-        return LinesReading(open_file(path), EventsParser(path), start)
+        return LinesReading(open_file(path), EventsParser(path))
 
     def resume_command(self, session: Session) -> list[str] | None:
         """None: there is nothing to go on with."""

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from schemas.interchange.events_read import COUNTERS
+from schemas.interchange.json_text import read_json
 from schemas.interchange.rfc3339 import parse_time
-from schemas.interchange.session_data_check import Finding, Verdict, explain, pointer
-
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
+from schemas.interchange.verdicts import Finding, Verdict, pointer, schema_findings
 
 
 def validate_events(data: bytes) -> Verdict:
     """Errors and warnings of a file's bytes, in order; each names its line. Blank lines are passed over."""
-    from jsonschema import Draft202012Validator
-
-    from schemas.documents import load_schema
-
-    validator = Draft202012Validator(load_schema("events"))
     errors: list[Finding] = []
     warnings: list[Finding] = []
     count = 0
@@ -29,7 +22,7 @@ def validate_events(data: bytes) -> Verdict:
         if not line.strip():
             continue
         count += 1
-        for path, message, fatal in _line(line, validator):
+        for path, message, fatal in _line(line):
             finding = Finding(f"line {number}: {path}" if path else f"line {number}", message)
             (errors if fatal else warnings).append(finding)
     if not count:
@@ -37,18 +30,19 @@ def validate_events(data: bytes) -> Verdict:
     return Verdict(errors, warnings)
 
 
-def _line(line: bytes, validator: Draft202012Validator) -> Iterator[tuple[str, str, bool]]:
+def _line(line: bytes) -> Iterator[tuple[str, str, bool]]:
     try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        yield "", f"not JSON: {error.msg.lower()} at column {error.colno}", True
+        if _is_plain(orjson.loads(line)):
+            return
+    except orjson.JSONDecodeError:
+        pass  # which is said below, in the words of every check
+    text = read_json(line)
+    if text.fault:
+        yield "", text.fault.replace(" line 1,", ""), True
         return
-    if _is_plain(value):
-        return
-    for broken in validator.iter_errors(value):
-        for finding in explain(broken):
-            beyond = broken.validator == "maximum"
-            yield finding.path, "a count of more than 64 bits" if beyond else finding.message, True
+    value = text.value
+    for finding in schema_findings("events", value):
+        yield *finding, True
     if isinstance(value, dict):
         yield from _beyond_the_schema(value)
 
@@ -64,7 +58,6 @@ def _is_plain(value: object) -> bool:
     return all(type(c) is int and c >= 0 for c in counts) and parse_time(time) is not None and time[10] != " "
 
 
-_EXAMPLE = "2026-02-19T22:12:00Z"
 _WORDS = ("provider", "model", "session_id")
 
 

@@ -9,16 +9,21 @@ Rates are US dollars a million tokens. A name is looked up as it is, after at mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from schemas.clean import one_line
+from schemas.interchange.json_text import BOM, read_json
+from schemas.interchange.verdicts import kind_of, shown
 
 _RATES = ("input", "output", "cache_write", "cache_read", "tool_input", "tool_output")
 _REQUIRED = ("input", "output")
+_UNIT = "_usd_per_mtok"
+_BOOK = ("meta", "provider_aliases", "providers")
+_PROVIDER = ("subscription_usd_month", "model_aliases", "models")
+_MODEL = tuple(f"{rate}{_UNIT}" for rate in _RATES)
 _DEAREST = 1e9
 """More is no price, and would make sums infinite."""
 _NAMED = 5
@@ -57,6 +62,8 @@ class PriceBook(NamedTuple):
     """US dollars a month, by provider."""
     model_aliases: dict[str, dict[str, str]]
     models: dict[str, dict[str, Rates]]
+    warnings: list[str]
+    """What is passed over in it though it looks like a rate or another key that is misspelled."""
 
     def provider(self, name: str) -> str:
         """The provider that a name means: what an alias points at, else the name itself."""
@@ -78,17 +85,19 @@ class PriceBook(NamedTuple):
 
 def load_book(path: Path) -> PriceBook:
     """The book in a file. Raises OSError, and BookError for what is no price book."""
-    try:
-        value = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise BookError([f"not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}"]) from None
-    return read_book(value)
+    text = read_json(path.read_bytes().removeprefix(BOM))
+    if text.fault:
+        raise BookError([text.fault])
+    book = read_book(text.value)
+    return book._replace(warnings=[*(f"{place}: {message}" for place, message in text.warnings), *book.warnings])
 
 
 def read_book(value: object) -> PriceBook:
     """The book in a JSON value. Raises BookError with everything that is wrong in it."""
     errors: list[str] = []
+    strange: list[str] = []
     root = _object(value, "the book", errors)
+    strange += _misspelled(root, _BOOK, "")
     meta = {} if root.get("meta") is None else _object(root["meta"], "/meta", errors)
     models: dict[str, dict[str, Rates]] = {}
     subscriptions: dict[str, float] = {}
@@ -98,27 +107,29 @@ def read_book(value: object) -> PriceBook:
     for name, said in _object(root.get("providers", {}), "/providers", errors).items():
         at = f"/providers/{_show(name)}"
         provider = _object(said, at, errors)
+        strange += _misspelled(provider, _PROVIDER, at)
         fee = _number(provider.get("subscription_usd_month", 0), f"{at}/subscription_usd_month", errors)
         subscriptions[name] = fee or 0.0
-        models[name] = dict(_models(provider.get("models", {}), f"{at}/models", errors))
+        models[name] = dict(_models(provider.get("models", {}), f"{at}/models", errors, strange))
         aliases = _names(provider.get("model_aliases", {}), f"{at}/model_aliases", errors)
         model_aliases[name] = aliases
         errors += _lost(aliases, models[name], f"{at}/model_aliases", "model")
     provider_aliases = _names(root.get("provider_aliases", {}), "/provider_aliases", errors)
     errors += _lost(provider_aliases, models, "/provider_aliases", "provider")
     if errors:
-        raise BookError(errors)
+        raise BookError(errors + strange)
     words = [one_line(word, 200) if isinstance(word := meta.get(key), str) else "" for key in ("source", "updated_at")]
-    return PriceBook(words[0], words[1], provider_aliases, subscriptions, model_aliases, models)
+    return PriceBook(words[0], words[1], provider_aliases, subscriptions, model_aliases, models, strange)
 
 
-def _models(value: object, at: str, errors: list[str]) -> Iterator[tuple[str, Rates]]:
+def _models(value: object, at: str, errors: list[str], strange: list[str]) -> Iterator[tuple[str, Rates]]:
     for name, said in _object(value, at, errors).items():
         place = f"{at}/{_show(name)}"
         rates: dict[str, float | None] = {}
         model = _object(said, place, errors)
+        strange += _misspelled(model, _MODEL, place)
         for rate in _RATES:
-            key = f"{rate}_usd_per_mtok"
+            key = f"{rate}{_UNIT}"
             given = model.get(key)  # null says the same as no key
             rates[rate] = None if given is None else _number(given, f"{place}/{key}", errors)
             if given is None and rate in _REQUIRED and isinstance(said, dict):
@@ -153,7 +164,7 @@ def _names(value: object, at: str, errors: list[str]) -> dict[str, str]:
         if isinstance(target, str):
             names[alias] = target
         else:
-            errors.append(f"{at}/{_show(alias)}: not a name")
+            errors.append(f"{at}/{_show(alias)}: must be a name, not {kind_of(target)}")
     return names
 
 
@@ -165,18 +176,32 @@ def _lost(aliases: dict[str, str], targets: dict[str, Any], at: str, kind: str) 
     ]
 
 
+def _misspelled(value: dict[str, Any], known: Sequence[str], at: str) -> Iterator[str]:
+    """Keys that look as if they were meant to be the format's; any other may be a note of whoever wrote the book."""
+    for key in value:
+        if key in known:
+            continue
+        close = get_close_matches(key, known, 1, 0.7)
+        if close or "usd" in key.lower():
+            meant = f" (`{close[0]}`?)" if close else ""
+            yield f"{at}/{_show(key)}: no key of a price book{meant}, passed over"
+
+
 def _object(value: object, at: str, errors: list[str]) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    errors.append(f"{at}: not an object")
+    errors.append(f"{at}: must be an object, not {kind_of(value)}")
     return {}
 
 
 def _number(value: object, at: str, errors: list[str]) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _DEAREST:
-        return float(value)
-    errors.append(f"{at}: not a number of dollars")
-    return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        errors.append(f"{at}: must be a number of dollars, not {kind_of(value)}")
+        return None
+    if not 0 <= value <= _DEAREST:
+        errors.append(f"{at}: must be from 0 to {_DEAREST:,.0f} dollars, not {shown(value)}")
+        return None
+    return float(value)
 
 
 def _show(name: str) -> str:

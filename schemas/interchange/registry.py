@@ -5,15 +5,16 @@ Modules are named, not imported: a command that needs one format does not wait f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.provider import Head, Provider
+from schemas.provider import Provider
 
 if TYPE_CHECKING:
-    from schemas.interchange.session_data_check import Verdict
+    from schemas.interchange.verdicts import Verdict
 
 _HERE = "schemas.interchange"
 
@@ -25,22 +26,35 @@ class Published(NamedTuple):
     """As the command line calls it."""
     reader: str
     """The object that opens files of it as sessions."""
-    tells: str
-    """A function that says whether a file's `Head` is one."""
+    own: str
+    """Keys of its document, or of its lines, that no other format has."""
+    telling: str
+    """Keys that few others have."""
+    others: str
+    """Its other keys."""
     check: str
     """Its validator: of a JSON value, or of the file's bytes where it is `lines`."""
     lines: bool = False
 
 
 FORMATS = (
-    Published("session-data", "session_data:SESSION_DATA", "session_data:SESSION_DATA.detect",
+    Published("session-data", "session_data:SESSION_DATA", "",
+              "schemaVersion workspaceRoot exchanges", "provider sessionId createdAt updatedAt slug",
               "session_data_check:validate_session_data"),
-    Published("toolpath-jsonl", "toolpath:TOOLPATH", "toolpath:is_stream",
+    Published("toolpath", "toolpath:TOOLPATH", "",
+              "graph paths Graph Path Step path steps step change", "meta",
+              "toolpath_check:validate_toolpath"),
+    Published("toolpath-jsonl", "toolpath:TOOLPATH", "PathOpen",
+              "Step ActorDef Signature PathMeta Head PathClose", "",
               "toolpath_check:validate_stream", lines=True),
-    Published("toolpath", "toolpath:TOOLPATH", "toolpath:TOOLPATH.detect", "toolpath_check:validate_toolpath"),
-    Published("events", "events:EVENTS", "events:EVENTS.detect", "events_check:validate_events", lines=True),
-    Published("snapshot", "snapshot:SNAPSHOT", "snapshot:SNAPSHOT.detect", "snapshot_check:validate_snapshot"),
-    Published("agent-response", "agent_response:AGENT_RESPONSE", "agent_response:AGENT_RESPONSE.detect",
+    Published("events", "events:EVENTS", "",
+              "provider session_id usage", "model timestamp",
+              "events_check:validate_events", lines=True),
+    Published("snapshot", "snapshot:SNAPSHOT", "top_providers top_models",
+              "schema_version generated_at", "month mode totals suggestions reconcile_latest_summary_path",
+              "snapshot_check:validate_snapshot"),
+    Published("agent-response", "agent_response:AGENT_RESPONSE", "final_response",
+              "messages", "metadata",
               "agent_response_check:validate_agent_response"),
 )  # fmt: skip
 NAMES = tuple(one.name for one in FORMATS)
@@ -53,35 +67,80 @@ def readers() -> Iterator[Provider]:
         yield reader
 
 
-def guess(head: Head) -> str | None:
-    """The format of a file, by its content; None where it is of none."""
-    for one in FORMATS:
-        tells: Callable[[Head], bool] = _named(one.tells)
-        if tells(head):
-            return one.name
-    return None
+class Guess(NamedTuple):
+    """The format that a file's keys speak for."""
+
+    name: str
+    sure: bool
+    """Whether an agent's own files can hardly have such keys."""
+
+
+def guess(data: bytes) -> Guess | None:
+    """The format of a document, by the keys of its beginning: also one of which a required key is missing, which breaks
+    off, or which is no proper JSON. None where they speak for none.
+    """
+    head = data[:_LOOKED_AT].lstrip(b"\xef\xbb\xbf \t\r\n")
+    keys = _keys(head)
+    rows = [line for line in head.split(b"\n", _ROWS)[:_ROWS] if line.startswith(b"{")]
+    lines = len(rows) > 1
+    if lines:
+        # A line that breaks off hides those behind it, unless each is looked at by itself.
+        keys = keys.union(*map(_keys, rows))
+    best = max(FORMATS, key=lambda one: (_score(one, keys), one.lines and lines))
+    score = _score(best, keys)
+    return Guess(best.name, score >= _SURE) if score >= _ENOUGH else None
+
+
+_LOOKED_AT = 1 << 20
+_ROWS = 20
+_OWN, _TELLING, _ENOUGH, _SURE = 20, 3, 2, 5
+_TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
+
+
+def _keys(data: bytes) -> frozenset[str]:
+    """The keys of the outermost object, or of each where there are several."""
+    depth, keys = 0, set()
+    for token in _TOKEN.finditer(data):
+        match token[0][:1]:
+            case b"{" | b"[":
+                depth += 1
+            case b"}" | b"]":
+                depth = max(depth - 1, 0)
+            case _ if depth == 1 and token[2]:
+                keys.add(token[1].decode("utf-8", "replace"))
+    return frozenset(keys)
+
+
+def _score(one: Published, keys: frozenset[str]) -> int:
+    """How much the keys speak for a format; one that it does not have speaks against it."""
+    own, telling, others = (keys.intersection(names.split()) for names in (one.own, one.telling, one.others))
+    foreign = len(keys) - len(own) - len(telling) - len(others)
+    return _OWN * len(own) + _TELLING * len(telling) + len(others) - foreign
 
 
 def check(name: str, data: bytes) -> Verdict:
     """Whether the bytes are a document of the format NAME (one of NAMES)."""
-    from schemas.interchange.session_data_check import Finding, Verdict
+    from schemas.interchange.json_text import BOM, line_warnings, read_json
+    from schemas.interchange.verdicts import Finding, Verdict
 
     one = next(one for one in FORMATS if one.name == name)
     validate: Callable[[Any], Verdict] = _named(one.check)
-    if one.lines:
-        return validate(data)
-    value, reason = _parsed(data)
-    return Verdict([Finding("", reason)], []) if reason else validate(value)
-
-
-def _parsed(data: bytes) -> tuple[Any, str]:
-    """The JSON value, or why there is none."""
-    import orjson
-
+    marked = data.startswith(BOM)
+    warnings = [Finding("", "begins with a byte order mark, which JSON does not have")] if marked else []
+    data = data.removeprefix(BOM)
     try:
-        return orjson.loads(data), ""
-    except orjson.JSONDecodeError as error:
-        return None, f"not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}"
+        if one.lines:
+            verdict = validate(data)
+            warnings += line_warnings(data)
+        else:
+            text = read_json(data)
+            if text.fault:
+                return Verdict([Finding("", text.fault)], warnings)
+            warnings += text.warnings
+            verdict = validate(text.value)
+    except RecursionError:
+        return Verdict([Finding("", "nested too deeply to be checked")], warnings)
+    return Verdict(verdict.errors, warnings + verdict.warnings)
 
 
 def _named(name: str) -> Any:

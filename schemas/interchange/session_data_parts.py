@@ -20,7 +20,7 @@ _TOOL_TYPES: dict[str, ToolType] = {
     "generic": "generic",
     "unknown": "unknown",
 }
-_TOOL = frozenset({"name", "type", "useId", "input", "output", "summary"})
+_TOOL = frozenset({"name", "type", "useId", "input", "output", "summary", "formattedMarkdown"})
 
 
 def as_object(value: object) -> dict[str, Any]:
@@ -54,17 +54,17 @@ def _part(item: object, facts: dict[str, Any]) -> Part:
     if facts.get("type") == "image":
         return _image(shown, facts)
     part = Part("thinking" if item.get("type") == "thinking" else "text", shown)
-    part.runs = _runs(facts.get("runs"), len(shown))
+    part.runs = read_runs(facts.get("runs"), len(shown))
     part.media_type, part.size = as_text(facts.get("mediaType")) or None, as_count(facts.get("size"))
     return part
 
 
 def _image(text: str, facts: dict[str, Any]) -> Part:
-    runs = _runs(facts.get("runs"), len(text))
+    runs = read_runs(facts.get("runs"), len(text))
     return Part("image", text, as_text(facts.get("mediaType")) or None, as_count(facts.get("size")), runs)
 
 
-def _runs(value: object, length: int) -> list[Run]:
+def read_runs(value: object, length: int) -> list[Run]:
     """Coloured runs, in order and within the text."""
     runs: list[Run] = []
     for row in value if isinstance(value, list) else []:
@@ -92,7 +92,9 @@ def _colour(value: object) -> int | tuple[int, int, int] | None:
 
 
 def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> Tool:
-    """A tool with its result. Fields that a Tool has no place for go into `metadata["toolFields"]`."""
+    """A tool with its result. Fields that a Tool has no place for go into `metadata["toolFields"]`, those that are of a
+    wrong type, and would not be valid where they stood, into `metadata["malformed"]`.
+    """
     said = data.get("input")
     tool = Tool(
         name=as_text(data.get("name")) or "unknown",
@@ -100,12 +102,14 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
         use_id=as_text(data.get("useId")),
         input=clean_value(said) if isinstance(said, dict) else {} if said is None else {"input": clean_value(said)},
         summary=as_text(data.get("summary")) or None,
+        formatted=as_text(data.get("formattedMarkdown")) or None,
     )
     output = data.get("output")
     if output is not None:
         tool.output = clean_value(output) if isinstance(output, dict) else {"content": clean_value(output)}
     if fields := {key: value for key, value in data.items() if key not in _TOOL}:
         metadata["toolFields"] = clean_value(fields)
+    keep_malformed(metadata, data, {"name": str, "type": str, "useId": str, "summary": str, "formattedMarkdown": str})
     if isinstance(ours, dict):
         _restore(tool, ours)
     else:
@@ -113,11 +117,19 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
     return tool
 
 
+def keep_malformed(metadata: dict[str, Any], data: dict[str, Any], kinds: dict[str, type]) -> None:
+    """Keep what stands under a known key and is not of its kind, so that it is not lost."""
+    odd = {key: data[key] for key, kind in kinds.items() if data.get(key) is not None and type(data[key]) is not kind}
+    if odd:
+        before = metadata.get("malformed")
+        metadata["malformed"] = {**(before if isinstance(before, dict) else {}), **clean_value(odd)}
+
+
 def _restore(tool: Tool, ours: dict[str, Any]) -> None:
     """What turnlog wrote about it."""
     said = tool.output.get("content") if tool.output else None
     tool.text = as_text(ours.get("text", said))
-    tool.runs = _runs(ours.get("runs"), len(tool.text))
+    tool.runs = read_runs(ours.get("runs"), len(tool.text))
     status = ours.get("status")
     tool.status = ToolStatus(status) if status in list(ToolStatus) else ToolStatus.OK
     code, seconds = ours.get("exitCode"), ours.get("seconds")

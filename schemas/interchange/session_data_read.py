@@ -18,6 +18,7 @@ from schemas.interchange.session_data import is_session_data
 from schemas.interchange.session_data_parts import (
     as_object,
     as_text,
+    keep_malformed,
     read_parts,
     read_tool,
     read_usage,
@@ -36,6 +37,15 @@ _DOCUMENT = frozenset(
 )
 _EXCHANGE = frozenset({"exchangeId", "startTime", "endTime", "messages", "metadata"})
 _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
+_KINDS: dict[str, type] = {
+    "id": str,
+    "timestamp": str,
+    "model": str,
+    "content": list,
+    "tool": dict,
+    "pathHints": list,
+    "metadata": dict,
+}
 _MESSAGE = frozenset({"id", "timestamp", "role", "model", "content", "tool", "pathHints", "metadata", "usage"})
 
 
@@ -111,7 +121,7 @@ class SessionDataParser:
     def __init__(self, path: Path) -> None:
         self.session = Session("session-data", "SessionData", path, path.stem)
         self.session.build = build
-        self._kept: dict[str, Any] = {"exchanges": {}, "groupRecords": [], "paths": {}}
+        self._kept: dict[str, Any] = {"exchanges": {}, "groupRecords": [], "rounds": {}, "paths": {}}
         self._facts: dict[str, Any] = {}
         self._document: dict[str, Any] = {}
         self._exchange_times: list[tuple[float | None, float | None, bool]] = []
@@ -163,28 +173,7 @@ class SessionDataParser:
         session, self._facts = self.session, facts
         session.title = as_text(facts.get("title")).replace("\n", " ")
         session.branch = as_text(facts.get("branch")) or None
-        session.context_window, session.context_used = (
-            as_count(facts.get("contextWindow")),
-            as_count(facts.get("contextUsed")),
-        )
-        session.duplicates = as_count(facts.get("duplicates")) or 0
-        said_lacks = _items(facts.get("lacks"))
-        session.lacks = frozenset(lack for lack in Lack if lack.value in said_lacks)
-        session.links = [clean(link) for link in _items(facts.get("links")) if isinstance(link, str)]
-        for model in _items(facts.get("models")):
-            session.model_index(as_text(model))
-        line, said = session.lineage, as_object(facts.get("lineage"))
-        line.forked_from, line.continues = (
-            as_text(said.get("forkedFrom")) or None,
-            as_text(said.get("continues")) or None,
-        )
-        line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
-        for row in map(as_object, _items(facts.get("unreadable"))):
-            place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
-            session.unreadable.append(Unreadable(place[0], as_text(row.get("reason")), place[1], place[2]))
-        for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
-            for name, count in as_object(facts.get(key)).items():
-                counter[clean(name)] += as_count(count) or 0
+        take_facts(session, facts)
         session.metadata.update(as_object(clean_value(facts.get("metadata"))))
         self._kept["source"] = as_text(facts.get("source"))
         if fields := facts.get("fields"):
@@ -253,6 +242,8 @@ class SessionDataParser:
         name = as_text(group.get("id"))
         index = session.add_group(name, usage, record, model=session.model_index(as_text(group.get("model"))))
         self._kept["groupRecords"].append(clean_value(_items(group.get("records"))))
+        if name_of_round := as_text(group.get("round")):
+            self._kept["rounds"][str(index)] = name_of_round
         self._groups[name] = index
         for message, last in self._homeless.pop(name, ()):
             self._join(message, index, last)
@@ -271,7 +262,7 @@ class SessionDataParser:
         model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
         time = read_time(data.get("timestamp"))
         first = len(session.messages) == exchange.start
-        index = -1
+        index, name = -1, ""
         for block, piece in enumerate(_blocks(data, ours)):
             kind = piece.kind
             if kind == Kind.PROMPT and not self._own and not first:
@@ -282,30 +273,37 @@ class SessionDataParser:
             if first and kind in USER_KINDS and not self._own:
                 exchange.opener = kind
                 session.mark_opener(index)
-            self._measure(index)
+            text = self._measure(index, piece, ours)
             if first and not self._own and exchange.opener:
-                exchange.prompt = one_line(session.message(index).text, 300)
+                exchange.prompt = one_line(text, 300)
             if kind == Kind.TOOL:
                 self._tools.setdefault(name, index)
             first = False
         if index >= 0:
-            self._account(data, ours, index, model, record)
+            self._account(data, ours, index, model, name, record)
 
-    def _measure(self, index: int) -> None:
-        """Fill the row's flags and sizes from the message itself."""
-        session = self.session
-        message = session.message(index)
-        flags = message.flags
-        if message.tool is not None and not self._own:
-            failed = message.tool.status == ToolStatus.ERROR
-            flags |= (Flag.ERROR if failed else 0) | (Flag.PENDING if message.tool.status == ToolStatus.PENDING else 0)
-            session.exchanges[-1].errors += failed
-        text = message.tool.text if message.tool else message.text
-        session.messages.flags[index] |= int(flags) & 0xFFFF
-        session.messages.chars[index] = min(len(text), 0xFFFFFFFF)
-        session.messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+    def _measure(self, index: int, piece: _Block, ours: dict[str, Any]) -> str:
+        """Fill the row's flags and sizes; returns what the message's size is that of."""
+        # Not by `session.message`, which would read the record back and build all of it, for each message of a file.
+        messages = self.session.messages
+        flags = _flags(ours.get("flags"))
+        if piece.tool is None:
+            text = "\n\n".join(part.text for part in read_parts(piece.parts, ours.get("parts")) if part.text)
+        else:
+            tool = read_tool(piece.tool, ours.get("tool"), {})
+            text = tool.text
+            if not self._own:
+                failed, pending = tool.status == ToolStatus.ERROR, tool.status == ToolStatus.PENDING
+                flags |= (Flag.ERROR if failed else 0) | (Flag.PENDING if pending else 0)
+                self.session.exchanges[-1].errors += failed
+        messages.flags[index] |= int(flags) & 0xFFFF
+        messages.chars[index] = min(len(text), 0xFFFFFFFF)
+        messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+        return text
 
-    def _account(self, data: dict[str, Any], ours: dict[str, Any], index: int, model: int, record: Record) -> None:
+    def _account(
+        self, data: dict[str, Any], ours: dict[str, Any], index: int, model: int, name: str, record: Record
+    ) -> None:
         """Put the message into its token group; the producer's documents say only usage, and repeat it."""
         session = self.session
         if self._own:
@@ -327,10 +325,34 @@ class SessionDataParser:
             usage = self._counted[1].largest(usage)
             session.extend_group(group, usage, record)
         else:
-            group = session.add_group(session.message(index).id, usage, record, model=model)
+            group = session.add_group(name, usage, record, model=model)
             self._kept["groupRecords"].append([])
         session.join_group(index, group)
         self._counted = (model_name, usage, group)
+
+
+def take_facts(session: Session, facts: dict[str, Any]) -> None:
+    """What turnlog says of a whole session and only a Session has a place for."""
+    session.context_window, session.context_used = (
+        as_count(facts.get("contextWindow")),
+        as_count(facts.get("contextUsed")),
+    )
+    session.duplicates = as_count(facts.get("duplicates")) or 0
+    session.own_total = as_text(facts.get("ownTotal")).replace("\n", " ")
+    said_lacks = _items(facts.get("lacks"))
+    session.lacks = frozenset(lack for lack in Lack if lack.value in said_lacks)
+    session.links = [clean(link) for link in _items(facts.get("links")) if isinstance(link, str)]
+    for model in _items(facts.get("models")):
+        session.model_index(as_text(model))
+    line, said = session.lineage, as_object(facts.get("lineage"))
+    line.forked_from, line.continues = as_text(said.get("forkedFrom")) or None, as_text(said.get("continues")) or None
+    line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
+    for row in map(as_object, _items(facts.get("unreadable"))):
+        place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
+        session.unreadable.append(Unreadable(place[0], as_text(row.get("reason")), place[1], place[2]))
+    for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
+        for name, count in as_object(facts.get(key)).items():
+            counter[clean(name)] += as_count(count) or 0
 
 
 def _repeats(counted: tuple[str | None, TokenUsage, int], model: str, usage: TokenUsage) -> bool:
@@ -354,7 +376,7 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     tool = tool if isinstance(tool, dict) else None
     user = data.get("role") == "user"
     kind = _kind(ours.get("kind"))
-    if kind is not None and (kind in USER_KINDS) == user and (kind != Kind.TOOL or tool is not None):
+    if kind is not None and (kind in USER_KINDS) == user and (kind == Kind.TOOL) == (tool is not None):
         return [_Block(kind, [] if ours.get("placeholder") is True else content, tool)]
     if user:
         return [_Block(Kind.PROMPT, content), *([_Block(Kind.TOOL, [], tool)] if tool else [])]
@@ -402,6 +424,7 @@ def make_message(session: Session, index: int, data: dict[str, Any], number: int
         group=session.groups.ids[group] if group < len(session.groups) else None,
         flags=Flag(rows.flags[index]) | _flags(ours.get("flags")),
         label=as_text(ours.get("label")).replace("\n", " "),
+        figures=as_text(ours.get("figures")).replace("\n", " "),
         metadata=metadata,
     )
     if block == len(blocks) - 1:
@@ -416,6 +439,7 @@ def _keep_fields(data: dict[str, Any], ours: dict[str, Any], metadata: dict[str,
     """Keep in a message's metadata what a Message has no field for, so that writing it loses nothing."""
     if fields := {key: value for key, value in data.items() if key not in _MESSAGE}:
         metadata["messageFields"] = clean_value(fields)
+    keep_malformed(metadata, data, _KINDS)
     if (role := data.get("role")) not in ("user", "agent"):
         metadata["role"] = clean_value(role)
     if records := ours.get("records"):

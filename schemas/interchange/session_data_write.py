@@ -9,6 +9,7 @@ reads them back: Session -> document -> Session -> document loses nothing.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -36,13 +37,16 @@ Edit = Callable[[str], str]
 """Changes each string on its way out: redaction."""
 
 
-def to_session_data(session: Session, *, edit: Edit | None = None, subagents: bool = False) -> Iterator[bytes]:
+def to_session_data(
+    session: Session, *, edit: Edit | None = None, subagents: bool = False, lost: Counter[str] | None = None
+) -> Iterator[bytes]:
     """The document in pieces, a message a line; joined they are one JSON object and a newline.
 
     `edit` is applied to every string that came from the session. `subagents` puts the sessions of subagents that lie
     in files of their own into the document as well, as far as they have been read; without it their paths are named.
+    `lost` counts what is not in it.
     """
-    writer = SessionDataWriter(session, edit=edit, subagents=subagents)
+    writer = SessionDataWriter(session, edit=edit, subagents=subagents, lost=lost)
     head = writer.dump(writer.header())
     yield head[:-1] + b',"exchanges":['
     between = b"\n"
@@ -74,12 +78,22 @@ def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], 
 class SessionDataWriter:
     """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
 
-    def __init__(self, session: Session, *, edit: Edit | None = None, subagents: bool = False) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        edit: Edit | None = None,
+        subagents: bool = False,
+        lost: Counter[str] | None = None,
+    ) -> None:
         self.session = session
         self._edit = edit
         self._subagents = subagents
+        self.lost: Counter[str] = Counter() if lost is None else lost
+        """What the document does not hold, and how many of each: `image`, `coloured run`."""
         self._exchange_ids: dict[str, int] = {}
         self._message_ids: dict[str, int] = {}
+        self._group_ids: dict[str, int] = {}
         kept = session.metadata.get(KEEP)
         self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
 
@@ -179,11 +193,12 @@ class SessionDataWriter:
         if message.tool is not None:
             if message.role == "agent":
                 data["tool"] = _tool(message.tool, _object(metadata.pop("toolFields", None)))
-            ours["tool"] = self._tool_facts(message.tool)
+            ours["tool"] = self.tool_facts(message.tool)
         if message.path_hints:
             data["pathHints"] = message.path_hints
         flags = [flag.name.lower() for flag in message.flags if flag.name]
         ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
+        ours |= _given(figures=message.figures or None)
         self._put_usage(message, data, ours)
         if records := metadata.pop("records", None) or self._records(self.session.messages.span[message.index]):
             ours["records"] = records
@@ -197,21 +212,25 @@ class SessionDataWriter:
         group = self.session.messages.group[message.index]
         if group == NONE:
             return
-        ours["group"] = self.session.groups.ids[group]
+        ours["group"] = self.group_id(group)
         if self.session.groups.last[group] == message.index:
             usage = self.session.groups.usage[group]
             ours["usage"] = _usage(usage)
             data["usage"] = own_usage(self.session.provider, usage)
+
+    def group_id(self, group: int) -> str:
+        """A token group's id, unique in the document: two groups of one name would be read as one."""
+        return _unique(self.session.groups.ids[group], group, self._group_ids)
 
     def _group(self, group: int) -> dict[str, Any]:
         groups = self.session.groups
         kept = self._kept.get("groupRecords")
         records = kept[group] if isinstance(kept, list) and group < len(kept) else self._records(groups.span[group])
         return {
-            "id": groups.ids[group],
+            "id": self.group_id(group),
             **_given(model=self.session.models[groups.model[group]] or None),
             "usage": _usage(groups.usage[group]),
-            **_given(records=records or None),
+            **_given(records=records or None, round=_object(self._kept.get("rounds")).get(str(group))),
         }
 
     def _records(self, head: int) -> list[dict[str, Any]]:
@@ -228,35 +247,41 @@ class SessionDataWriter:
 
     def _parts(self, parts: list[Part]) -> list[dict[str, Any] | None] | None:
         """What 1.0 cannot say of each part; None when that is nothing."""
+        self.lost["image"] += sum(part.type == "image" for part in parts)
         rows = [
             _given(
                 type="image" if part.type == "image" else None,
                 mediaType=part.media_type,
                 size=part.size,
-                runs=self._runs(part.runs),
+                runs=self.runs(part.runs),
             )
             or None
             for part in parts
         ]
         return rows if any(rows) else None
 
-    def _runs(self, runs: list[Run]) -> list[list[Any]] | None:
-        # Runs count characters of the text, so they go when the text is edited.
-        if not runs or self._edit is not None:
+    def runs(self, runs: list[Run]) -> list[list[Any]] | None:
+        """The colours of a printed text; None for none."""
+        if not runs:
+            return None
+        if self._edit is not None:  # they count characters of the text
+            self.lost["coloured run"] += len(runs)
             return None
         return [[run.start, run.end, _sgr(run.sgr)] for run in runs]
 
-    def _tool_facts(self, tool: Tool) -> dict[str, Any]:
+    def tool_facts(self, tool: Tool) -> dict[str, Any]:
+        """What is known of a tool use and has no place in SessionData."""
+        self.lost["image"] += len(tool.images)
         said = (_output(tool) or {}).get("content")
         return _given(
             status=tool.status.value,
             exitCode=tool.exit_code,
             seconds=tool.seconds,
             text=None if tool.text == (said if isinstance(said, str) else "") else tool.text,
-            runs=self._runs(tool.runs),
+            runs=self.runs(tool.runs),
             diffs=[diff_to_json(diff) for diff in tool.diffs] or None,
             images=[
-                {"text": p.text} | _given(mediaType=p.media_type, size=p.size, runs=self._runs(p.runs))
+                {"text": p.text} | _given(mediaType=p.media_type, size=p.size, runs=self.runs(p.runs))
                 for p in tool.images
             ]
             or None,
@@ -282,6 +307,7 @@ class SessionDataWriter:
             or None,
             links=session.links or None,
             duplicates=session.duplicates or None,
+            ownTotal=session.own_total or None,
             lacks=sorted(session.lacks) or None,
             unreadable=[u._asdict() for u in session.unreadable] or None,
             unknownRecords=dict(session.unknown) or None,
@@ -295,7 +321,8 @@ class SessionDataWriter:
         within = subagent.session is not None and (self._subagents or subagent.path is None)
         document = None
         if within and subagent.session is not None:
-            document = orjson.loads(b"".join(to_session_data(subagent.session, subagents=self._subagents)))
+            pieces = to_session_data(subagent.session, subagents=self._subagents, lost=self.lost)
+            document = orjson.loads(b"".join(pieces))
         tool_use = subagent.tool_use
         return {"id": subagent.id} | _given(
             name=subagent.name or None,
@@ -357,7 +384,7 @@ def _usage(usage: TokenUsage) -> dict[str, int | None]:
 
 
 def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
-    """1.0's tool object; `fields` are those the document had that a Tool has no place for (formattedMarkdown)."""
+    """1.0's tool object; `fields` are those the document had that a Tool has no place for."""
     data = fields | {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
     if tool.use_id:
         data["useId"] = tool.use_id
@@ -366,6 +393,8 @@ def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
         data["output"] = output
     if tool.summary:
         data["summary"] = tool.summary
+    if tool.formatted:
+        data["formattedMarkdown"] = tool.formatted
     return data
 
 

@@ -12,12 +12,18 @@ from schemas.provider import Environment, Format, Head, Location, Problem, Readi
 from schemas.session import Session
 
 _KEYS = frozenset({"schema_version", "totals"})
+_OTHERS = frozenset({"generated_at", "month", "mode", "top_providers", "top_models", "suggestions"})
+_MANY = 4
 _BEGINNING = (b'"schema_version"', b'"generated_at"', b'"month"')
 
 
 def is_snapshot(document: object) -> bool:
-    """Whether a JSON value has the keys that only a snapshot has together, of whatever version."""
-    return isinstance(document, dict) and document.keys() >= _KEYS
+    """Whether a JSON value has keys that only a snapshot has together, of whatever version: one of which a required key
+    is missing is one all the same.
+    """
+    if not isinstance(document, dict):
+        return False
+    return document.keys() >= _KEYS or len(document.keys() & (_KEYS | _OTHERS)) >= _MANY
 
 
 class SnapshotProvider:
@@ -26,7 +32,12 @@ class SnapshotProvider:
     id = "snapshot"
     name = "UI Snapshot"
     counting = "A snapshot holds sums only; which calls they are made of is in the events it was made from."
-    formats = (Format("UI Snapshot v1, one JSON document", "an object with schema_version and totals"),)
+    formats = (
+        Format(
+            "UI Snapshot v1, one JSON document",
+            "an object with schema_version and totals, or four other keys of a snapshot",
+        ),
+    )
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere: no agent keeps them."""
@@ -42,7 +53,7 @@ class SnapshotProvider:
         """
         if head.document is not None or head.records:
             return is_snapshot(head.document)
-        return head.data.lstrip()[:1] == b"{" and all(key in head.data for key in _BEGINNING)
+        return head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and sum(key in head.data for key in _BEGINNING) > 1
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a snapshot; `start` means nothing, since a document is read whole."""

@@ -7,35 +7,25 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-from schemas.clean import one_line
 from schemas.interchange.rfc3339 import parse_time
-from schemas.interchange.session_data_check import Finding, Verdict, explain
 from schemas.interchange.snapshot_make import TOP
+from schemas.interchange.snapshot_read import is_supported
+from schemas.interchange.verdicts import Finding, Verdict, explain, schema_findings, shown
 
 _TABLES = ("top_providers", "top_models")
 
 
 def validate_snapshot(document: object) -> Verdict:
     """Errors and warnings. A version other than 1 is the only error of its document: nothing else can be said of it."""
-    from jsonschema import Draft202012Validator
-
-    from schemas.documents import load_schema
-
-    if isinstance(document, dict) and "schema_version" in document and not _is_one(document["schema_version"]):
-        shown = one_line(str(document["schema_version"]), 40)
-        return Verdict([Finding("/schema_version", f"version {shown} is not supported, only 1")], [])
-    validator = Draft202012Validator(load_schema("snapshot"))
-    found = sorted(validator.iter_errors(document), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path])
-    errors = [finding for error in found for finding in _words(error)]
+    if isinstance(document, dict) and "schema_version" in document and not is_supported(document["schema_version"]):
+        version = shown(document["schema_version"])
+        return Verdict([Finding("/schema_version", f"`schema_version` {version} is not supported, only 1")], [])
+    errors = schema_findings("snapshot", document, _words)
     warnings: list[Finding] = []
     if isinstance(document, dict):
         for finding, fatal in _beyond_the_schema(document):
             (errors if fatal else warnings).append(finding)
     return Verdict(errors, warnings)
-
-
-def _is_one(version: object) -> bool:
-    return type(version) is int and version == 1
 
 
 def _words(error: Any) -> Iterator[Finding]:
@@ -77,6 +67,8 @@ def _rows(
     for number, (before, count) in enumerate(pairwise(counts), 1):
         if count > before:
             yield Finding(f"{path}/{number}", f"rows stand by tokens, most first: {count:,} after {before:,}"), True
+        elif count == before and _is_after(rows[number - 1].get("name"), rows[number].get("name")):
+            yield Finding(f"{path}/{number}", "rows of as many tokens should stand by name"), False
     if document.get("mode") == "compact" and len(rows) > TOP:
         yield Finding(path, f"compact has at most {TOP} rows, not {len(rows)}"), True
     names = [row.get("name") for row in rows]
@@ -85,6 +77,11 @@ def _rows(
     total = totals.get("tokens")
     if type(total) is int and (sum(counts) > total or (document.get("mode") == "extended" and sum(counts) != total)):
         yield Finding(path, f"the rows' tokens add up to {sum(counts):,}, the total is {total:,}"), False
+
+
+def _is_after(before: object, name: object) -> bool:
+    """Whether the name of a row should stand before that of the row above it."""
+    return isinstance(before, str) and isinstance(name, str) and before.encode() > name.encode()
 
 
 def _floats(path: str, value: dict[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[Finding, bool]]:

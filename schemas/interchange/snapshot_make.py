@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from schemas.clean import clean
-from schemas.interchange.events_read import Event
+from schemas.interchange.events_read import LARGEST, Event
 from schemas.interchange.price_book import PriceBook
 from schemas.interchange.rfc3339 import format_time
 from schemas.prices import MTOK, Prices, book_cost
@@ -40,6 +40,10 @@ NO_TIP = "No obvious anomalies detected; keep collecting session-level data and 
 
 class NoEvents(ValueError):
     """Nothing is left after the filters, which the contract calls an error."""
+
+
+class TooManyTokens(ValueError):
+    """More than the 64 bits that the format's reader has for a count."""
 
 
 class Pricing(Protocol):
@@ -125,7 +129,7 @@ class Snapshot(NamedTuple):
 def make_snapshot(
     events: Iterable[Event], pricing: Pricing, mode: Mode, now: datetime, filters: Filters = EVERYTHING
 ) -> Snapshot:
-    """The snapshot of some events. Raises NoEvents where the filters leave none."""
+    """The snapshot of some events. Raises NoEvents where the filters leave none, and TooManyTokens."""
     chosen = [event for event in (_named(event, pricing) for event in events) if _passes(event, filters, pricing)]
     if not chosen:
         raise NoEvents("no events" + (" left after the filters" if any(filters) else ""))
@@ -146,6 +150,10 @@ def make_snapshot(
         fee = pricing.subscription(event.provider) * (event.total / of) if of else 0.0
         for one in (everything, providers.of(event.provider), models.of(event.model)):
             one.add(event, cost, fee)
+    if everything.tokens > LARGEST:
+        raise TooManyTokens(
+            f"{everything.tokens:,} tokens in all: more than 2^64-1, which is all that a snapshot can hold"
+        )
     limit = TOP if mode == "compact" else None
     document = {
         "schema_version": 1,

@@ -1,21 +1,24 @@
 """A UI Snapshot v1 as a session: its totals, its tables and its suggestions, an exchange each.
 
 By the contract's guidance for readers: the version is looked at before anything else; a file that is half-written is
-read again, a moment later; and one that stays so shows nothing, or what was there before, instead of an error.
+read again, a moment later; and where it stays so, an open view keeps what was there before.
 """
 
 from __future__ import annotations
 
-import re
+import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, one_line
+from schemas.figures import format_cost, format_count
 from schemas.interchange.rfc3339 import parse_time
+from schemas.interchange.sheets import escaped, open_section, table
 from schemas.interchange.snapshot import is_snapshot
-from schemas.message import Kind, Message, Part
+from schemas.interchange.verdicts import shown
+from schemas.message import Flag, Kind, Message, Part
 from schemas.reading import WholeReading
 from schemas.records import MemoryStore, read_document
 from schemas.session import Session
@@ -23,7 +26,6 @@ from schemas.session import Session
 TRIES = 4
 WAIT = 0.05
 """Seconds between two looks at a file that is half-written."""
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~!&])")
 
 
 class SnapshotReading(WholeReading):
@@ -34,7 +36,7 @@ class SnapshotReading(WholeReading):
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """The snapshot, if it is another one than before. Raises OSError for another version of the format, and for
-        what is no snapshot (any more), unless nothing was shown before.
+        what is no snapshot (any more).
         """
         from schemas.changes import digest
 
@@ -43,11 +45,11 @@ class SnapshotReading(WholeReading):
         if mark == known:
             return None
         if document is None:
-            if known:
-                raise OSError("not a whole document (being written?)")
-            return mark, len(data), session_of({}, self.path)
-        if (version := document.get("schema_version")) != 1 or isinstance(version, bool):
-            raise OSError(f"a UI Snapshot of version {one_line(str(version), 20)}; only version 1 can be read")
+            raise OSError("not a whole document (being written?)")
+        if "schema_version" not in document:
+            raise OSError("a UI Snapshot without `schema_version`; only version 1 can be read")
+        if not is_supported(document["schema_version"]):
+            raise OSError(f"a UI Snapshot of version {shown(document['schema_version'])}; only version 1 can be read")
         return mark, len(data), session_of(document, self.path)
 
     def _patiently(self) -> tuple[bytes, dict[str, Any] | None]:
@@ -56,10 +58,25 @@ class SnapshotReading(WholeReading):
             if attempt:
                 time.sleep(WAIT)
             data = self.path.read_bytes()
-            if is_snapshot(document := read_document(data)):
-                assert isinstance(document, dict)
-                return data, document
+            document = read_document(data)
+            # What a snapshot turned into says its version, whatever other keys that version has.
+            if isinstance(document, dict) and (is_snapshot(document) or "schema_version" in document):
+                return data, _exact(data) or document
         return data, None
+
+
+def is_supported(version: object) -> bool:
+    """Whether it is the number 1: neither "1" nor true nor 1.0 is."""
+    return type(version) is int and version == 1
+
+
+def _exact(data: bytes) -> dict[str, Any] | None:
+    """The document with its integers as they are, however long: the quick parser makes floats of those over 64 bits."""
+    try:
+        document = json.loads(data)
+    except ValueError:  # the tolerant reader takes more than JSON
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _empty(path: Path) -> Session:
@@ -71,27 +88,36 @@ def _empty(path: Path) -> Session:
 
 
 def session_of(document: dict[str, Any], path: Path) -> Session:
-    """The session that shows a snapshot; an empty document shows that there is none yet."""
+    """The session that shows a snapshot."""
     session = _empty(path)
     store = session.stores[0]
     assert isinstance(store, MemoryStore)
     month, mode = (_word(document.get(key)) for key in ("month", "mode"))
     if month:
         session.title = f"Usage snapshot {month}" + (f" ({mode})" if mode else "")
-    made = parse_time(document.get("generated_at"))
+    session.own_total = _total(_object(document.get("totals")))
+    if made := parse_time(document.get("generated_at")):
+        session.created = session.updated = made.timestamp()
     for number, page in enumerate(pages(document)):
-        exchange = session.open_exchange(Kind.NOTE, page.title)
-        exchange.opener = None  # nobody typed anything
-        record = store.add({"kind": int(page.kind), "title": page.title, "text": page.text})
+        record = store.add({"title": page.title, "text": page.text})
+        open_section(session, page.title, 2 * number, record)
         session.add_message(
-            page.kind,
-            number + 1,
+            Kind.TEXT,
+            2 * number + 1,
             record,
-            time=made.timestamp() if made else None,
             chars=len(page.text),
             lines=page.text.count("\n") + 1,
         )
     return session
+
+
+def _total(totals: dict[str, Any]) -> str:
+    """The whole in a few words, for the line below."""
+    tokens, cost = totals.get("tokens"), totals.get("cost_usd")
+    pieces = [f"{format_count(tokens)} tokens"] if type(tokens) is int and tokens >= 0 else ["tokens unknown"]
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        pieces.append(format_cost(cost))
+    return " · ".join(pieces)
 
 
 class Page(NamedTuple):
@@ -99,26 +125,21 @@ class Page(NamedTuple):
 
     title: str
     text: str
-    kind: Kind = Kind.TEXT
 
 
 def pages(document: dict[str, Any]) -> Iterator[Page]:
-    """What a snapshot says, a page each. What is of another type than it should be is left out or shown as it is."""
-    if not document:
-        yield Page("Nothing to show yet", "The snapshot is being written, or is damaged.", Kind.NOTE)
-        return
+    """What a snapshot says, a page each. What is of another type than it should be is shown as `?`, or as it is."""
     totals = _object(document.get("totals"))
-    rows = [(_LABELS.get(key, key), _figure(key, value)) for key, value in totals.items()]
-    yield Page("Totals", _table(("totals", _escaped(_word(document.get("month")))), rows))
+    rows = [(_LABELS.get(key, escaped(key, 60)), _figure(key, value)) for key, value in totals.items()]
+    made = parse_time(document.get("generated_at"))
+    rows.append(("made", f"{made:%Y-%m-%d %H:%M} UTC" if made else "?"))
+    yield Page("Overall", table(("month", escaped(_word(document.get("month"))) or "?"), rows))
     for key, title in (("top_providers", "Providers"), ("top_models", "Models")):
-        heading = (title[:-1].lower(), "tokens", "cost", "$ / M tokens", "sessions")
-        names = ("name", "tokens", "total_cost_usd", "blended_usd_per_mtok", "session_count")
-        lines = [tuple(_figure(name, row.get(name)) for name in names) for row in map(_object, _items(document, key))]
-        yield Page(title, _table(heading, lines) if lines else "None.")
-    tips = [f"- {_escaped(tip)}" for tip in _items(document, "suggestions") if isinstance(tip, str)]
-    yield Page("Suggestions", "\n".join(tips) if tips else "None.")
+        yield Page(title, _rows(title[:-1].lower(), _items(document, key)))
+    tips = [escaped(tip) for tip in _items(document, "suggestions") if isinstance(tip, str)]
+    yield Page("Suggestions", "\n\n".join(tips) if tips else "None.")
     if isinstance(path := document.get("reconcile_latest_summary_path"), str):
-        yield Page("Reconciliation", f"Latest summary: {_escaped(path)}")
+        yield Page("Reconciliation", f"Latest summary: {escaped(path)}")
 
 
 _LABELS = {
@@ -128,35 +149,34 @@ _LABELS = {
     "session_count": "sessions",
     "skipped_unpriced_count": "events without a price, left out",
 }
+_COLUMNS = ("name", "tokens", "total_cost_usd", "blended_usd_per_mtok", "session_count")
+
+
+def _rows(kind: str, rows: Sequence[Any]) -> str:
+    lines = [[_figure(name, row.get(name)) for name in _COLUMNS] for row in map(_object, rows)]
+    return table((kind, "tokens", "cost", "$ / M tokens", "sessions"), lines) if lines else "None."
 
 
 def build(session: Session, index: int) -> Message:
-    """A page as a message."""
+    """A page as a message, or its heading."""
     rows = session.messages
     page = session.record(next(session.spans.chain(rows.span[index])))
     kind = rows.kind_of(index)
     message = Message(index, f"{session.id}:{index}", kind, rows.exchange[index], rows.when(index))
-    message.parts = [Part("text", str(page.get("text", "")))]
-    message.label = str(page.get("title", "")) if kind == Kind.NOTE else ""
+    message.flags = Flag(rows.flags[index])
+    if message.flags & Flag.OPENER:
+        message.label = str(page.get("title", ""))
+    else:
+        message.parts = [Part("text", str(page.get("text", "")))]
     return message
 
 
 def _figure(key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _escaped(value) if isinstance(value, str) else "?"
+        return escaped(value, 60) if isinstance(value, str) else "?"
     if key.endswith("cost_usd"):
-        return f"${value:,.2f}"
+        return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
     return f"{value:,.4f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    rule = ["---", *["---:"] * (len(heading) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (heading, rule, *rows))
-
-
-def _escaped(text: str) -> str:
-    """Text as Markdown that shows it."""
-    return _MARKUP.sub(r"\\\1", one_line(text, 500))
 
 
 def _word(value: object) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.session import Session
 
 KIND = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
@@ -24,7 +24,9 @@ SOURCES = {"claude": "claude-code", "gemini": "gemini-cli"}
 PROVIDERS = {source: provider for provider, source in SOURCES.items()} | {"codex-cli": "codex"}
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "cursor": "Cursor", "opencode": "OpenCode"}
 """What people call the agents whose sessions other programs write as Toolpath."""
-_TAGS = ("Graph", "Path", "Step")
+LEGACY_TAGS = ("Graph", "Path", "Step")
+"""Keys around the root of older documents."""
+_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graph"\s*:\s*\{[^{}]*\}\s*,\s*"paths"\s*:\s*\[')
 _SESSION_TYPES = (TURN, EVENT, COMPACT)
 
 
@@ -36,7 +38,7 @@ def as_graph(document: object) -> dict[str, Any] | None:
     """
     if not isinstance(document, dict):
         return None
-    if len(document) == 1 and (tag := next(iter(document))) in _TAGS:
+    if len(document) == 1 and (tag := next(iter(document))) in LEGACY_TAGS:
         document = document[tag]
         if not isinstance(document, dict):
             return None
@@ -77,6 +79,11 @@ def structural_type(part: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def begins_document(data: bytes) -> bool:
+    """Whether bytes begin as every producer begins a graph: big ones need not be read whole to be recognised."""
+    return _BEGINNING.match(data) is not None
+
+
 def is_stream(head: Head) -> bool:
     """Whether a file is the stream form: its first record is a `PathOpen`."""
     return bool(head.records) and isinstance(head.records[0].get("PathOpen"), dict)
@@ -106,7 +113,9 @@ class ToolpathProvider:
 
     def detect(self, head: Head) -> bool:
         """Whether the file is a Toolpath document or stream; whether it holds a session is seen when it is read."""
-        return as_graph(head.document) is not None or is_stream(head)
+        if as_graph(head.document) is not None or is_stream(head):
+            return True
+        return len(head.data) >= HEAD_BYTES and begins_document(head.data)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a document or a stream; `start` means nothing, since steps name earlier ones."""

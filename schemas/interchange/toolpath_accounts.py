@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from schemas.interchange.session_data_write import KEEP
 from schemas.interchange.toolpath_origin import CodexOrigin, Origin, ToolpathOrigin
 from schemas.message import Kind
 from schemas.session import Session
@@ -46,14 +47,15 @@ def plan_of(session: Session, origin: Origin) -> Plan:
     of_rounds = _has_rounds(origin)
     native = isinstance(origin, CodexOrigin)
     plan = Plan(_codex_turns(session) if native else _record_turns(session, split=not of_rounds), of_rounds)
-    last = _last_turns(session, plan.turns)
+    whole = list(range(len(session.groups))) if of_rounds else _wholes(session)
+    last = _last_turns(session, plan.turns, whole)
     for group, usage in enumerate(map(session.groups.usage.__getitem__, range(len(session.groups)))):
-        if group not in last and usage != TokenUsage():
+        if whole[group] not in last and usage != TokenUsage():
             plan.homeless.setdefault(session.groups.exchange[group], []).append(group)
     if of_rounds:
         _count_rounds(session, origin, plan, last)
     else:
-        _count_groups(session, plan, last)
+        _count_groups(session, plan, last, whole)
     if "toolpath" in session.metadata:
         _take_noted(session, plan)
     return plan
@@ -140,13 +142,26 @@ def _codex_turns(session: Session) -> list[range]:
     return turns
 
 
-def _last_turns(session: Session, turns: list[range]) -> dict[int, int]:
+def _wholes(session: Session) -> list[int]:
+    """For each token group the first one of the document's group that it is a call of, mostly itself; what calls are
+    of one group toolpath_calls.py noted when it took them apart.
+    """
+    kept = session.metadata.get(KEEP)
+    rounds = kept.get("rounds") if isinstance(kept, dict) else None
+    first: dict[str, int] = {}
+    return [
+        first.setdefault(name, group) if rounds and (name := rounds.get(str(group))) else group
+        for group in range(len(session.groups))
+    ]
+
+
+def _last_turns(session: Session, turns: list[range], whole: list[int]) -> dict[int, int]:
     """For each token group that has messages, the last turn with one of them."""
     last: dict[int, int] = {}
     for number, turn in enumerate(turns):
         for index in turn:
             if (group := session.messages.group[index]) != NONE:
-                last[group] = number
+                last[whole[group]] = number
     return last
 
 
@@ -184,19 +199,22 @@ def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
     return TokenUsage(fresh, output, read, write, reasoning)
 
 
-def _count_groups(session: Session, plan: Plan, last: dict[int, int]) -> None:
+def _count_groups(session: Session, plan: Plan, last: dict[int, int], whole: list[int]) -> None:
     """A group's total stands on the last turn of the group, as the source has it."""
     table, groups = session.messages, session.groups
     names = _names(session)
     first: dict[int, int] = {}
+    calls: dict[int, list[TokenUsage]] = {}
+    for call, group in enumerate(whole):
+        calls.setdefault(group, []).append(groups.usage[call])
     for number, turn in enumerate(plan.turns):
-        group = next((table.group[index] for index in turn if table.group[index] != NONE), NONE)
+        group = next((whole[table.group[index]] for index in turn if table.group[index] != NONE), NONE)
         if group == NONE:
             continue
         first.setdefault(group, number)
         account = plan.accounts[number] = Account(names[group])
         if last[group] == number:
-            account.total = counted(session.provider, groups.usage[group])
+            account.total = counted(session.provider, total_usage(calls[group]))
             if first[group] == number:
                 account.alone = groups.ids[group]
 

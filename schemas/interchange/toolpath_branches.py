@@ -43,31 +43,48 @@ class Branches:
     """
 
     def __init__(self) -> None:
-        self.head: str | None = None
+        self._head: str | None = None
         self._parents: dict[str, list[str]] = {}
         self._turns: dict[str, range] = {}
         self._last = ""
         self._tips: set[str] = set()
         self._straight = True
+        self._settled = True
+        """Whether nothing came since `marks` that could change what it said."""
+        self._joined = False
+        """Whether a step since the last turn follows several."""
+
+    def lead_to(self, head: str) -> None:
+        """Where the path is now, as it says itself; the last word counts."""
+        self._settled = self._settled and head == self._head
+        self._head = head
 
     def add(self, name: str, parents: list[str], messages: range | None) -> None:
         """A step; `messages` are its messages if it is a turn."""
         self._parents.setdefault(name, parents)
+        # A turn that goes on from the last one is as live as that, unless a head has the say, or it joins a branch.
+        self._joined = self._joined or len(parents) > 1
+        self._settled = self._settled and self._head is None and not self._joined
         if messages is None:
             if self._tips.intersection(parents):
                 self._tips.add(name)
             return
-        if self._turns and not self._tips.intersection(parents):
-            self._straight = False
+        straight = not self._turns or not self._tips.isdisjoint(parents)
+        self._straight = self._straight and straight
+        self._settled = self._settled and straight
         self._turns.setdefault(name, messages)
         self._last = name
         self._tips = {name}
+        self._joined = False
 
     def marks(self) -> Iterator[tuple[int, bool]]:
-        """Messages and whether each is rewound; none where no turn ever branched off and the head agrees."""
-        if not self._turns:
+        """Messages and whether each is rewound; none where nothing changed, or no turn ever branched off and the head
+        agrees.
+        """
+        if not self._turns or self._settled:
             return
-        head = self.head if self.head in self._parents else None
+        self._settled = True
+        head = self._head if self._head in self._parents else None
         if self._straight and (head is None or head in self._tips):
             return
         main = self._main(head)

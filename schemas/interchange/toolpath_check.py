@@ -6,43 +6,30 @@ rejects (formats note 1.3, 1.5, 1.7). A warning is what can be read all the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from schemas.clean import one_line
-from schemas.interchange.session_data_check import Finding, Verdict, explain, pointer
+from schemas.clean import clean
 from schemas.interchange.toolpath import KIND, KIND_1_0, SESSION_KIND, as_graph
-from schemas.interchange.toolpath_rules import accounting, lineage, repeated
+from schemas.interchange.toolpath_rules import Judged, accounting, lineage, repeated
 from schemas.interchange.toolpath_stream import assemble
+from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings, shown
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
-_LATER = {"parent": "/path/parent"}
-"""Of a path's identity: what came after August 2026 (formats note 1.2)."""
 
 
 def validate_toolpath(document: object) -> Verdict:
     """Errors and warnings of a document, in its order."""
-    errors: list[Finding] = []
-    warnings: list[Finding] = []
     root = _root(document)
     if root is not None:
         return Verdict([root], [])
-    errors.extend(_schema_findings("toolpath", document, ""))
-    if isinstance(document, dict):
-        entries = document.get("paths")
-        paths = entries if isinstance(entries, list) else []
-        errors.extend(repeated(paths, "", "paths", "path"))
-        for number, path in enumerate(paths):
-            if isinstance(path, dict) and "$ref" not in path:
-                _check_path(path, f"/paths/{number}", errors, warnings)
-    return Verdict(errors, warnings)
+    return _verdict(_check(document))
 
 
 def validate_stream(data: bytes) -> Verdict:
@@ -50,25 +37,34 @@ def validate_stream(data: bytes) -> Verdict:
     found = assemble(data)
     if found.path is None:
         return Verdict(found.errors, found.warnings)
-    errors: list[Finding] = []
-    warnings: list[Finding] = []
-    errors.extend(_schema_findings("toolpath", {"graph": {"id": ""}, "paths": [found.path]}, "/paths/0", strip=True))
-    _check_path(found.path, "", errors, warnings)
-    lines = found.steps
-    return Verdict([_at_line(f, lines) for f in errors], found.warnings + [_at_line(f, lines) for f in warnings])
+    at = _Lines(found.places)
+    document = {"graph": {"id": ""}, "paths": [found.path]}
+    verdict = _verdict((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
+    return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
 
 
-def _at_line(finding: Finding, lines: list[int]) -> Finding:
-    """A place in the path as a place among the lines; what is no step's came from the first line, or several."""
-    parts = finding.path.split("/")
-    if len(parts) > 2 and parts[1] == "steps" and parts[2].isdigit() and int(parts[2]) < len(lines):
-        return finding._replace(path="/".join(["", str(lines[int(parts[2])]), "Step", *parts[3:]]))
-    if parts[1:3] == ["path", "head"]:
-        return finding._replace(path="")
-    if len(parts) > 1 and parts[1] in ("path", "meta"):
-        rest = parts[2:] if parts[1] == "path" else parts[1:]
-        return finding._replace(path="/".join(["", "0", "PathOpen", *rest]))
-    return finding
+class _Lines:
+    """Places in the only path of a document as places in the stream that it was read from."""
+
+    def __init__(self, places: dict[str, str]) -> None:
+        self._places = places
+
+    def __call__(self, path: str) -> str:
+        inside = path.removeprefix("/paths/0")
+        parts = inside.split("/")
+        for end in range(len(parts), 1, -1):
+            if (place := self._places.get("/".join(parts[:end]))) is not None:
+                return place + "".join(f"/{part}" for part in parts[end:])
+        return ""
+
+
+def _verdict(found: Judged) -> Verdict:
+    """Each finding once, and none as a warning that is an error: both schemas may reject the same thing."""
+    errors: dict[Finding, None] = {}
+    warnings: dict[Finding, None] = {}
+    for finding, fatal in found:
+        (errors if fatal else warnings)[finding] = None
+    return Verdict(list(errors), [finding for finding in warnings if finding not in errors])
 
 
 def _root(document: object) -> Finding | None:
@@ -80,79 +76,84 @@ def _root(document: object) -> Finding | None:
     return Finding("", f"a bare {'path' if 'steps' in document else 'step'}; the root of a document is a graph")
 
 
-def _check_path(path: dict[str, Any], place: str, errors: list[Finding], warnings: list[Finding]) -> None:
+def _check(document: object, at: Callable[[str], str] = str) -> Judged:
+    """Everything about a document; `at` names a place where a sentence mentions one."""
+    yield from _schema_findings("toolpath", document, "")
+    entries = document.get("paths") if isinstance(document, dict) else None
+    paths = entries if isinstance(entries, list) else []
+    yield from repeated(paths, "", "paths", "path", at)
+    for number, path in enumerate(paths):
+        place = f"/paths/{number}"
+        if isinstance(path, dict) and "$ref" not in path:
+            yield from _check_path(path, place, at)
+        elif isinstance(path, dict) and isinstance(path["$ref"], str) and path["$ref"].endswith(".path.jsonl"):
+            # A stream may still be growing; the format wants a reference to lead to something complete.
+            yield Finding(f"{place}/$ref", "leads to a stream; it must lead to a document (.path.json)"), True
+
+
+def _check_path(path: dict[str, Any], place: str, at: Callable[[str], str]) -> Judged:
     entries = path.get("steps")
     steps = entries if isinstance(entries, list) else []
-    errors.extend(repeated(steps, place, "steps", "step"))
-    errors.extend(lineage(path, place))
-    warnings.extend(_times(steps, place))
+    yield from repeated(steps, place, "steps", "step", at)
+    yield from lineage(path, place)
+    yield from _times_and_addresses(steps, place)
     meta = path.get("meta")
     kind = meta.get("kind") if isinstance(meta, dict) else None
     if not isinstance(kind, str):
         return
     name = _KINDS.get(kind)
     if name is not None:
-        errors.extend(_schema_findings(name, path, place))
-        for finding, fatal in accounting(path, place, grouped=kind == KIND):
-            (errors if fatal else warnings).append(finding)
+        yield from _schema_findings(name, path, place)
+        yield from accounting(path, place, grouped=kind == KIND)
         return
-    said = one_line(kind, 100)
+    said = json.dumps(clean(kind[:100]), ensure_ascii=False)
     if SESSION_KIND.fullmatch(kind):
         hint = "the trailing slash makes it another one" if kind.endswith("/") else "its rules are not settled"
-        warnings.append(Finding(f"{place}/meta/kind", f"`{said}`: checked as plain Toolpath, {hint}"))
-        warnings.extend(finding for finding, _ in accounting(path, place, grouped=True))
+        yield Finding(f"{place}/meta/kind", f"{said}: checked as plain Toolpath, {hint}"), False
+        yield from ((finding, False) for finding, _ in accounting(path, place, grouped=True))
     else:
-        warnings.append(Finding(f"{place}/meta/kind", f"`{said}` is no kind known here; checked as plain Toolpath"))
+        yield Finding(f"{place}/meta/kind", f"{said} is no kind known here; checked as plain Toolpath"), False
 
 
 # -- the schemas -------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _validator(name: str) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
-
-    from schemas.documents import load_schema
-
-    return Draft202012Validator(load_schema(name))
-
-
-def _schema_findings(name: str, value: object, place: str, *, strip: bool = False) -> Iterator[Finding]:
-    """What a schema rejects, in the document's order. `place` is where `value` is, or with `strip` what to cut off."""
-    found = sorted(
-        _validator(name).iter_errors(value), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path]
-    )
-    for error in found:
-        for finding in _explain(error):
-            path = finding.path.removeprefix(place) if strip else place + finding.path
-            yield finding._replace(path=path)
+def _schema_findings(name: str, value: object, place: str) -> Judged:
+    """What a schema rejects, in the document's order. `place` is where `value` is."""
+    for finding in schema_findings(name, value, _explain):
+        yield finding._replace(path=place + finding.path), True
 
 
 def _explain(error: ValidationError) -> Iterator[Finding]:
     path = pointer(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        path += pointer([str(error.instance)])
     if error.validator == "anyOf":
         yield Finding(path, "a change needs `raw`, `structural` or both")
     elif error.validator == "pattern":
-        said = one_line(str(error.instance), 60)
-        yield Finding(
-            path, f'"{said}" is no actor: human, agent, tool or ci, a colon, a name of letters, digits and _.-'
-        )
+        words = "is no actor: human, agent, tool or ci, a colon, a name of letters, digits and _.-"
+        yield Finding(path, f"{shown(error.instance)} {words}")
     else:
         for finding in explain(error):
             later = finding.path.endswith("/path") and finding.message.startswith("`parent`")
             yield finding._replace(message=f"{finding.message} (it came after August 2026)") if later else finding
 
 
-def _times(steps: list[Any], place: str) -> Iterator[Finding]:
+def _times_and_addresses(steps: list[Any], place: str) -> Judged:
     for number, step in enumerate(steps):
+        change = step.get("change") if isinstance(step, dict) else None
+        if isinstance(change, dict) and "" in change:
+            yield Finding(f"{place}/steps/{number}/change/", "an artifact without an address"), False
         identity = step.get("step") if isinstance(step, dict) else None
         time = identity.get("timestamp") if isinstance(identity, dict) else None
-        if not isinstance(time, str):
-            continue
-        try:
-            known = datetime.fromisoformat(time).tzinfo is not None
-        except ValueError:
-            known = False
-        if not known:
-            said = f'"{one_line(time, 40)}"'
-            yield Finding(f"{place}/steps/{number}/step/timestamp", f"{said} is no ISO 8601 time with an offset")
+        if isinstance(time, str) and not _is_time(time):
+            words = f"{shown(time)} is no ISO 8601 time with an offset"
+            yield Finding(f"{place}/steps/{number}/step/timestamp", words), False
+
+
+def _is_time(text: str) -> bool:
+    """Whether it is a moment: ISO 8601 with an offset."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None and "T" in text.upper()
+    except ValueError:
+        return False

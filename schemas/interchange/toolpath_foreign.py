@@ -21,6 +21,7 @@ _TURN_KEYS = frozenset(
     {"type", "role", "text", "thinking", "group_id", "tool_uses", "token_usage", "attributed_token_usage",
      "stop_reason", "delegations", "environment", "model"}
 )  # fmt: skip
+_COUNTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"})
 _ENVIRONMENT = (("working_dir", "cwd"), ("vcs_branch", "gitBranch"), ("vcs_revision", "gitRevision"))
 _MARKED = (
     ("<environment_context>", "context", "environment"),
@@ -80,7 +81,7 @@ def step_messages(step: Data, source: str) -> list[Data]:
     change = as_object(step.get("change"))
     identity = as_object(step.get("step"))
     messages: list[Data] = []
-    turns = [part["structural"] for part in change.values() if structural_type(part) == TURN]
+    turns = turns_of(step)
     for said in turns:
         messages += _turn(said, change, as_text(identity.get("actor")), source)
     told = {as_text(use.get("id")) for said in turns for use in _uses(said)}
@@ -96,6 +97,12 @@ def step_messages(step: Data, source: str) -> list[Data]:
     return messages
 
 
+def turns_of(step: Data) -> list[Data]:
+    """The payloads of a step's turns; there should be no more than one."""
+    change = as_object(step.get("change"))
+    return [part["structural"] for part in change.values() if structural_type(part) == TURN]
+
+
 def _identify(messages: list[Data], step: Data, identity: Data) -> None:
     """Give each its id and time, and the first what is known of the step as a whole."""
     name = as_text(identity.get("id"))
@@ -104,7 +111,7 @@ def _identify(messages: list[Data], step: Data, identity: Data) -> None:
         message["timestamp"] = identity.get("timestamp")
     about = {key: value for key, value in as_object(step.get("meta")).items() if key != "turnlog"}
     if about and messages:
-        messages[0]["metadata"]["stepMeta"] = clean_value(about)
+        messages[0]["metadata"]["stepMeta"] = about
 
 
 def _message(kind: str, text: str = "", label: str = "", flags: tuple[str, ...] = (), *, role: str = "agent") -> Data:
@@ -133,6 +140,7 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
     elif text:
         messages.append(_typed(text, role, actor))
     messages += [_tool(use, said, change) for use in _uses(said)]
+    messages += _delegated(said)
     if not messages:
         messages.append(_nothing(role, source))
     _note_facts(messages, said)
@@ -197,6 +205,21 @@ def delegation_of(use: Data, said: Data) -> Data | None:
     return None
 
 
+def _delegated(said: Data) -> list[Data]:
+    """What delegations say that no tool use does: an errand of which none is known, a result that is another one."""
+    notes: list[Data] = []
+    uses = [(delegation_of(use, said), use) for use in _uses(said)]
+    for row in delegations_of(said):
+        use = next((use for started, use in uses if started is row), None)
+        words = [as_text(row.get("prompt"))] if use is None and not row.get("turns") else []
+        result = as_text(row.get("result"))
+        if result and (use is None or result not in as_text(as_object(use.get("result")).get("content"))):
+            words.append(result)
+        if text := "\n\n".join(word for word in words if word):
+            notes.append(_message("note", text, one_line(f"subagent {as_text(row.get('agent_id'))}", 80)))
+    return notes
+
+
 def delegations_of(said: Data) -> list[Data]:
     """A turn's delegations."""
     rows = said.get("delegations")
@@ -211,10 +234,20 @@ def _note_facts(messages: list[Data], said: Data) -> None:
     environment = as_object(said.get("environment"))
     facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
     if attributed := as_object(said.get("attributed_token_usage")):
-        facts["attributed"] = clean_value(attributed)
+        facts["attributed"] = attributed
+    if fields := _beyond(as_object(said.get("token_usage"))):
+        facts["usageFields"] = fields
     if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
-        facts["turnFields"] = clean_value(fields)
+        facts["turnFields"] = fields
     messages[0]["metadata"] |= facts
+
+
+def _beyond(usage: Data) -> Data:
+    """What a total says beside the figures that are counted."""
+    fields = {key: value for key, value in usage.items() if key not in _COUNTED}
+    parts = as_object(fields.pop("breakdowns", None))
+    rest = {name: part for name, part in parts.items() if name != "output" or as_object(part).keys() - {"reasoning"}}
+    return fields | ({"breakdowns": rest} if rest else {})
 
 
 # -- what is no turn ---------------------------------------------------------------------------------------------------
@@ -246,7 +279,7 @@ def _compaction(said: Data) -> Data:
     label = ", ".join(["Compacted", *(one_line(fact, 40) for fact in facts if fact)])
     message = _message("compaction", as_text(said.get("summary")), label)
     if kept := said.get("kept"):
-        message["metadata"]["kept"] = clean_value(kept)
+        message["metadata"]["kept"] = kept
     return message
 
 

@@ -14,7 +14,8 @@ from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_read import read_time
 from schemas.interchange.session_data_write import KEEP, iso_time
 from schemas.interchange.toolpath import COMPACT, EVENT, SOURCES, TURN, structural_type
-from schemas.interchange.toolpath_sound import is_event, sound_change
+from schemas.interchange.toolpath_document import StepStore
+from schemas.interchange.toolpath_sound import ACTOR, is_event, sound_actor, sound_change
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, Store, read_record
 from schemas.session import Session
@@ -33,13 +34,22 @@ class Origin:
         self.session = session
         self.source = SOURCES.get(session.provider, session.provider) or "unknown"
         self.provider = session.provider
+        self._found: tuple[tuple[int, SpanRole] | None, dict[str, Any]] = (None, {})
 
     def record(self, message: Message, role: SpanRole = SpanRole.BODY) -> dict[str, Any]:
         """The message's first record of a role; an empty one if there is none."""
+        asked = message.index, role
+        if self._found[0] != asked:  # what there is to say of a turn asks for the same one again and again
+            spans = self.session.message_spans(message.index)
+            span = next((span for span in spans if span.role == role), None)
+            self._found = asked, self.session.record(span) if span is not None else {}
+        return self._found[1]
+
+    def _as_event(self, message: Message) -> tuple[dict[str, Any], str] | None:
         for span in self.session.message_spans(message.index):
-            if span.role == role:
-                return self.session.record(span)
-        return {}
+            if span.role == SpanRole.BODY:
+                return event_of(self.session.record(span), span.line, "")[:2]
+        return None
 
     def role(self, messages: list[Message]) -> str | None:
         """The turn's role: user where a person typed, assistant for what the model did; None for what is an event."""
@@ -66,9 +76,25 @@ class Origin:
         """The payload of an event that was read from one; else None."""
         return None
 
+    def recorded(self, messages: list[Message]) -> tuple[dict[str, Any], str] | None:
+        """The record of what is no turn as the payload of an event, and its name; None where it need not be kept."""
+        return None
+
     def writes(self, messages: list[Message]) -> dict[str, Any] | None:
         """The artifacts that stood beside a turn; None where they have to be made."""
         return None
+
+    def actor(self, messages: list[Message]) -> str | None:
+        """Who a step of the source says did it; None where it has to be made out."""
+        return None
+
+    def parents(self, messages: list[Message]) -> list[str]:
+        """The steps that a step of the source follows; none where it has to be made out."""
+        return []
+
+    def actors(self) -> dict[str, Any]:
+        """Who the actors are, where the source says."""
+        return {}
 
     def time(self, messages: list[Message]) -> float | None:
         """When the turn was: at its text, which may come long after the thinking before it."""
@@ -113,6 +139,8 @@ def _records(session: Session) -> Iterator[Record]:
             yield from lines.push(data)
             offset += len(data)
         yield from lines.take_tail()
+    elif isinstance(store, StepStore):
+        yield from store.records()
     elif isinstance(store, MemoryStore):
         number = 0
         while raw := store.read(number, _ALL):
@@ -144,6 +172,10 @@ class ClaudeOrigin(Origin):
 
     A compaction is two lines, and in Toolpath two steps: the boundary an event, the summary a turn.
     """
+
+    def recorded(self, messages: list[Message]) -> tuple[dict[str, Any], str] | None:
+        """The line."""
+        return self._as_event(messages[0])
 
     def _line(self, message: Message) -> dict[str, Any]:
         """The line that a message's turn is."""
@@ -206,6 +238,8 @@ class CodexOrigin(Origin):
         super().__init__(session)
         self._offsets: list[int] = []
         self._rounds: list[str | None] = []
+        self._events: set[int] = set()
+        """Where the lines are that tell of what the items say too: a command's end, a count, a text."""
         if session.stores:
             self._find_rounds()
 
@@ -215,8 +249,10 @@ class CodexOrigin(Origin):
             payload = value.get("payload")
             if not isinstance(payload, dict):
                 continue
-            kind = payload.get("type") if value.get("type") == "event_msg" else value.get("type")
-            turn = payload.get("turn_id")
+            kind, turn = value.get("type"), payload.get("turn_id")
+            if kind == "event_msg":
+                kind = payload.get("type")
+                self._events.add(offset)
             if kind == "task_complete":
                 self._note(offset, None)
             elif kind in ("turn_context", "task_started") and isinstance(turn, str) and turn:
@@ -261,10 +297,24 @@ class CodexOrigin(Origin):
         """Items have no ids that could be relied on, so turns are numbered as the format's own producer does."""
         return f"codex-turn-{number:04}"
 
+    def recorded(self, messages: list[Message]) -> tuple[dict[str, Any], str] | None:
+        """The line, named as those that no message was made from."""
+        return self._as_event(messages[0])
+
     def environment(self, message: Message) -> dict[str, Any]:
         """The directory that the session names."""
         root = self.session.workspace_root
         return {"working_dir": root} if root else {}
+
+    def _owned(self) -> set[int]:
+        # Items are the turns. What an event tells of an item too (a text again, how a command ended, a count) is an
+        # event all the same; only one that is a message by itself is that message's step.
+        alone: set[int] = set()
+        for head in self.session.messages.span:
+            offsets = [span.offset for span in self.session.spans.chain(head) if span.store == 0]
+            if self._events.issuperset(offsets):
+                alone.update(offsets)
+        return super()._owned() - (self._events - alone)
 
     def _payload(self, message: Message) -> dict[str, Any]:
         payload = self.record(message).get("payload")
@@ -274,8 +324,9 @@ class CodexOrigin(Origin):
 class ToolpathOrigin(Origin):
     """A Toolpath document: each step is written again as it was."""
 
-    def __init__(self, session: Session, *, rounds: bool) -> None:
+    def __init__(self, session: Session, *, rounds: bool, actors: dict[str, Any]) -> None:
         super().__init__(session)
+        self._actors = actors
         self.rounds = rounds
         """Whether turnlog wrote it of a session whose token groups are parts of rounds."""
 
@@ -303,6 +354,24 @@ class ToolpathOrigin(Origin):
         if said.get("type") == COMPACT:
             said |= {"type": EVENT, "entry_type": COMPACT}
         return said if said.get("type") == EVENT and is_event(said) else None
+
+    def actor(self, messages: list[Message]) -> str | None:
+        """The step's, if it is well-formed."""
+        said = self._identity(messages).get("actor")
+        return said if isinstance(said, str) and ACTOR.fullmatch(said) else None
+
+    def parents(self, messages: list[Message]) -> list[str]:
+        """The step's."""
+        said = self._identity(messages).get("parents")
+        return [clean(name) for name in said if isinstance(name, str)] if isinstance(said, list) else []
+
+    def actors(self) -> dict[str, Any]:
+        """The document's, as far as the schema allows."""
+        return {name: sound_actor(said) for name, said in self._actors.items() if ACTOR.fullmatch(name)}
+
+    def _identity(self, messages: list[Message]) -> dict[str, Any]:
+        identity = _step(self.record(messages[0])).get("step")
+        return identity if isinstance(identity, dict) else {}
 
     def writes(self, messages: list[Message]) -> dict[str, Any] | None:
         """What stood beside the turn."""
@@ -364,13 +433,17 @@ def is_made(step: dict[str, Any]) -> bool:
 
 
 def payload_of(step: dict[str, Any]) -> dict[str, Any]:
-    """The payload of a session's step: a turn or an event; empty if it is neither."""
+    """The payload of a session's step: a turn, or else an event; empty if it is neither."""
+    found: dict[str, Any] = {}
     change = step.get("change")
     for part in change.values() if isinstance(change, dict) else ():
-        if structural_type(part) in (TURN, EVENT, COMPACT):
-            said: dict[str, Any] = part["structural"]
-            return said
-    return {}
+        kind = structural_type(part)
+        if kind == TURN:
+            turn: dict[str, Any] = part["structural"]
+            return turn
+        if kind in (EVENT, COMPACT) and not found:
+            found = part["structural"]
+    return found
 
 
 def _step(record: dict[str, Any]) -> dict[str, Any]:
@@ -395,7 +468,7 @@ def origin_of(session: Session) -> Origin:
     from schemas.interchange.toolpath_read import parser_of
 
     if (parser := parser_of(session)) is not None:
-        return ToolpathOrigin(session, rounds=parser.rounds)
+        return ToolpathOrigin(session, rounds=parser.rounds, actors=parser.actors)
     native = all(isinstance(store, FileStore) for store in session.stores) and bool(session.stores)
     kinds: dict[str, type[Origin]] = {"claude": ClaudeOrigin, "codex": CodexOrigin} if native else {}
     return kinds.get(session.provider, Origin)(session)

@@ -7,7 +7,7 @@ in the document's order, so that a stream can be followed; those on a branch tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,11 +30,13 @@ from schemas.interchange.toolpath import (
 )
 from schemas.interchange.toolpath_accounts import read_counted
 from schemas.interchange.toolpath_branches import Branches, in_order
-from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, step_messages
+from schemas.interchange.toolpath_calls import Run, calls_of, more_than
+from schemas.interchange.toolpath_document import StepStore, in_place, skim
+from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, step_messages, turns_of
 from schemas.interchange.toolpath_origin import payload_of
 from schemas.interchange.toolpath_pieces import put_together
 from schemas.message import Flag, Kind, Message
-from schemas.provider import HEAD_BYTES, Reading
+from schemas.provider import HEAD_BYTES, Parser, Reading
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record
 from schemas.session import Change, Op, Session, Subagent
@@ -57,13 +59,33 @@ def open_toolpath(path: Path) -> Reading:
     records = JsonLines().push(start if start.endswith(b"\n") else start + b"\n")
     if start.strip() and not (records and "PathOpen" in records[0][3]):
         store.close()
-        return DocumentReading(path, lambda: ToolpathParser(path), document_lines, lambda d: as_graph(d) is not None)
+        return ToolpathReading(path)
     try:
         _refuse_stream([record[3] for record in records])
     except OSError:
         store.close()
         raise
     return LinesReading(store, ToolpathParser(path))
+
+
+class ToolpathReading(DocumentReading):
+    """A document. Its steps stay the bytes they are, where it is one as producers write them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, lambda: ToolpathParser(path), document_lines, lambda d: as_graph(d) is not None)
+
+    def parse(self, data: bytes) -> Parser:
+        """The document's session. Raises OSError for what is no document, or holds none."""
+        try:
+            document = skim(data)
+        except (ValueError, RecursionError):
+            return super().parse(data)  # damaged, or not a whole one
+        if as_graph(document) is None or not in_place(lines := document_lines(document)):
+            return super().parse(data)
+        parser, store = ToolpathParser(self.path), StepStore(self.path, data)
+        parser.session.stores.append(store)
+        parser.feed(map(store.add, lines))
+        return parser
 
 
 def _refuse_stream(records: list[Data]) -> None:
@@ -136,14 +158,14 @@ class ToolpathParser(SessionDataParser):
         self._ours = False
         self._source = ""
         self._old = False
-        self._actors: dict[str, Any] = {}
+        self.actors: dict[str, Any] = {}
+        """Who the document says its actors are."""
         self._meta: Data = {}
         self._rows: list[Data] = []
         self._exact: dict[int, tuple[float | None, float | None]] = {}
         self._branches = Branches()
-        self._run: list[int] = []
-        self._run_id: str | None = None
-        self._run_group = -1
+        self._run = Run()
+        self._run_group = self._run_model = -1
         self._group_names: set[str] = set()
         self._repeats: dict[str, int] = {}
 
@@ -165,11 +187,11 @@ class ToolpathParser(SessionDataParser):
         elif variant == "Step":
             self._take_step(body, record)
         elif variant == "ActorDef":
-            self._actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
+            self.actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
         elif variant == "PathMeta":
             self._take_meta(as_object(body.get("patch")))
         elif variant == "Head":
-            self._branches.head = as_text(body.get("step_id"))
+            self._branches.lead_to(as_text(body.get("step_id")))
         elif variant == "Signature":
             self.session.hidden[variant] += 1
         elif variant != "PathClose":
@@ -197,6 +219,9 @@ class ToolpathParser(SessionDataParser):
             base = as_object(body.get("base"))
             session.branch = as_text(base.get("branch")) or None
             uri = as_text(base.get("uri"))
+            if uri.startswith("toolpath:"):  # `toolpath:<path>/<step>`: the path branches off from another one's step
+                session.lineage.forked_from = uri.removeprefix("toolpath:").rpartition("/")[0] or None
+            self._hide_signatures(meta)
             session.workspace_root = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else None
             around = as_object(body.get("around"))
             session.metadata["toolpath"] = clean_value(
@@ -204,7 +229,7 @@ class ToolpathParser(SessionDataParser):
                 | {key: body[key] for key in ("id", "base", "parent") if key in body}
                 | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
             )
-        self._actors |= as_object(meta.get("actors"))
+        self.actors |= as_object(meta.get("actors"))
         self._take_meta(meta)
         if "note" in body:
             self._add([self._note(body)], record)
@@ -225,6 +250,10 @@ class ToolpathParser(SessionDataParser):
             session.metadata["originator"] = name
         foreign = {key: value for key, value in meta.items() if key not in _MADE_ANEW}
         session.metadata["toolpath"] = session.metadata.get("toolpath", {}) | {"meta": clean_value(foreign)}
+
+    def _hide_signatures(self, meta: Data) -> None:
+        if signatures := _list(meta.get("signatures")):
+            self.session.hidden["Signature"] += len(signatures)
 
     def _note(self, body: Data) -> Data:
         ours = {"kind": "note", "label": one_line(as_text(body.get("note")), 300)}
@@ -282,8 +311,13 @@ class ToolpathParser(SessionDataParser):
             self._branches.add(name, parents, range(first, len(session.messages)) if is_turn else None)
             if is_turn:
                 self._count(said, name, range(first, len(session.messages)), record)
+            self._hide_signatures(as_object(step.get("meta")))
         for row in delegations_of(said):
             self._delegate(row, said, first, own=kept is not None)
+        for other in turns_of(step)[1:] if kept is None else ():  # no producer writes two turns into a step
+            self._count(other, name, range(0), record)
+            for row in delegations_of(other):
+                self._delegate(row, other, first, own=False)
 
     def _name_session(self, step: Data) -> None:
         """A session's id stands in the address of its conversation."""
@@ -301,7 +335,7 @@ class ToolpathParser(SessionDataParser):
         actor = as_text(as_object(step.get("step")).get("actor"))
         if not actor.startswith("agent:"):
             return ""
-        name = as_text(as_object(self._actors.get(actor)).get("model")) or actor.removeprefix("agent:")
+        name = as_text(as_object(self.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
         return "" if name == "unknown" else name
 
     def _add(self, messages: list[Data], record: Record, model: str = "", *, own: bool = False) -> None:
@@ -336,27 +370,38 @@ class ToolpathParser(SessionDataParser):
 
     def _count(self, said: Data, name: str, messages: range, record: Record) -> None:
         """Put a turn's messages into their token group; the total comes with the group's last turn."""
-        usage = None
-        if isinstance(said.get("token_usage"), dict):
-            usage = read_counted(self.session.provider, said["token_usage"])
-            usage = usage if usage.total is not None else None
+        usage, share = self._usage_of(said, "token_usage"), self._usage_of(said, "attributed_token_usage")
         if self._old:
             self._count_old(usage, name, messages, record)
             return
-        group = as_text(said.get("group_id")) or None
-        if group is None or group != self._run_id:
-            self._run, self._run_group = [], -1
-        self._run_id = group
-        self._run.extend(messages)
+        group, run = as_text(said.get("group_id")) or None, self._run
+        silent = group is None and usage is None and share is None
+        if silent and not run.groups and as_text(said.get("role")).lower() not in ("assistant", "agent"):
+            return  # somebody spoke while a round went on: of Codex only the model's turns are its (formats note 1.5)
+        if group is None or group != run.name:
+            run = self._run = Run(group)
+        run.turns.append((messages, share, (*record[:3], {})))
         if usage is None:
             return
-        if self._run_group >= 0:  # a total of the group that was said too early
-            usage = self.session.groups.usage[self._run_group].largest(usage)
-            self.session.extend_group(self._run_group, usage, record)
-        else:
-            self._run_group = self._group(group or name, usage, messages, record)
-        for index in self._run:
-            self.session.join_group(index, self._run_group)
+        session = self.session
+        if run.total is None:
+            calls = calls_of(run, usage)
+            run.groups = [self._group(group or name, call.usage, call.messages, call.record) for call in calls]
+            if len(calls) > 1:
+                self._kept["rounds"] |= {str(index): session.groups.ids[run.groups[0]] for index in run.groups}
+            run.total = usage
+        else:  # a total of the group was said too early
+            more = run.total.largest(usage)
+            last = run.groups[-1]
+            session.extend_group(last, session.groups.usage[last] + more_than(more, run.total), record)
+            run.total = more
+            for index in messages:
+                session.join_group(index, last)
+
+    def _usage_of(self, said: Data, key: str) -> TokenUsage | None:
+        value = said.get(key)
+        usage = read_counted(self.session.provider, value) if isinstance(value, dict) else None
+        return usage if usage is not None and usage.total is not None else None
 
     def _count_old(self, usage: TokenUsage | None, name: str, messages: range, record: Record) -> None:
         """Version 1.0.0 repeats usage on every turn of a message, so neighbours that say the same are one group."""
@@ -368,24 +413,33 @@ class ToolpathParser(SessionDataParser):
         same = last is not None and last._replace(output=None, reasoning=None) == usage._replace(
             output=None, reasoning=None
         )
-        if last is not None and same and (usage.output or 0) >= (last.output or 0) and self._run_id == str(model):
+        if last is not None and same and (usage.output or 0) >= (last.output or 0) and self._run_model == model:
             session.extend_group(self._run_group, last.largest(usage), record)
+            for index in messages:
+                session.join_group(index, self._run_group)
         else:
             self._run_group = self._group(name, usage, messages, record)
-        self._run_id = str(model)
-        for index in messages:
-            session.join_group(index, self._run_group)
+        self._run_model = model
 
-    def _group(self, name: str, usage: TokenUsage, messages: range, record: Record) -> int:
+    def _group(self, name: str, usage: TokenUsage, messages: Sequence[int], record: Record) -> int:
+        session = self.session
         number, free = self._repeats.get(name, 1), name
         while free in self._group_names:  # the format's own producer gives each run of one message's turns a total
             number += 1
             free = f"{name}#{number}"
         self._group_names.add(free)
         self._repeats[name] = number
-        model = self.session.messages.model[messages[-1]] if messages else 0
+        latest = messages[-1] if messages else len(session.messages) - 1
+        model = session.messages.model[latest] if latest >= 0 else 0
         self._kept["groupRecords"].append([])
-        return self.session.add_group(free, usage, record, model=model)
+        group = session.add_group(free, usage, record, model=model)
+        for index in messages:
+            session.join_group(index, group)
+        if messages and (ended := session.messages.exchange[latest]) != session.groups.exchange[group]:
+            session.exchanges[-1].groups.remove(group)  # a call of a round that went on beyond the next prompt
+            session.exchanges[ended].groups.append(group)
+            session.groups.exchange[group] = ended
+        return group
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
@@ -405,7 +459,7 @@ class ToolpathParser(SessionDataParser):
         if turns and child.session is None and self._depth < _DEEPEST:
             steps = [turn if "step" in turn else self._as_step(turn, child.id, n) for n, turn in enumerate(turns)]
             path: Data = {"path": as_object(ours.get("path")) or {"id": child.id}, "steps": steps}
-            path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self._actors}
+            path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self.actors}
             child.session = read_path(path, session.path, self._depth + 1)
             child.session.lineage.parent = child.session.lineage.parent or (None if own else session.id)
 

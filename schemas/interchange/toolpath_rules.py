@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from schemas.clean import one_line
-from schemas.interchange.session_data_check import Finding, pointer
 from schemas.interchange.toolpath import TURN, structural_type
 from schemas.interchange.toolpath_stream import parents_of
+from schemas.interchange.verdicts import Finding, pointer, shown
 
+Judged = Iterator[tuple[Finding, bool]]
+"""Findings, each with whether it is an error."""
+_USAGES = ("token_usage", "attributed_token_usage")
 _FIGURES = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
@@ -20,35 +23,39 @@ def identity_of(item: object, key: str) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def repeated(items: list[Any], place: str, name: str, key: str) -> Iterator[Finding]:
-    """Ids that stand twice among the paths of a graph or the steps of a path."""
+def repeated(items: list[Any], place: str, name: str, key: str, at: Callable[[str], str]) -> Judged:
+    """Ids that stand twice among the paths of a graph or the steps of a path; `at` says where the first one is."""
     seen: dict[str, int] = {}
     for number, item in enumerate(items):
         said = identity_of(item, key)
         if said is not None and seen.setdefault(said, number) != number:
-            at = f"{place}/{name}/{number}/{key}/id"
-            yield Finding(at, f'"{one_line(said, 60)}" is already the id of {place}/{name}/{seen[said]}')
+            first = at(f"{place}/{name}/{seen[said]}/{key}/id")
+            yield Finding(f"{place}/{name}/{number}/{key}/id", f"{shown(said)} is already the id at {first}"), True
 
 
-def lineage(path: dict[str, Any], place: str) -> Iterator[Finding]:
+def lineage(path: dict[str, Any], place: str) -> Judged:
     """Head and parents must be steps of the same path, and no step may come before itself."""
     entries = path.get("steps")
-    steps = [step for step in entries if isinstance(step, dict)] if isinstance(entries, list) else []
-    ids = {name for step in steps if (name := identity_of(step, "step")) is not None}
+    steps = entries if isinstance(entries, list) else []
+    ids: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        if (name := identity_of(step, "step")) is not None:
+            ids.setdefault(name, number)
     identity = path.get("path")
     head = identity.get("head") if isinstance(identity, dict) else None
     if isinstance(head, str) and head not in ids and (head or steps):
-        yield Finding(f"{place}/path/head", f'"{one_line(head, 60)}" is no step of this path')
-    for number, step in enumerate(entries if isinstance(entries, list) else []):
-        if not isinstance(step, dict):
-            continue
-        for index, parent in enumerate(parents_of(step)):
-            if parent not in ids:
+        yield Finding(f"{place}/path/head", f"{shown(head)} is no step of this path"), True
+    for number, step in enumerate(steps):
+        said = step.get("step") if isinstance(step, dict) else None
+        parents = said.get("parents") if isinstance(said, dict) else None
+        for index, parent in enumerate(parents if isinstance(parents, list) else []):
+            if isinstance(parent, str) and parent not in ids:
                 at = f"{place}/steps/{number}/step/parents/{index}"
-                yield Finding(at, f'"{one_line(parent, 60)}" is no step of this path')
-    if cycle := _in_a_cycle(steps):
-        shown = ", ".join(f'"{one_line(name, 40)}"' for name in cycle[:5])
-        yield Finding(f"{place}/steps", f"steps that come before themselves: {shown}{', …' if len(cycle) > 5 else ''}")
+                yield Finding(at, f"{shown(parent)} is no step of this path"), True
+    if cycle := _in_a_cycle([step for step in steps if isinstance(step, dict)]):
+        named = ", ".join(map(shown, cycle[:5])) + (", …" if len(cycle) > 5 else "")
+        words = f"steps that come before themselves: {named}"
+        yield Finding(f"{place}/steps/{ids[cycle[0]]}/step/parents", words), True
 
 
 def _in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:
@@ -113,28 +120,33 @@ class _Turn(NamedTuple):
         return value if isinstance(value, dict) else None
 
 
-def accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Iterator[tuple[Finding, bool]]:
-    """How the tokens of a session path are accounted for; with each finding, whether it is an error.
+def accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Judged:
+    """How the tokens of a session path are accounted for.
 
     `grouped`: version 1.1.0 and later, where a group's total stands on its last step. A group is a run of neighbouring
     turns with one `group_id` (formats note 1.5); events between them do not end it.
     """
     run: list[_Turn] = []
     entries = path.get("steps")
-    for number, step in enumerate(entries if isinstance(entries, list) else []):
-        turns = list(_turns(step, f"{place}/steps/{number}/change"))
+    steps = entries if isinstance(entries, list) else []
+    rows = [list(_turns(step, f"{place}/steps/{number}/change")) for number, step in enumerate(steps)]
+    said = [turn.said.get("group_id") for turns in rows for turn in turns if "token_usage" in turn.said]
+    totalled = {group for group in said if isinstance(group, str)}
+    for number, turns in enumerate(rows):
         if len(turns) > 1:
             yield Finding(f"{place}/steps/{number}/change", "two turns in one step"), False
         for turn in turns:
-            yield from _figures(turn)
+            for key in _USAGES:
+                if (usage := turn.usage(key)) is not None:
+                    yield from _figures(f"{turn.at}/{key}", usage)
             group = turn.said.get("group_id")
             if run and (not isinstance(group, str) or run[-1].said.get("group_id") != group):
-                yield from _group(run)
+                yield from _group(run, totalled)
                 run = []
             if grouped:
                 run.append(turn)
     if run:
-        yield from _group(run)
+        yield from _group(run, totalled)
 
 
 def _turns(step: object, place: str) -> Iterator[_Turn]:
@@ -144,62 +156,79 @@ def _turns(step: object, place: str) -> Iterator[_Turn]:
             yield _Turn(place + pointer([key, "structural"]), part["structural"])
 
 
-def _group(run: list[_Turn]) -> Iterator[tuple[Finding, bool]]:
-    """One group: its total on its last step alone, and no less than what is attributed to its steps."""
+def _group(run: list[_Turn], totalled: set[str]) -> Judged:
+    """One group: its total on its last step alone, and no less than what is attributed to its steps.
+
+    `totalled` are the ids that stand with a total anywhere: a person's turn may interrupt a round, whose sum then comes
+    with its last part.
+    """
     name = run[-1].said.get("group_id")
-    of = f'group "{one_line(name, 60)}"' if isinstance(name, str) else "the step"
+    of = f"group {shown(name)}" if isinstance(name, str) else "this step"
     for turn in run[:-1]:
         if turn.usage("token_usage") is not None:
             yield Finding(f"{turn.at}/token_usage", f"only the last step of {of} may carry its total"), True
+    shares = [share for turn in run if (share := turn.usage("attributed_token_usage")) is not None]
     total = run[-1].usage("token_usage")
     if total is None:
+        elsewhere = "token_usage" in run[-1].said or (isinstance(name, str) and name in totalled)
+        if any(_number(share, figure) for share in shares for figure in _FIGURES) and not elsewhere:
+            at = next(turn.at for turn in reversed(run) if turn.usage("attributed_token_usage") is not None)
+            yield Finding(f"{at}/attributed_token_usage", f"tokens attributed, but {of} has no total"), False
         return
     for figure in _FIGURES:
-        spent = sum(_number(turn.usage("attributed_token_usage"), figure) or 0 for turn in run)
+        spent = sum(_number(share, figure) or 0 for share in shares)
         whole = _number(total, figure)
-        if whole is not None and spent > whole:
-            words = f"{spent} attributed to the steps of {of}, more than its total of {whole}"
+        if whole is not None and spent > max(whole, 0):
+            words = f"`{figure}`: {spent} attributed to {_steps_of(run, of)}, more than the total of {whole}"
             yield Finding(f"{run[-1].at}/token_usage/{figure}", words), True
-        elif whole is None and spent:
-            words = f"{spent} attributed to the steps of {of}, whose total does not say"
-            yield Finding(f"{run[-1].at}/token_usage", f"`{figure}`: {words}"), False
+        elif spent > 0 and total.get(figure) is None and not _is_required(figure, total):
+            words = f"`{figure}`: {spent} attributed to {_steps_of(run, of)}, whose total does not say"
+            yield Finding(f"{run[-1].at}/token_usage", words), False
 
 
-def _number(usage: dict[str, Any] | None, key: str) -> int | None:
-    value = usage.get(key) if usage is not None else None
+def _steps_of(run: list[_Turn], of: str) -> str:
+    return f"the steps of {of}" if len(run) > 1 else of
+
+
+def _is_required(figure: str, total: dict[str, Any]) -> bool:
+    """Whether the schema rejects a total that is without the figure, so that no more needs to be said."""
+    return figure in ("input_tokens", "output_tokens") and figure not in total
+
+
+def _number(usage: dict[str, Any], key: str) -> int | None:
+    value = usage.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _figures(turn: _Turn) -> Iterator[tuple[Finding, bool]]:
+def _figures(at: str, usage: dict[str, Any]) -> Judged:
     """Figures are whole numbers, and the parts of one are no more than the whole."""
-    for key in ("token_usage", "attributed_token_usage"):
-        usage = turn.usage(key)
-        if usage is None:
+    for figure in _FIGURES:
+        yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
+    breakdowns = usage.get("breakdowns")
+    for parent, parts in breakdowns.items() if isinstance(breakdowns, dict) else ():
+        if not isinstance(parts, dict):
             continue
-        at = f"{turn.at}/{key}"
-        for figure in _FIGURES:
-            yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
-        breakdowns = usage.get("breakdowns")
-        for parent, parts in breakdowns.items() if isinstance(breakdowns, dict) else ():
-            if not isinstance(parts, dict):
-                continue
-            inside = f"{at}/breakdowns{pointer([parent])}"
-            for name, value in parts.items():
-                yield from _whole(f"{inside}{pointer([name])}", name, value)
-            yield from _parts(inside, parent, parts, usage)
+        inside = f"{at}/breakdowns{pointer([parent])}"
+        for name, value in parts.items():
+            yield from _whole(f"{inside}{pointer([name])}", name, value)
+        yield from _parts(inside, parent, parts, usage)
 
 
-def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Iterator[tuple[Finding, bool]]:
+def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Judged:
     figure = parent if parent in _FIGURES else f"{parent}_tokens"
     total = sum(_number(parts, name) or 0 for name in parts)
     if figure not in _FIGURES:
         yield Finding(at, f"`{one_line(parent, 40)}` is none of the figures that could be broken down"), False
-    elif (whole := _number(usage, figure)) is not None and total > whole:
+        return
+    whole = _number(usage, figure)
+    if whole is not None and total > max(whole, 0):
         yield Finding(at, f"the parts of `{figure}` add up to {total}, more than the {whole} there are"), True
+    elif total > 0 and usage.get(figure) is None and not _is_required(figure, usage):
+        yield Finding(at, f"parts of `{figure}`, which is not said itself"), False
 
 
-def _whole(at: str, name: str, value: object) -> Iterator[tuple[Finding, bool]]:
+def _whole(at: str, name: str, value: object) -> Judged:
     if isinstance(value, float) and value.is_integer():  # a JSON Schema takes 2.0 for an integer
         yield Finding(at, f"`{one_line(name, 40)}` must be written as an integer, not {value}"), True
     elif isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        yield Finding(at, f"`{one_line(name, 40)}` is negative"), False
+        yield Finding(at, f"`{one_line(name, 40)}` is {value}; nobody spends less than nothing"), False

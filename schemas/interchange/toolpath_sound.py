@@ -16,17 +16,23 @@ _MADE = frozenset({"actors", "signatures", "turnlog"})
 
 
 def sound_meta(value: object) -> Data:
-    """The meta object of a graph, a path or a step, without actors and signatures."""
+    """The meta object of a graph or a path, without actors and signatures."""
     meta = {key: item for key, item in as_object(clean_value(value)).items() if key not in _MADE}
     for key in ("title", "intent", "kind", "vcs_remote"):
         if not isinstance(meta.get(key, ""), str):
             del meta[key]
     if "refs" in meta and not _are_links(meta["refs"]):
         del meta["refs"]
-    source = meta.get("source", "")
-    words = [as_object(source).get(key) for key in ("type", "revision")] + [as_object(source).get("change_id", "")]
-    if not isinstance(source, str) and not all(isinstance(word, str) for word in words):
-        del meta["source"]
+    return meta
+
+
+def sound_step_meta(value: object) -> Data:
+    """The meta object of a step, whose `source` is a revision."""
+    meta = sound_meta(value)
+    source = as_object(meta.get("source"))
+    words = [source.get(key) for key in ("type", "revision")] + [source.get("change_id", "")]
+    if not all(isinstance(word, str) for word in words):
+        meta.pop("source", None)
     return meta
 
 
@@ -35,6 +41,29 @@ def _are_links(value: object) -> bool:
         isinstance(item, dict) and item.keys() == {"rel", "href"} and all(isinstance(v, str) for v in item.values())
         for item in value
     )
+
+
+_LISTED = {
+    "identities": ({"system", "id"}, {"system", "id"}),
+    "keys": ({"type", "fingerprint"}, {"type", "fingerprint", "href"}),
+}
+"""What an entry of an actor's lists must have, and may have."""
+_KEY_TYPES = ("gpg", "ssh", "sigstore")
+
+
+def sound_actor(value: object) -> Data:
+    """Who an actor is."""
+    said = as_object(clean_value(value))
+    sound = {key: said[key] for key in ("name", "provider", "model") if isinstance(said.get(key), str)}
+    for key, (least, most) in _LISTED.items():
+        rows = said[key] if isinstance(said.get(key), list) else []
+        if kept := [row for row in map(as_object, rows) if least <= row.keys() <= most and _is_listed(row)]:
+            sound[key] = kept
+    return sound
+
+
+def _is_listed(row: Data) -> bool:
+    return all(isinstance(item, str) for item in row.values()) and row.get("type", "gpg") in _KEY_TYPES
 
 
 def sound_base(value: object) -> Data:
@@ -90,7 +119,7 @@ def sound_step(step: Data) -> Data:
         },
         "change": sound_change(step.get("change")),
     }
-    meta = sound_meta(step.get("meta"))
+    meta = sound_step_meta(step.get("meta"))
     ours = as_object(as_object(step.get("meta")).get("turnlog"))
     if ours.keys() == {"record"}:  # turnlog's step of a record that no message was made from
         meta["turnlog"] = clean_value(ours)

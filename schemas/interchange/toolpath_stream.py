@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.clean import one_line
-from schemas.interchange.session_data_check import Finding
+from schemas.interchange.verdicts import Finding, pointer, shown
 
 VARIANTS = ("PathOpen", "Step", "ActorDef", "Signature", "PathMeta", "Head", "PathClose")
 _BODIES: dict[str, dict[str, type]] = {
@@ -21,8 +21,12 @@ _BODIES: dict[str, dict[str, type]] = {
     "PathClose": {},
 }
 """What a body must hold to be read at all."""
+_OPTIONAL = {"PathOpen": ("base", "graph_ref", "meta")}
+"""What it may hold besides. What else it holds is passed over, since the format wants newer streams to stay readable;
+a step is the exception, it is the schema's own step."""
+_OWN_LINES = ("actors", "signatures")
+"""Parts of a path's meta that have lines of their own."""
 _WORDS: dict[type, str] = {str: "a string", dict: "an object"}
-_OPEN = ("base", "graph_ref", "parent")
 
 
 class Assembled(NamedTuple):
@@ -30,8 +34,8 @@ class Assembled(NamedTuple):
 
     path: dict[str, Any] | None
     """The path, None where an error stopped the reading."""
-    steps: list[int]
-    """The line (from 0) of each step of the path."""
+    places: dict[str, str]
+    """Where parts of the path stand in the stream, by their JSON pointers in the path."""
     errors: list[Finding]
     warnings: list[Finding]
 
@@ -39,38 +43,39 @@ class Assembled(NamedTuple):
 class _Fatal(Exception):
     """A rule whose breach ends the reading."""
 
-    def __init__(self, pointer: str, message: str) -> None:
+    def __init__(self, place: str, message: str) -> None:
         super().__init__(message)
-        self.finding = Finding(pointer, message)
+        self.finding = Finding(place, message)
 
 
 def assemble(data: bytes) -> Assembled:
     """The path in a whole stream, with every rule that is fatal to the format's own reader.
 
-    Places are JSON pointers into the file as if it were an array of its lines, the first being `/0`.
+    Places are `line 3` (from 1) or `line 3: /Step/step/id`, with a JSON pointer into the line.
     """
     assembly = _Assembly()
+    lines = data.split(b"\n")
     try:
-        for number, raw in enumerate(data.split(b"\n")):
-            if raw.strip():
-                assembly.take(number, _line(number, raw))
-            elif number < data.count(b"\n"):
-                assembly.warnings.append(Finding(f"/{number}", f"line {number + 1} is empty"))
-        path = assembly.path()
+        for number, raw in enumerate(lines, 1):
+            if raw.rstrip(b"\r"):
+                assembly.take(f"line {number}", _line(f"line {number}", raw))
+            elif number < len(lines):
+                assembly.warnings.append(Finding(f"line {number}", "an empty line; the format wants none"))
+        path, errors = assembly.path()
     except _Fatal as fatal:
-        return Assembled(None, assembly.lines, [fatal.finding], assembly.warnings)
-    return Assembled(path, assembly.lines, [], assembly.warnings)
+        return Assembled(None, assembly.places, [fatal.finding], assembly.warnings)
+    return Assembled(path, assembly.places, errors, assembly.warnings)
 
 
-def _line(number: int, raw: bytes) -> dict[str, Any]:
+def _line(place: str, raw: bytes) -> dict[str, Any]:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise _Fatal(f"/{number}", f"line {number + 1} is not JSON: {error.msg.lower()}") from None
+        raise _Fatal(place, f"not JSON: {error.msg.lower()} at column {error.colno}") from None
     if not isinstance(value, dict):
-        raise _Fatal(f"/{number}", f"line {number + 1} is not an object")
+        raise _Fatal(place, "not an object")
     if len(value) != 1:
-        raise _Fatal(f"/{number}", f"line {number + 1} has {len(value)} keys where exactly one belongs")
+        raise _Fatal(place, f"{len(value)} keys where exactly one belongs")
     return value
 
 
@@ -84,28 +89,28 @@ class _Assembly:
         self.actors: dict[str, Any] = {}
         self.signatures: list[Any] = []
         self.steps: list[dict[str, Any]] = []
-        self.lines: list[int] = []
-        self.by_id: dict[str, dict[str, Any]] = {}
+        self.by_id: dict[str, int] = {}
         self.head: str | None = None
-        self.last = 0
+        self.last = ""
+        self.places: dict[str, str] = {}
         self.warnings: list[Finding] = []
 
-    def take(self, number: int, line: dict[str, Any]) -> None:
+    def take(self, place: str, line: dict[str, Any]) -> None:
         """One line that is an object with one key."""
         ((variant, body),) = line.items()
-        self.last = number
-        place = f"/{number}"
+        self.last = place
         if self.closed:
-            raise _Fatal(place, f"line {number + 1} comes after PathClose")
+            raise _Fatal(place, "a line after PathClose")
         if self.opened is None and variant != "PathOpen":
-            raise _Fatal(place, f"line {number + 1} is {one_line(variant, 40)}, but a stream begins with PathOpen")
+            raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`")
         if variant not in VARIANTS:
             self.warnings.append(
                 Finding(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
             )
             return
-        self._check_body(f"{place}/{variant}", variant, body)
-        getattr(self, f"_take_{variant.lower()}")(f"{place}/{variant}", body, number)
+        inside = f"{place}: /{variant}"
+        self._check_body(inside, variant, body)
+        getattr(self, f"_take_{variant.lower()}")(inside, body)
 
     def _check_body(self, place: str, variant: str, body: object) -> None:
         if not isinstance(body, dict):
@@ -114,77 +119,104 @@ class _Assembly:
             if not isinstance(body.get(key), kind):
                 there = "is missing" if key not in body else f"must be {_WORDS[kind]}"
                 raise _Fatal(f"{place}/{key}" if key in body else place, f"`{key}` {there}")
+        for key in body if variant != "Step" else ():
+            if key not in _BODIES[variant] and key not in _OPTIONAL.get(variant, ()):
+                when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
+                self.warnings.append(Finding(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over"))
+        for key in _OPTIONAL.get(variant, ()):
+            if key in body and body[key] is None:
+                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` is null; it should be left out"))
 
-    def _take_pathopen(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_pathopen(self, place: str, body: dict[str, Any]) -> None:
         if self.opened is not None:
             raise _Fatal(place, "a stream has one PathOpen, this is another")
         self.opened = body
+        self.places |= {"/path": place, "/meta": f"{place}/meta"}
         if body["version"] != "1":
-            self.warnings.append(Finding(f"{place}/version", f'version {one_line(body["version"], 20)} is not "1"'))
+            self.warnings.append(Finding(f"{place}/version", f'version {shown(body["version"])} is not "1"'))
         meta = body.get("meta")
-        self.meta = dict(meta) if isinstance(meta, dict) else {}
-        for key in ("actors", "signatures"):
-            if key in self.meta:
-                self.warnings.append(Finding(f"{place}/meta/{key}", f"`{key}` belongs into lines of its own"))
-        actors, signatures = self.meta.pop("actors", None), self.meta.pop("signatures", None)
-        self.actors = dict(actors) if isinstance(actors, dict) else {}
-        self.signatures = list(signatures) if isinstance(signatures, list) else []
+        if meta is not None and not isinstance(meta, dict):
+            raise _Fatal(f"{place}/meta", "`meta` must be an object")
+        self.meta = dict(meta or {})
+        self._take_own(f"{place}/meta", self.meta)
 
-    def _take_step(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_own(self, place: str, meta: dict[str, Any]) -> None:
+        """What stands in a meta object though it has lines of its own."""
+        for key in _OWN_LINES:
+            if key in meta:
+                self.places[f"/meta/{key}"] = f"{place}/{key}"
+                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` belongs into lines of its own"))
+        if isinstance(meta.get("actors"), dict):
+            self.actors = dict(meta.pop("actors"))
+        if isinstance(meta.get("signatures"), list):
+            self.signatures = list(meta.pop("signatures"))
+
+    def _take_step(self, place: str, body: dict[str, Any]) -> None:
         identity = body["step"]
         for key in ("id", "actor", "timestamp"):
             if not isinstance(identity.get(key), str):
-                raise _Fatal(f"{place}/step", f"`{key}` is missing" if key not in identity else f"`{key}` is no string")
+                there = "is missing" if key not in identity else "must be a string"
+                raise _Fatal(f"{place}/step/{key}" if key in identity else f"{place}/step", f"`{key}` {there}")
+        number = len(self.steps)
+        self.places[f"/steps/{number}"] = place
         self.steps.append(body)
-        self.lines.append(number)
-        self.by_id[identity["id"]] = body
+        self.by_id[identity["id"]] = number
 
-    def _take_actordef(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_actordef(self, place: str, body: dict[str, Any]) -> None:
+        self.places["/meta/actors" + pointer([body["actor"]])] = f"{place}/definition"
         self.actors[body["actor"]] = body["definition"]
 
-    def _take_signature(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_signature(self, place: str, body: dict[str, Any]) -> None:
         target: str = body["target"]
         if target == "path":
+            self.places[f"/meta/signatures/{len(self.signatures)}"] = f"{place}/signature"
             self.signatures.append(body["signature"])
             return
-        step = self.by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
-        if step is None:
-            raise _Fatal(f"{place}/target", f"`{one_line(target, 60)}` names no step before this line")
-        meta = step.setdefault("meta", {})
-        if isinstance(meta, dict) and isinstance(meta.setdefault("signatures", []), list):
-            meta["signatures"].append(body["signature"])
+        number = self.by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
+        if number is None:
+            raise _Fatal(f"{place}/target", f"{shown(target)} names no step before this line")
+        meta = self.steps[number].setdefault("meta", {})
+        if isinstance(meta, dict) and isinstance(known := meta.setdefault("signatures", []), list):
+            self.places[f"/steps/{number}/meta/signatures/{len(known)}"] = f"{place}/signature"
+            known.append(body["signature"])
 
-    def _take_pathmeta(self, place: str, body: dict[str, Any], number: int) -> None:
-        self.meta |= body["patch"]
+    def _take_pathmeta(self, place: str, body: dict[str, Any]) -> None:
+        patch = dict(body["patch"])
+        self._take_own(f"{place}/patch", patch)
+        self.places |= {"/meta" + pointer([key]): f"{place}/patch" + pointer([key]) for key in patch}
+        self.meta |= patch
 
-    def _take_head(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_head(self, place: str, body: dict[str, Any]) -> None:
+        self.places["/path/head"] = f"{place}/step_id"
         self.head = body["step_id"]
 
-    def _take_pathclose(self, place: str, body: dict[str, Any], number: int) -> None:
+    def _take_pathclose(self, place: str, body: dict[str, Any]) -> None:
         self.closed = True
 
-    def path(self) -> dict[str, Any]:
-        """The whole path."""
+    def path(self) -> tuple[dict[str, Any], list[Finding]]:
+        """The whole path, and what is wrong with its end."""
         if self.opened is None:
             raise _Fatal("", "an empty stream: it begins with PathOpen")
+        errors: list[Finding] = []
         if self.head is None:
-            self.head = self._only_tip()
+            tips = self._tips()
+            if len(tips) != 1:
+                what = f"{len(tips)} steps that none follows" if self.steps else "no step"
+                errors.append(Finding(self.last, f"the stream ends without a Head, and has {what}"))
+            self.head = (tips or list(self.by_id) or [""])[-1]
         identity = {"id": self.opened["id"], "head": self.head}
-        identity |= {key: self.opened[key] for key in _OPEN if key in self.opened}
+        identity |= {key: self.opened[key] for key in ("base", "graph_ref") if self.opened.get(key) is not None}
         meta = self.meta
         if self.actors:
             meta["actors"] = self.actors
         if self.signatures:
             meta["signatures"] = self.signatures
-        return {"path": identity, "steps": self.steps} | ({"meta": meta} if meta else {})
+        return {"path": identity, "steps": self.steps} | ({"meta": meta} if meta else {}), errors
 
-    def _only_tip(self) -> str:
+    def _tips(self) -> list[str]:
+        """The steps that none follows: where there is one, it is the head that nobody named."""
         parents = {parent for step in self.steps for parent in parents_of(step)}
-        tips = [name for name in self.by_id if name not in parents]
-        if len(tips) != 1:
-            what = "no step" if not self.steps else f"{len(tips)} steps that none follows"
-            raise _Fatal(f"/{self.last}", f"the stream ends without a Head, and has {what}")
-        return tips[0]
+        return [name for name in self.by_id if name not in parents]
 
 
 def parents_of(step: dict[str, Any]) -> Iterator[str]:

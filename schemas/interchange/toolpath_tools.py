@@ -167,6 +167,8 @@ def tool_back(use: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 _OPERATIONS = {"create": "add", "write": "update", "modify": "update", "remove": "delete", "rename": "move"}
+_WRITTEN = {"move": "update"}
+"""What the format's own producer calls operations; where the file went, `rename_to` says."""
 
 
 def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
@@ -176,19 +178,31 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any
     """
     if facts.get("status") in _FAILED:
         return
-    said = use["input"]
     for diff in _diffs(facts):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
         structural: dict[str, Any] = {"type": WRITE, "tool_id": use["id"], "tool": use["name"]}
-        structural["operation"] = diff.operation
+        new = taken is not None and taken["structural"].get("operation") == "add"
+        structural["operation"] = (
+            "add" if new and diff.operation == "update" else _WRITTEN.get(diff.operation, diff.operation)
+        )
         if diff.renamed_to:
             structural["rename_to"] = diff.renamed_to
-        if diff.operation == "add" and isinstance(said, dict) and isinstance(said.get("content"), str):
-            structural["after"] = said["content"]
+        if diff.operation == "add" and (after := _content(use, diff)) is not None:
+            structural["after"] = after
         earlier = taken["raw"] if taken is not None else ""
         change[diff.path] = {"raw": earlier + diff.unified(), "structural": structural}
+
+
+def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
+    """What a new file holds, where that is known to the last newline."""
+    said = use["input"]
+    if isinstance(said, dict) and isinstance(said.get("content"), str):
+        return str(said["content"])
+    if use["name"] != "apply_patch":
+        return None
+    return "".join(f"{line[1:]}\n" for hunk in diff.hunks for line in hunk.lines)  # a patch adds whole lines
 
 
 def drop_told(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
@@ -219,6 +233,7 @@ def read_write(path: str, part: dict[str, Any]) -> FileDiff:
     operation, target, raw = said.get("operation"), said.get("rename_to"), part.get("raw")
     operation = _OPERATIONS.get(operation, operation) if isinstance(operation, str) else "update"
     operation = operation if operation in ("add", "update", "delete", "move") else "update"
+    operation = "move" if operation == "update" and isinstance(target, str) and target else operation
     return from_unified(
         path, raw if isinstance(raw, str) else "", operation, target if isinstance(target, str) else None
     )

@@ -20,7 +20,7 @@ from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_accounts import Account, counted, plan_of
 from schemas.interchange.toolpath_origin import MADE, ClaudeOrigin, ToolpathOrigin, event_of, origin_of
 from schemas.interchange.toolpath_pieces import Payload, take_apart
-from schemas.interchange.toolpath_sound import sound_base, sound_meta, sound_step
+from schemas.interchange.toolpath_sound import sound_base, sound_meta, sound_step, sound_step_meta
 from schemas.message import USER_KINDS, Flag, Kind, Message
 from schemas.session import Exchange, Session, Subagent
 
@@ -28,6 +28,7 @@ LOSSES = {
     "image": "named, not included",
     "subagent session": "named only: in files of their own, or nested too deeply",
     "signature": "left out, since what was signed is another document",
+    "coloured run": "shown plain: redaction may change the text that a run counts characters of",
 }
 """What the format, or this document, cannot hold; and what became of it."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_.-]")
@@ -163,8 +164,8 @@ class ToolpathWriter:
         base = sound_base(kept.get("base"))
         if root := session.workspace_root:
             base = {"uri": base.get("uri") or f"file://{root}"} | base
-        if session.branch and "uri" in base:
-            base["branch"] = session.branch
+        known = {"ref": session.metadata.get("gitRevision"), "branch": session.branch}
+        base |= {key: item for key, item in known.items() if isinstance(item, str) and item and "uri" in base}
         if base:
             identity["base"] = base
         if graph_ref := _word(kept.get("graphRef")):
@@ -178,6 +179,8 @@ class ToolpathWriter:
         meta = {key: item for key, item in sound_meta(self._kept.get("meta")).items() if key not in _MADE}
         meta["title"] = session.title or f"{session.provider_name} session: {session.id[:8]}"
         meta |= {"kind": KIND, "source": self._origin.source}
+        if remote := _word(session.metadata.get("gitRemote")):
+            meta["vcs_remote"] = remote
         if session.version:
             name = session.metadata.get("originator")
             meta["producer"] = {
@@ -227,19 +230,22 @@ class ToolpathWriter:
         table = self.session.messages
         if any(kind in _SAID and not table.model[i] for i, kind in enumerate(table.kind)):
             actors["agent:unknown"] = {"name": "unknown", "provider": source}
-        return actors
+        return actors | self._edited(self._origin.actors())
 
     @property
     def _tool(self) -> str:
         return f"tool:{_NO_NAME.sub('-', self._origin.source) or 'unknown'}"
 
     def _actor(self, messages: list[Message]) -> str:
+        if (actor := self._origin.actor(messages)) is not None:
+            return actor
         if any(message.kind in USER_KINDS for message in messages):
             return "human:user"
         said = next((message for message in messages if message.kind in _SAID), None)
-        if said is None or said.model == "<synthetic>":
-            return self._tool
-        return self._agents.get(said.model or "", "agent:unknown")
+        return self._tool if said is None else self._agent(said.model)
+
+    def _agent(self, model: str | None) -> str:
+        return self._tool if model == "<synthetic>" else self._agents.get(model or "", "agent:unknown")
 
     # -- steps -----------------------------------------------------------------------------------------------------
 
@@ -281,18 +287,23 @@ class ToolpathWriter:
         origin, account = self._origin, self._plan.accounts.get(number, Account())
         messages = [self.session.message(index) for index in turn]
         self._lost["image"] += sum(map(_images, messages))
+        self._lost["coloured run"] += sum(map(_runs, messages)) if self._edit is not None else 0
         role = origin.role(messages)
         role = "assistant" if role is None and (account.total or account.attributed) else role
         event = self._edited(origin.event(messages)) if role is None else None
         kept = [self._edited(self._data.message(message)) for message in messages]
         payload = self._payload(messages, kept, role, event)
         self._turns += role is not None
-        name = self._name(origin.name(messages, self._turns), number)
+        recorded = origin.recorded(messages) if role is None and event is None else None
+        name = self._name(origin.name(messages, self._turns) if recorded is None else recorded[1], number)
         said = {} if event is None else event
         if role is not None:
             said = self._turn(role, payload, account, messages, {name, kept[0]["id"]})
         elif event is None:
             said = _event(messages[0], kept[0], payload.text, name)
+            said |= (
+                self._edited({key: recorded[0][key] for key in ("entry_type", "raw")}) if recorded is not None else {}
+            )
         if payload.thinking:
             said["thinking"] = payload.thinking
         if payload.uses:
@@ -308,9 +319,12 @@ class ToolpathWriter:
         rewound = all(self.session.messages.has(index, Flag.REWOUND) for index in turn)
         actor = self._actor(messages)
         step = self._assemble(name, actor, time, change, ours, turn=role is not None, rewound=rewound)
+        named = map(self._edited, origin.parents(messages))
+        if parents := [parent for parent in named if parent != name and parent in self._taken]:
+            step["step"]["parents"] = parents
         foreign = messages[0].metadata.get("stepMeta")
         if isinstance(foreign, dict):
-            step["meta"] = self._edited(sound_meta(foreign)) | step["meta"]
+            step["meta"] = self._edited(sound_step_meta(foreign)) | step["meta"]
         return step
 
     def _payload(self, messages: list[Message], kept: list[Data], role: str | None, event: Data | None) -> Payload:
@@ -368,7 +382,7 @@ class ToolpathWriter:
     def _exchange(self, exchange: Exchange) -> Data:
         return self._edited(self._data.exchange(exchange))
 
-    def _made(self, what: str, said: Data, exchange: Exchange | None = None) -> Data:
+    def _made(self, what: str, said: Data, exchange: Exchange | None = None, actor: str | None = None) -> Data:
         """A step without a message."""
         name = self._name(f"turnlog-{what}-{exchange.index if exchange else len(self._taken)}", -1)
         if said["type"] == EVENT:
@@ -377,7 +391,7 @@ class ToolpathWriter:
         if exchange is not None:
             ours["exchange"] = self._exchange(exchange)
         change = {self._artifact: {"structural": said}}
-        return self._assemble(name, self._tool, self._time, change, ours, turn=said["type"] == TURN)
+        return self._assemble(name, actor or self._tool, self._time, change, ours, turn=said["type"] == TURN)
 
     def _homeless(self, group: int) -> Data:
         """A turn that only says what a call cost of which nothing else is left: the sum over steps must be right."""
@@ -387,7 +401,8 @@ class ToolpathWriter:
             said = {"type": EVENT, "entry_type": "turnlog.group"}
         else:
             said["token_usage"] = total
-        return self._made(f"group-{group}", said)
+        actor = self._agent(self.session.models[groups.model[group]])
+        return self._made(f"group-{group}", said, actor=actor if total is not None else None)
 
     def _other(self, offset: int, line: int, record: Data, following: str | None = None) -> Iterator[Data]:
         """A record that no message was made from: an event that holds it whole, a turn, or the step that it is.
@@ -510,6 +525,13 @@ def _images(message: Message) -> int:
     """How many images a message has, its tool's included."""
     in_parts = sum(part.type == "image" for part in message.parts)
     return in_parts + (len(message.tool.images) if message.tool is not None else 0)
+
+
+def _runs(message: Message) -> int:
+    """How many runs of coloured text a message has, its tool's included."""
+    tool = message.tool
+    parts = message.parts if tool is None else [*message.parts, *tool.images]
+    return sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
 
 
 def _event(message: Message, kept: Data, text: str, name: str) -> Data:

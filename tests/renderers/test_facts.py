@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers.facts import (
+    cost_fact,
     exchange_facts,
     format_age,
     format_cost,
@@ -71,11 +72,11 @@ def test_sizes() -> None:
     assert [format_size(n) for n in (812, 3500, 57 << 20)] == ["812 B", "3.4 KB", "57 MB"]
 
 
-@given(st.integers(0, 10**15))
+@given(st.integers(0, 2**64))
 def test_a_count_is_short_and_near(count: int) -> None:
     text = format_count(count)
-    unit = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(text[-1], 1)
-    value = float(text.rstrip("kMGT")) * unit
+    unit = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}.get(text[-1], 1)
+    value = float(text.rstrip("kMGTPE")) * unit
     assert len(text) <= 5
     assert abs(value - count) <= 0.051 * max(count, 1)
 
@@ -122,6 +123,15 @@ def test_exchange_facts() -> None:
     assert exchange_facts(hand.session, 0, utc_time) == ["2026-05-28 20:26 UTC", "5 s", "opus-5", "41k"]
 
 
+def test_a_cost_stands_behind_the_tokens() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.text("gone", usage=TokenUsage(1_000, 200, 40_000, 0))
+    assert exchange_facts(hand.session, 0, cost="$0.08+")[-2:] == ["41k", "$0.08+"]
+    hand.prompt("and now?")
+    assert not any("$" in fact for fact in exchange_facts(hand.session, 1, cost="$0.00")), "no tokens, no cost"
+
+
 def test_exchange_facts_leave_out_what_is_unknown() -> None:
     hand = Hand()
     hand.prompt("go", model=None)
@@ -144,6 +154,11 @@ def test_what_a_source_does_not_give_is_named(lacks, text):
 
 def test_every_lack_has_its_place():
     assert sorted(lack_names(list(Lack))) == sorted(lack.value for lack in Lack)
+
+
+def test_a_cost_of_which_a_part_is_unknown_says_so() -> None:
+    assert [cost_fact(cost) for cost in (None, 0.0, 0.084)] == ["", "$0.00", "$0.08"]
+    assert [cost_fact(cost, partial=True) for cost in (None, 0.0, 0.084)] == ["", "", "$0.08+"]
 
 
 def test_costs() -> None:

@@ -119,6 +119,34 @@ def test_a_very_long_line_says_what_it_leaves_out() -> None:
     assert rows[-1].text == "… 800,000 more characters in this line"
 
 
+def priced(cost: str | None, width: int = 90) -> Look:
+    return Look(width, Palette(), Highlights(), cost=lambda exchange: cost)
+
+
+def exchange(prompt: str) -> tuple[Hand, int]:
+    hand = Hand()
+    index = hand.prompt(prompt)
+    hand.text("done", usage=TokenUsage(1_000, 200, 40_000, 0))
+    return hand, index
+
+
+@pytest.mark.parametrize("prompt", ["Fix the lamp", "Fix the lamp in the window of the shop " * 5])
+@pytest.mark.parametrize("width", [40, 50, 60, 80, 90, 140])
+def test_a_cost_that_comes_moves_nothing(prompt: str, width: int) -> None:
+    hand, index = exchange(prompt)
+    for fold in (Fold.LINE, Fold.SHORT):
+        before, after = (texts(draw(hand, index, fold, priced(cost, width))) for cost in (None, "$0.08"))
+        assert before == [line.removesuffix(" · $0.08").rstrip() for line in after]
+
+
+def test_a_cost_gives_way_before_the_tokens() -> None:
+    hand, index = exchange("Fix the lamp in the window of the shop " * 5)
+    shown = [texts(draw(hand, index, Fold.LINE, priced("$0.08", width)))[0] for width in range(20, 140)]
+    assert shown[-1].endswith("1 message · 20:26 · 5 s · opus-5 · 41k · $0.08")
+    assert any(line.endswith(" · 41k") for line in shown)
+    assert not any("$" in line and "41k" not in line for line in shown)
+
+
 def test_the_header_keeps_the_facts_at_the_edge_and_the_prompt_whole() -> None:
     hand = Hand()
     index = hand.prompt(

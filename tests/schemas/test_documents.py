@@ -9,7 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from schemas.documents import NAMES, load_schema
-from schemas.interchange.session_data_check import Finding, validate_session_data
+from schemas.interchange.session_data_check import validate_session_data
+from schemas.interchange.verdicts import Finding
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -88,10 +89,6 @@ ERRORS = [
         "exchanges/0/messages/1", {"role": "agent"}, "/exchanges/0/messages/1",
         "an agent message needs `content`, `tool` or `pathHints`",
     ),
-    (
-        "exchanges/0/messages/1/usage", {"inputTokens": -1}, "/exchanges/0/messages/1/usage/inputTokens",
-        "`inputTokens` must be at least 0, not -1",
-    ),
 ]  # fmt: skip
 
 
@@ -117,6 +114,23 @@ WARNINGS = [
         '"u" is already the id at /exchanges/0/messages/0/id',
     ),
     (
+        "exchanges/0/messages/1/usage", {"inputTokens": -1}, "/exchanges/0/messages/1/usage/inputTokens",
+        "`inputTokens` should be a count, not -1",
+    ),
+    (
+        "exchanges/0/messages/1/usage", [], "/exchanges/0/messages/1/usage",
+        "`usage` should be an object, not an array",
+    ),
+    (
+        "exchanges/0/messages/1/usage", {"costUsd": 0.5}, "/exchanges/0/messages/1/usage",
+        "`costUsd` is no figure that the producer counts",
+    ),
+    ("updatedAt", "", "/updatedAt", "an empty time: leave the key out"),
+    (
+        "createdAt", "20260101T000000Z", "/createdAt",
+        '"20260101T000000Z" is not of the usual form, such as 2026-01-31T09:00:00Z',
+    ),
+    (
         "exchanges/0/messages/1", {"role": "agent", "model": "m"}, "/exchanges/0/messages/1",
         "an agent message needs `content`, `tool` or `pathHints`",
     ),
@@ -133,7 +147,7 @@ def test_a_warning_leaves_the_document_valid(path, value, where, sentence):
 @pytest.mark.parametrize("value", [None, [], 5, "x"])
 def test_what_is_no_object_is_one_error(value):
     errors, warnings = validate_session_data(value)
-    assert [error.message.split(",")[0] for error in errors] == ["`the document` must be an object"]
+    assert [error.message.split(",")[0] for error in errors] == ["the document must be an object"]
     assert warnings == []
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from renderers import html, markdown, plain
+from renderers.options import Include
 from schemas.charges import charges, counted_groups
-from schemas.interchange.events import EVENTS
+from schemas.interchange.events import EVENTS, is_event
 from schemas.interchange.events_check import validate_events
 from schemas.interchange.events_read import COUNTERS, EventError, event_of, read_events
 from schemas.interchange.events_write import event_line
 from schemas.message import Kind
 from schemas.opening import head_of, read_session, recognise
-from schemas.session import Session
+from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage
 from tests.schemas.conformance import assert_same_in_pieces
 from tests.support import Hand
@@ -72,7 +76,11 @@ ERRORS = [
     (with_usage(input_tokens="5"), "line 2: /usage/input_tokens", "must be an integer, not a string"),
     (with_usage(input_tokens=True), "line 2: /usage/input_tokens", "must be an integer, not a boolean"),
     (with_usage(input_tokens=None), "line 2: /usage/input_tokens", "must be an integer, not null"),
-    (with_usage(input_tokens=1 << 64), "line 2: /usage/input_tokens", "a count of more than 64 bits"),
+    (
+        with_usage(input_tokens=1 << 64),
+        "line 2: /usage/input_tokens",
+        "must be at most 18446744073709551615, not 18446744073709551616",
+    ),
 ]
 
 
@@ -146,34 +154,157 @@ def opened(tmp_path: Path, data: bytes) -> Session:
     return read_session(path)
 
 
+def table(session: Session) -> dict[str, list[str]]:
+    """The rows of the sums, by their first cell."""
+    rows = [line.strip("| ").split(" | ") for line in session.message(1).text.split("\n") if line.startswith("| ")]
+    return {cells[0].strip(" *"): [cell.strip(" *") for cell in cells[1:]] for cells in rows}
+
+
 def test_a_file_opens_as_a_view_of_what_was_used(tmp_path):
     session = opened(
         tmp_path,
-        lines(event(), with_usage(tool_input_tokens=5, cache_write_tokens=7), event(session_id="t", model="o5")),
+        lines(
+            event(),
+            with_usage(tool_input_tokens=5, cache_write_tokens=7),
+            event(session_id="t", model="o5", provider="x", timestamp="2026-02-21T01:00:00+02:00"),
+        ),
     )
-    assert [exchange.prompt for exchange in session.exchanges] == ["codex · s", "codex · t"]
+    assert [exchange.prompt for exchange in session.exchanges] == ["Usage", "Events"]
     assert session.models == ["", "gpt-5", "o5"]
     assert session.usage() == TokenUsage(35, 6, 0, 7)
-    assert session.exchange_usage(1) == TokenUsage(10, 2, 0, 0)
-    assert [session.message(i).label for i in (0, 3)] == ["codex · s", "codex · t"]
-    message = session.message(2)
-    assert message.kind == Kind.NOTE and message.label == "gpt-5: 24 tokens"
-    assert "tool input 5" in message.text
-    assert [span.line for span in session.group_spans(2)] == [3]
+    assert session.exchange_usage(0) is None and session.exchange_usage(1) == session.usage()
+    assert [session.message(i).label for i in (0, 2)] == ["Usage", "Events"]
+    rows = table(session)
+    assert rows["by model"] == ["calls", "input", "cache read", "cache write", "output", "total", "cost"]
+    assert rows["gpt-5"][:6] == ["2", "25", "0", "7", "4", "36"]
+    assert rows["s"] == rows["codex"] == rows["gpt-5"]
+    assert rows["t"] == rows["x"] == rows["o5"] == ["1", "10", "0", "0", "2", "12", "-"]
+    assert rows["total"][:6] == ["3", "35", "0", "7", "6", "48"]
+    assert rows["total"][6] == rows["gpt-5"][6] + "+"  # one call of them has no price
+    assert "by day (UTC)" not in rows  # one o'clock two hours east of it is the day before
+    assert session.message(1).text.endswith("1 call has no price and is not in the cost: o5 (1).")
+    message = session.message(5)
+    assert message.kind == Kind.NOTE and message.label == "02-20 00:00 gpt-5          s       "
+    assert message.figures.split()[:5] == ["15", "0", "7", "2", "24"]
+    assert "tool input 5" in message.text and "codex · gpt-5 · s · 2026-02-20T00:00:00" in message.text
+    assert len(message.figures) == len(session.message(3).figures)
+    assert [span.line for span in session.group_spans(1)] == [2]
+
+
+def test_days_and_what_is_beyond_the_tenth_row(tmp_path):
+    events = [event(session_id=f"s{n:02}", timestamp=f"2026-02-{n + 1:02}T00:00:00Z") for n in range(15)]
+    text = opened(tmp_path, lines(*events)).message(1).text
+    assert "| 5 more | 5 |" in text and "| 5 earlier | 5 |" in text
+    days = [line.split(" ")[1] for line in text.split("\n") if line.startswith("| 2026")]
+    assert days == [f"2026-02-{n:02}" for n in range(6, 16)]
+
+
+def test_the_cost_is_that_of_the_calls(tmp_path):
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0, "cache_write_tokens": 1_000_000, "cache_read_tokens": 0}
+    data = event(model="claude-opus-4-5", usage=usage, turnlog={"cache_write_1h_tokens": 400_000})
+    session = opened(tmp_path, lines(data, event(model="claude-opus-4-5", usage={})))
+    # $5 input, 600,000 kept for five minutes at $6.25, 400,000 for an hour at $10; nothing used costs nothing
+    assert table(session)["opus-4.5"][-1] == "$12.75"
+    assert session.message(4).figures.split()[-1] == "$12.75" and session.message(5).figures.split()[-1] == "$0.00"
+    assert "no price" not in session.message(1).text
+
+
+def test_counts_are_exact_however_large(tmp_path):
+    largest = (1 << 64) - 1
+    session = opened(tmp_path, lines(event(), with_usage(input_tokens=largest), event()))
+    assert session.usage() == TokenUsage(largest + 20, 6, 0, 0)
+    assert f"input {largest:,}" in session.message(5).text
+    assert validate_events(lines(with_usage(input_tokens=largest))) == ([], [])
+
+
+def test_names_that_would_be_the_same_when_cut_are_whole(tmp_path):
+    names = ["claude-opus-4-5", "claude-opus-4-5-20251101", "a" * 20 + "1", "a" * 20 + "2"]
+    rows = table(opened(tmp_path, lines(*(event(model=name) for name in names))))
+    assert rows.keys() >= set(names)
+
+
+def test_the_sums_change_as_the_file_grows(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines(event()))
+    reading = EVENTS.open(path)
+    reading.step()
+    assert table(reading.session)["gpt-5"][0] == "1"
+    with path.open("ab") as file:
+        file.write(lines(event(), b'{"no": "event"}'))
+    changes = reading.step()
+    assert changes == [Change(Op.UPDATED, 1), Change(Op.APPENDED, 5), Change(Op.APPENDED, 6)]
+    assert table(reading.session)["gpt-5"][0] == "2"
+    with path.open("ab") as file:
+        file.write(b'{"no": "event"}\n')
+    assert reading.step() == [Change(Op.APPENDED, 7)]
+
+
+def test_prices_wait_until_the_sums_are_looked_at(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines(event()))
+    code = (
+        "import sys, pathlib; from schemas.opening import read_session\n"
+        f"session = read_session(pathlib.Path({str(path)!r}))\n"
+        "assert 'genai_prices' not in sys.modules\n"
+        "session.message(1); assert 'genai_prices' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("key", ["provider", "model", "session_id", "timestamp", "usage"])
+def test_one_without_a_required_key_is_known_all_the_same(tmp_path, key):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines(event(**{key: ...})))
+    assert recognise(head_of(path)) is EVENTS
+    assert validate_events(path.read_bytes()).errors == [("line 1", f"`{key}` is missing")]
+    path.write_bytes(lines(event(usage=[])))
+    assert recognise(head_of(path)) is EVENTS
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "assistant", "model": "m", "session_id": "s", "timestamp": "t", "usage": {}},
+        {"role": "assistant", "model": "m", "provider": "p", "timestamp": "t", "usage": {}},
+        {"model": "m", "session_id": "s", "usage": {}},
+    ],
+)
+def test_a_record_of_another_kind_is_no_event(record):
+    assert not is_event(record)
+
+
+def test_a_mark_at_the_start_is_skipped(tmp_path):
+    data = b"\xef\xbb\xbf" + lines(event(), event())
+    assert len(list(read_events(data))) == 2
+    assert opened(tmp_path, data).usage() == TokenUsage(20, 4, 0, 0)
+
+
+def test_exports_hold_the_sums_and_a_row_an_event(tmp_path):
+    session = opened(tmp_path, lines(event(), event(session_id="t"), b'{"no": "event"}', event()))
+    for render in (plain.render, markdown.render, html.render):
+        text = "".join(render(session, Include()))
+        assert text.count("02-20 00:00 gpt-5") == 3 and "cache write" in text
+    lined = "".join(plain.render(session, Include())).split("\n")
+    assert "  by model    calls  input   read  write  output  total     cost" in lined
+    assert max(map(len, lined)) <= 80
+    assert not any("before the first prompt" in line.lower() for line in lined)
 
 
 def test_what_is_no_event_is_shown_and_counted(tmp_path):
     session = opened(tmp_path, lines(event(), event(timestamp="yesterday"), b"garbage", b'{"type":"other"}'))
     assert sum(session.unknown.values()) == 2
     assert [bad.line for bad in session.unreadable] == [3]
-    assert session.message(2).kind == Kind.UNKNOWN and "yesterday" in session.message(2).text
+    assert session.message(5).kind == Kind.UNKNOWN and "yesterday" in session.message(5).text
     assert session.usage() == TokenUsage(10, 2, 0, 0)
 
 
 def test_a_file_of_one_event_and_hostile_names(tmp_path):
-    session = opened(tmp_path, lines(event(session_id="\x1b]0;x\x07id", model="m\x1b[2J", provider="p\u202e")))
-    shown = f"{session.exchanges[0].prompt}{session.models}{session.message(0)}{session.message(1)}"
+    session = opened(
+        tmp_path, lines(event(session_id="\x1b]0;x\x07id", model="m\x1b[2J|`x`", provider="p\u202e"), event())
+    )
+    shown = f"{session.exchanges[0].prompt}{session.models}{[session.message(i) for i in range(6)]}"
     assert "\x1b" not in shown and "\u202e" not in shown
+    assert "m\\|\\`x\\`" in session.message(1).text
 
 
 @settings(deadline=None)
@@ -183,12 +314,12 @@ def test_reading_while_it_grows_gives_the_same(cuts, tmp_path_factory):
     assert_same_in_pieces(EVENTS, data, tmp_path_factory.mktemp("events"), cuts, "x.jsonl")
 
 
-def test_a_file_opens_in_the_middle(tmp_path):
+def test_a_file_is_read_from_its_start_for_sums_are_of_all_of_it(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines(event(), event(session_id="t")))
     reading = EVENTS.open(path, start=5)
     reading.step()
-    assert [exchange.prompt for exchange in reading.session.exchanges] == ["codex · t"]
+    assert reading.session.usage() == TokenUsage(20, 4, 0, 0)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -214,7 +345,7 @@ def test_a_session_written_and_read_has_the_same_responses(usages, model, tmp_pa
     assert [again.groups.usage[g] for g in range(len(again.groups))] == usages
     assert again.groups.ids == hand.session.groups.ids
     assert again.usage() == hand.session.usage()
-    assert list(again.messages.time)[1:] == list(hand.session.messages.time)[1:]
+    assert list(again.messages.time)[4:] == list(hand.session.messages.time)[1:]
     ours, theirs = ([(c.provider, c.model or "unknown", c.session_id, c.time) for c in charges(s)]
                     for s in (hand.session, again))  # fmt: skip
     assert ours == theirs

@@ -68,24 +68,39 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("book", "words"),
     [
-        ([], "the book: not an object"),
+        ([], "the book: must be an object, not an array"),
         ({}, "`providers` is missing"),
-        (changed("providers", 1), "/providers: not an object"),
-        (changed("meta", 1), "/meta: not an object"),
+        (changed("providers", 1), "/providers: must be an object, not an integer"),
+        (changed("meta", 1), "/meta: must be an object, not an integer"),
         (changed("provider_aliases/x", "nobody"), "/provider_aliases/x: there is no provider nobody"),
-        (changed("provider_aliases/x", 5), "/provider_aliases/x: not a name"),
+        (changed("provider_aliases/x", 5), "/provider_aliases/x: must be a name, not an integer"),
         (changed("providers/claude/model_aliases/y", "z"), "/providers/claude/model_aliases/y: there is no model z"),
-        (changed("providers/claude", None), "/providers/claude: not an object"),
-        (changed("providers/claude/models/full", 5), "/providers/claude/models/full: not an object"),
+        (changed("providers/claude", None), "/providers/claude: must be an object, not null"),
+        (
+            changed("providers/claude/models/full", 5),
+            "/providers/claude/models/full: must be an object, not an integer",
+        ),
         (
             changed("providers/claude/models/full/output_usd_per_mtok", ...),
             "/providers/claude/models/full: `output_usd_per_mtok` is missing",
         ),
-        (changed("providers/claude/models/full/input_usd_per_mtok", -1), "input_usd_per_mtok: not a number of dollars"),
-        (changed("providers/claude/models/full/input_usd_per_mtok", "1"), "not a number of dollars"),
-        (changed("providers/claude/models/full/input_usd_per_mtok", True), "not a number of dollars"),
-        (changed("providers/claude/models/full/input_usd_per_mtok", 1e300), "not a number of dollars"),
-        (changed("providers/claude/subscription_usd_month", None), "subscription_usd_month: not a number of dollars"),
+        (
+            changed("providers/claude/models/full/input_usd_per_mtok", -1),
+            "input_usd_per_mtok: must be from 0 to 1,000,000,000 dollars, not -1",
+        ),
+        (changed("providers/claude/models/full/input_usd_per_mtok", "1"), "must be a number of dollars, not a string"),
+        (
+            changed("providers/claude/models/full/input_usd_per_mtok", True),
+            "must be a number of dollars, not a boolean",
+        ),
+        (
+            changed("providers/claude/models/full/input_usd_per_mtok", 1e10),
+            "must be from 0 to 1,000,000,000 dollars, not 1",
+        ),
+        (
+            changed("providers/claude/subscription_usd_month", None),
+            "subscription_usd_month: must be a number of dollars, not null",
+        ),
     ],
 )
 def test_each_error_is_named(book, words):
@@ -117,3 +132,37 @@ def test_a_file(tmp_path: Path):
         load_book(path)
     with pytest.raises(OSError):
         load_book(tmp_path / "nowhere.json")
+
+
+def test_a_misspelled_key_is_named_and_a_note_is_not():
+    book = copy.deepcopy(BOOK)
+    book["comment"] = "ours"
+    book["provider_alias"] = {}
+    claude = book["providers"]["claude"]
+    claude["subscription_usd_monthly"] = 20
+    claude["models"]["full"] |= {"cache_reads_usd_per_mtok": 1, "seen": 3, "thinking_usd": 2}
+    assert read_book(book).warnings == [
+        "/provider_alias: no key of a price book (`provider_aliases`?), passed over",
+        "/providers/claude/subscription_usd_monthly: no key of a price book (`subscription_usd_month`?), passed over",
+        "/providers/claude/models/full/cache_reads_usd_per_mtok: no key of a price book (`cache_read_usd_per_mtok`?), "
+        "passed over",
+        "/providers/claude/models/full/thinking_usd: no key of a price book, passed over",
+    ]
+    assert read_book(BOOK).warnings == []
+
+
+def test_a_misspelled_required_rate_is_an_error_that_names_it():
+    full = {"input_usd_per_mtoks": 1, "output_usd_per_mtok": 2}
+    with pytest.raises(BookError, match=r"`input_usd_per_mtok` is missing; .*/input_usd_per_mtoks: no key"):
+        read_book(changed("providers/claude/models/full", full))
+
+
+def test_a_mark_at_the_start_is_skipped_and_a_repeated_key_said(tmp_path: Path):
+    path = tmp_path / "book.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(BOOK).encode())
+    assert load_book(path) == read_book(BOOK)
+    path.write_text(json.dumps(BOOK)[:-1] + ', "meta": {}}')
+    assert "`meta` stands more than once" in load_book(path).warnings[0]
+    path.write_text('{"providers": {"claude": {"models": {"m": {"input_usd_per_mtok": NaN}}}}}')
+    with pytest.raises(BookError, match="NaN is no JSON value at line 1"):
+        load_book(path)

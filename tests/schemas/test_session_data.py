@@ -513,6 +513,24 @@ def test_fields_of_others_come_out_again():
     assert out["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] == {"strange": {"a": 1}}
 
 
+def test_a_field_of_a_wrong_type_is_kept_where_it_is_valid():
+    tool = {"name": "x", "type": "read", "formattedMarkdown": [None], "summary": 5}
+    session = read(USER, {"role": "agent", "tool": tool, "timestamp": 7})
+    out = written(session)
+    assert validate_session_data(out).errors == []
+    message = messages(out)[1]
+    assert message["metadata"]["malformed"] == {"formattedMarkdown": [None], "summary": 5, "timestamp": 7}
+    assert "formattedMarkdown" not in message["tool"] and "summary" not in message["tool"]
+    assert written(read_document(out, session.path)) == out
+
+
+def test_repeated_message_ids_lose_no_usage():
+    reply = {"id": "a", "role": "agent", "content": [{"type": "text", "text": "x"}], "usage": {"inputTokens": 5}}
+    session = read(USER, reply, reply)
+    assert session.usage() == TokenUsage(10)
+    assert read_document(written(session), session.path).usage() == TokenUsage(10)
+
+
 def test_what_is_no_message_is_shown_all_the_same():
     session = read({"role": "agent", "content": [{"type": "video", "url": "u"}, "bare"]}, 42)  # type: ignore[arg-type]
     assert '"url": "u"' in session.message(0).text

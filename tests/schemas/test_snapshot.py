@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from renderers.options import Include
+from renderers.plain import render
 from schemas.interchange import snapshot_read
 from schemas.interchange.events_read import Event, read_events
 from schemas.interchange.price_book import load_book, read_book
@@ -23,6 +25,7 @@ from schemas.interchange.snapshot_make import (
     Filters,
     NoEvents,
     TablePricing,
+    TooManyTokens,
     make_snapshot,
     rounded,
 )
@@ -218,18 +221,22 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value", "where", "words"),
     [
-        ("schema_version", 2, "/schema_version", "version 2 is not supported, only 1"),
-        ("schema_version", "1", "/schema_version", "not supported"),
-        ("schema_version", True, "/schema_version", "not supported"),
+        ("schema_version", 2, "/schema_version", "`schema_version` 2 is not supported, only 1"),
+        ("schema_version", "1", "/schema_version", '`schema_version` "1" is not supported, only 1'),
+        ("schema_version", True, "/schema_version", "`schema_version` true is not supported"),
+        ("schema_version", 1.0, "/schema_version", "`schema_version` 1.0 is not supported"),
+        ("schema_version", None, "/schema_version", "`schema_version` null is not supported"),
         ("schema_version", ..., "", "`schema_version` is missing"),
         ("generated_at", "2026-02-21", "/generated_at", "RFC 3339"),
         ("generated_at", 5, "/generated_at", "must be a string"),
         ("month", "2026-2", "/month", "YYYY-MM"),
         ("month", "2026-13", "/month", "YYYY-MM"),
+        ("month", "2026-02\n", "/month", "YYYY-MM"),
         ("mode", "full", "/mode", "must be one of compact, extended"),
         ("totals/skipped_unpriced_count", ..., "/totals", "`skipped_unpriced_count` is missing"),
         ("totals/tokens", 1.5, "/totals/tokens", "must be an integer"),
         ("totals/tokens", 150.0, "/totals/tokens", "must be an integer"),
+        ("totals/tokens", 1 << 64, "/totals/tokens", "must be at most 18446744073709551615, not 18446744073709551616"),
         ("totals/session_count", -1, "/totals/session_count", "at least 0"),
         ("totals/cost_usd", "5", "/totals/cost_usd", "must be a number"),
         ("top_providers", {}, "/top_providers", "must be an array"),
@@ -263,6 +270,13 @@ def test_a_warning_leaves_it_valid(path, value, where):
     assert verdict.valid and [warning.path for warning in verdict.warnings] == [where]
 
 
+def test_rows_of_as_many_tokens_stand_by_name():
+    rows = [GOOD["top_models"][0] | {"name": name, "tokens": 75} for name in "ba"]
+    verdict = validate_snapshot(GOOD | {"top_models": rows})
+    assert verdict == ([], [("/top_models/1", "rows of as many tokens should stand by name")])
+    assert validate_snapshot(GOOD | {"top_models": rows[::-1]}) == ([], [])
+
+
 @pytest.mark.parametrize("value", [None, [], 5, "x"])
 def test_what_is_no_object_is_one_error(value):
     assert len(validate_snapshot(value).errors) == 1
@@ -282,11 +296,12 @@ def test_a_snapshot_opens_as_its_tables(tmp_path):
     assert recognise(head_of(path)) is SNAPSHOT
     session = read_session(path)
     assert [exchange.prompt for exchange in session.exchanges] == [
-        "Totals", "Providers", "Models", "Suggestions", "Reconciliation",
+        "Overall", "Providers", "Models", "Suggestions", "Reconciliation",
     ]  # fmt: skip
-    assert "| claude | 100 | $30.00 |" in session.message(1).text
+    assert "| claude | 100 | $30.00 |" in session.message(3).text
     assert session.title == "Usage snapshot 2026-02 (extended)"
-    assert session.messages.when(0) == NOW.timestamp()
+    assert session.updated == NOW.timestamp()
+    assert session.own_total == "150 tokens · $30.00"
 
 
 def test_names_are_shown_and_are_no_markup(tmp_path):
@@ -294,7 +309,7 @@ def test_names_are_shown_and_are_no_markup(tmp_path):
     session = read_session(
         file_of(tmp_path, GOOD | {"top_models": [row], "month": 5, "suggestions": "x", "totals": []})
     )
-    assert "| a\\|b\\`\\*\\<x\\> |" in session.message(2).text
+    assert "| a\\|b\\`\\*\\<x> |" in session.message(5).text
 
 
 def test_another_version_is_refused_by_name(tmp_path):
@@ -302,21 +317,21 @@ def test_another_version_is_refused_by_name(tmp_path):
         read_session(file_of(tmp_path, {"schema_version": 2, "totals": "new"}))
 
 
-def test_a_half_written_file_shows_nothing_yet_and_then_what_it_says(tmp_path, monkeypatch):
+def test_a_half_written_file_is_an_error_and_then_what_it_says(tmp_path, monkeypatch):
     monkeypatch.setattr(snapshot_read, "WAIT", 0)
     whole = json.dumps(GOOD, indent=2).encode()
     path = file_of(tmp_path, whole[:150])
+    with pytest.raises(OpenError, match=r"usage.json: not a whole document \(being written\?\)"):
+        read_session(path)
     reading = open_reading(path)
-    reading.step()
-    assert [e.prompt for e in reading.session.exchanges] == ["Nothing to show yet"]
     path.write_bytes(whole)
     assert reading.reread()  # type: ignore[attr-defined]
-    assert reading.session.exchanges[0].prompt == "Totals"
-    before = reading.session.message(0).text
+    assert reading.session.exchanges[0].prompt == "Overall"
+    before = reading.session.message(1).text
     path.write_bytes(whole[:100])
     with pytest.raises(OSError, match="being written"):
         reading.reread()  # type: ignore[attr-defined]
-    assert reading.session.message(0).text == before  # what was there stays
+    assert reading.session.message(1).text == before  # what was there stays
 
 
 def test_a_file_that_is_whole_a_moment_later_is_read_then(tmp_path, monkeypatch):
@@ -330,5 +345,63 @@ def test_a_file_that_is_whole_a_moment_later_is_read_then(tmp_path, monkeypatch)
             path.write_bytes(whole)
 
     monkeypatch.setattr(snapshot_read.time, "sleep", sleep)
-    assert read_session(path).exchanges[0].prompt == "Totals"
+    assert read_session(path).exchanges[0].prompt == "Overall"
     assert waits == [snapshot_read.WAIT] * 2
+
+
+@pytest.mark.parametrize("version", [2, "1", True, 1.0, None])
+def test_what_turns_into_another_version_is_refused_and_what_was_there_stays(tmp_path, monkeypatch, version):
+    monkeypatch.setattr(snapshot_read, "WAIT", 0)
+    path = file_of(tmp_path, GOOD)
+    reading = open_reading(path)
+    reading.step()
+    before = [reading.session.message(i).text for i in range(len(reading.session.messages))]
+    shown = json.dumps(version)
+    for document in (GOOD | {"schema_version": version}, {"schema_version": version, "cells": ["secret"]}):
+        path.write_text(json.dumps(document))
+        with pytest.raises(OSError, match=f"a UI Snapshot of version {shown}; only version 1 can be read"):
+            reading.reread()  # type: ignore[attr-defined]
+    assert [reading.session.message(i).text for i in range(len(reading.session.messages))] == before
+
+
+@pytest.mark.parametrize("key", sorted(GOOD))
+def test_one_without_a_required_key_is_known_all_the_same(tmp_path, key):
+    path = file_of(tmp_path, {name: value for name, value in GOOD.items() if name != key})
+    assert recognise(head_of(path)) is SNAPSHOT
+    if key == "schema_version":
+        with pytest.raises(OpenError, match="without `schema_version`"):
+            read_session(path)
+    else:
+        assert read_session(path).exchanges
+
+
+def test_a_mark_at_the_start_is_skipped(tmp_path):
+    path = file_of(tmp_path, b"\xef\xbb\xbf" + json.dumps(GOOD).encode())
+    assert read_session(path).exchanges[0].prompt == "Overall"
+
+
+def test_integers_stay_what_they_are(tmp_path):
+    count = (1 << 64) + 1
+    document = copy.deepcopy(GOOD)
+    document["totals"]["tokens"] = document["top_models"][0]["tokens"] = count
+    session = read_session(file_of(tmp_path, document))
+    text = "".join(session.message(i).text for i in range(len(session.messages)))
+    assert text.count(f"{count:,} |") == 2
+
+
+def test_a_sum_beyond_64_bits_is_an_error_in_words():
+    largest = (1 << 64) - 1
+    with pytest.raises(TooManyTokens, match=r"more than 2\^64-1"):
+        made(event(input=largest), event(input=1))
+    document = made(event(input=largest))
+    assert document["totals"]["tokens"] == largest
+    assert validate_snapshot(document) == ([], [])
+
+
+def test_in_plain_text_the_tables_are_columns(tmp_path):
+    text = "".join(render(read_session(file_of(tmp_path, GOOD)), Include()))
+    lines = text.split("\n")
+    assert "  provider  tokens    cost  $ / M tokens  sessions" in [line.replace("●", " ") for line in lines]
+    assert "  claude       100  $30.00  300,010.0000         1" in lines
+    assert "|" not in text and "\\" not in text
+    assert "this session: 150 tokens · $30.00" in text

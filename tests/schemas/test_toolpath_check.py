@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.documents import load_schema
 from schemas.interchange.toolpath import KIND, KIND_1_0
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
 
@@ -62,7 +63,7 @@ def test_a_good_document_has_no_findings():
         ("paths/0/steps/0/step/actor", "agent:<synthetic>", "/paths/0/steps/0/step/actor", "is no actor"),
         ("paths/0/steps/0/change/a.py", {}, "/paths/0/steps/0/change/a.py", "a change needs `raw`, `structural`"),
         ("paths/0/steps/0/change/a.py", {"structural": {}}, "/paths/0/steps/0/change/a.py/structural", "`type` is m"),
-        ("paths/0/meta/actors", {"nobody": {}}, "/paths/0/meta/actors", "is no actor"),
+        ("paths/0/meta/actors", {"nobody": {}}, "/paths/0/meta/actors/nobody", "is no actor"),
         ("paths/0/meta/signatures", [{"signer": "human:a", "key": "gpg:1", "scope": "boss", "sig": "x"}],
          "/paths/0/meta/signatures/0/scope", "`scope` must be one of"),
         ("paths/1", {"$ref": "https://x", "more": 1}, "/paths/1", "`more` does not belong here"),
@@ -142,7 +143,8 @@ def test_a_path_without_steps_has_an_empty_head():
     ],
 )
 def test_cycles_are_found_and_only_they(steps, named):
-    assert errors(document(*steps, kind=None)) == [("/paths/0/steps", f"steps that come before themselves: {named}")]
+    at = f"/paths/0/steps/{[one['step']['id'] for one in steps].index(named[1])}/step/parents"
+    assert errors(document(*steps, kind=None)) == [(at, f"steps that come before themselves: {named}")]
 
 
 @settings(max_examples=100, deadline=None)
@@ -181,7 +183,10 @@ def test_a_graph_has_a_cycle_where_a_walk_finds_one(parents):
         ({"tool_uses": [{"id": "t", "name": "n", "input": 1}]}, "`category` is missing"),
         ({"delegations": [{"agent_id": "a"}]}, "`prompt` is missing"),
         ({"token_usage": usage(1, 5, breakdowns={"output": {"a": 3, "b": 3}})}, "add up to 6, more than the 5"),
-        ({"token_usage": usage(3), "attributed_token_usage": usage(4)}, "4 attributed to the steps of the step"),
+        (
+            {"token_usage": usage(3), "attributed_token_usage": usage(4)},
+            "4 attributed to this step, more than the total of 3",
+        ),
     ],
 )
 def test_what_breaks_the_kind(said, words):
@@ -250,6 +255,112 @@ def test_version_1_0_0_may_repeat_usage():
     assert validate_toolpath(changed) == ([], [])
 
 
+def findings(**said: Any) -> tuple[list[str], list[str]]:
+    """The sentences about a document with one turn: errors and warnings."""
+    verdict = validate_toolpath(document(step("a", **said)))
+    return [finding.message for finding in verdict.errors], [finding.message for finding in verdict.warnings]
+
+
+@pytest.mark.parametrize(
+    ("said", "errors", "warnings"),
+    [
+        ({"token_usage": usage(-5)}, [], ["`input_tokens` is -5; nobody spends less than nothing"]),
+        ({"token_usage": usage(5), "attributed_token_usage": usage(-3)}, [], ["`input_tokens` is -3; nobody spends"]),
+        ({"token_usage": usage(1, -4, breakdowns={"output": {}})}, [], ["`output_tokens` is -4; nobody spends"]),
+        ({"token_usage": usage(-5), "attributed_token_usage": usage(3)},
+         ["`input_tokens`: 3 attributed to this step, more than the total of -5"], ["`input_tokens` is -5;"]),
+        ({"attributed_token_usage": usage(3)}, [], ["tokens attributed, but this step has no total"]),
+        ({"attributed_token_usage": {}}, [], []),
+        ({"token_usage": usage(3), "attributed_token_usage": usage(1, cache_read_tokens=4)}, [],
+         ["`cache_read_tokens`: 4 attributed to this step, whose total does not say"]),
+        ({"token_usage": usage(3, None, breakdowns={"output": {"r": 3}})}, [],
+         ["parts of `output_tokens`, which is not said itself"]),
+        # What the schema rejects is not said once more.
+        ({"token_usage": usage("5"), "attributed_token_usage": usage(3)},
+         ["`input_tokens` must be an integer or null, not a string"], []),
+        ({"token_usage": {"input_tokens": 1}, "attributed_token_usage": usage(1)}, ["`output_tokens` is missing"], []),
+        ({"token_usage": None, "attributed_token_usage": usage(3)}, ["`token_usage` must be an object, not null"], []),
+        ({"tool_uses": [{"id": "t", "name": "n", "input": 1, "category": "1"}]},
+         ['`category` must be one of file_read, file_write, file_search, shell, network, delegation, null, not "1"'],
+         []),
+        ({"tool_uses": [{"id": "t", "name": "n", "input": 1, "category": 1}]},
+         ["`category` must be one of file_read, file_write, file_search, shell, network, delegation, null, not 1"], []),
+    ],
+)  # fmt: skip
+def test_one_fault_is_one_sentence(said, errors, warnings):
+    for found, wanted in zip(findings(**said), (errors, warnings), strict=True):
+        assert len(found) == len(wanted)
+        assert all(words in message for message, words in zip(found, wanted, strict=True))
+
+
+def test_what_both_schemas_reject_is_said_once():
+    wrong = {"path": {"id": "p", "head": ""}, "steps": 1, "meta": {"kind": KIND, "source": 4}}
+    assert errors({"graph": {"id": "g"}, "paths": [wrong, 5]}) == [
+        ("/paths/0/meta/source", "`source` must be a string, not an integer"),
+        ("/paths/0/steps", "`steps` must be an array, not an integer"),
+        ("/paths/1", "an item of `paths` must be an object, not an integer"),
+    ]
+
+
+def test_a_round_that_a_person_interrupts_has_its_total_at_its_end():
+    changed = turns(("g", None, 2), (None, None, None), ("g", 5, 3))
+    assert validate_toolpath(changed) == ([], [])
+
+
+# -- what a newline at the end hides -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["step", "meta"])
+def test_an_actor_ends_with_its_name(place):
+    changed = document(step("a", text="x"))
+    path = changed["paths"][0]
+    if place == "step":
+        path["steps"][0]["step"]["actor"] = "agent:a\n"
+    else:
+        path["meta"]["actors"] = {"agent:a\n": {}}
+    ((_, message),) = errors(changed)
+    assert message.startswith('"agent:a\\n" is no actor')
+
+
+@pytest.mark.parametrize("name", ["toolpath", "snapshot", "session-data", "events", "agent-response"])
+def test_no_pattern_of_a_schema_lets_a_newline_pass(name):
+    waiting: list[Any] = [load_schema(name)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            if isinstance(pattern := value.get("pattern"), str) and pattern.endswith("$"):
+                raise AssertionError(f"{pattern}: in Python $ also matches before a last newline")
+        elif isinstance(value, list):
+            waiting += value
+
+
+def test_a_time_and_a_kind_end_too():
+    changed = document(step("a", text="x"), kind=KIND + "\n")
+    changed["paths"][0]["steps"][0]["step"]["timestamp"] = TIME + "\n"
+    assert validate_toolpath(changed).warnings == [
+        ("/paths/0/steps/0/step/timestamp", '"2026-01-01T00:00:00Z\\n" is no ISO 8601 time with an offset'),
+        ("/paths/0/meta/kind", f'"{KIND}\\n" is no kind known here; checked as plain Toolpath'),
+    ]
+
+
+def test_an_artifact_has_an_address():
+    changed = document(step("a", text="x"))
+    changed["paths"][0]["steps"][0]["change"][""] = {"raw": "d"}
+    assert validate_toolpath(changed) == ([], [("/paths/0/steps/0/change/", "an artifact without an address")])
+
+
+def test_a_reference_leads_to_a_document():
+    value = {"graph": {"id": "g"}, "paths": [{"$ref": "https://x/a.path.jsonl"}, {"$ref": "https://x/a.path.json"}]}
+    assert [path for path, _ in errors(value)] == ["/paths/0/$ref"]
+
+
+def test_an_index_counts_what_is_no_string_too():
+    changed = document(step("a", text="x"))
+    changed["paths"][0]["steps"][0]["step"]["parents"] = [1, "z"]
+    assert [path for path, _ in errors(changed)] == [f"/paths/0/steps/0/step/parents/{n}" for n in (0, 1)]
+
+
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 OPEN = {"PathOpen": {"version": "1", "id": "p"}}
@@ -280,19 +391,22 @@ def test_good_streams(good):
 @pytest.mark.parametrize(
     ("bad", "path", "words"),
     [
-        (lines(A), "/0", "a stream begins with PathOpen"),
-        (lines(OPEN, OPEN), "/1/PathOpen", "this is another"),
-        (lines(OPEN) + b'{"Step":', "/1", "line 2 is not JSON"),
-        (lines(OPEN, [1]), "/1", "line 2 is not an object"),
-        (lines(OPEN, OPEN | A), "/1", "2 keys"),
-        (lines(OPEN, {}), "/1", "0 keys"),
-        (lines(OPEN, {"Step": 1}), "/1/Step", "is no object"),
-        (lines(OPEN, {"Step": {"step": {}, "change": {}}}), "/1/Step/step", "`id` is missing"),
-        (lines(OPEN, A, {"Head": {}}), "/2/Head", "`step_id` is missing"),
-        (lines(OPEN, {"Signature": {"target": "step:z", "signature": {}}}), "/1/Signature/target", "no step before"),
-        (lines(OPEN), "/0", "ends without a Head, and has no step"),
-        (lines(OPEN, A, {"Step": step("b")}), "/2", "2 steps that none follows"),
-        (lines(OPEN, A, {"PathClose": {}}, A), "/3", "after PathClose"),
+        (lines(A), "line 1", "a stream begins with PathOpen, not with `Step`"),
+        (lines(OPEN, OPEN), "line 2: /PathOpen", "this is another"),
+        (lines(OPEN) + b'{"Step":', "line 2", "not JSON"),
+        (lines(OPEN) + b"  \n" + lines(A), "line 2", "not JSON"),
+        (lines(OPEN, [1]), "line 2", "not an object"),
+        (lines(OPEN, OPEN | A), "line 2", "2 keys"),
+        (lines(OPEN, {}), "line 2", "0 keys"),
+        (lines({"PathOpen": OPEN["PathOpen"] | {"meta": 1}}), "line 1: /PathOpen/meta", "must be an object"),
+        (lines(OPEN, {"Step": 1}), "line 2: /Step", "is no object"),
+        (lines(OPEN, {"Step": {"step": {}, "change": {}}}), "line 2: /Step/step", "`id` is missing"),
+        (lines(OPEN, {"Step": {"step": {"id": 1}, "change": {}}}), "line 2: /Step/step/id", "`id` must be a string"),
+        (lines(OPEN, A, {"Head": {}}), "line 3: /Head", "`step_id` is missing"),
+        (lines(OPEN, {"Signature": {"target": "step:z", "signature": {}}}), "line 2: /Signature/target", "no step bef"),
+        (lines(OPEN), "line 1", "ends without a Head, and has no step"),
+        (lines(OPEN, A, {"Step": step("b")}), "line 3", "2 steps that none follows"),
+        (lines(OPEN, A, {"PathClose": {}}, A), "line 4", "after PathClose"),
         (b"\n", "", "an empty stream"),
     ],
 )
@@ -308,16 +422,69 @@ def test_what_a_stream_may_hold_all_the_same():
         b"\n".join([lines({"PathOpen": {"version": "9", "id": "p"}}), lines({"Checkpoint": {}}), lines(A)])
     )
     assert verdict.valid
-    assert [finding.path for finding in verdict.warnings] == ["/0/PathOpen/version", "/1", "/2", "/3"]
+    assert [finding.path for finding in verdict.warnings] == ["line 1: /PathOpen/version", "line 2", "line 3", "line 4"]
+
+
+def test_what_a_line_does_not_know_is_passed_over_and_said():
+    opening = OPEN["PathOpen"] | {"later": 1, "parent": {}, "base": None}
+    verdict = validate_stream(lines({"PathOpen": opening}, A, {"Head": {"step_id": "a", "x/y": 1}}))
+    assert verdict.valid
+    assert verdict.warnings == [
+        ("line 1: /PathOpen/later", "`later` does not belong here; passed over"),
+        ("line 1: /PathOpen/parent", "`parent` came after August 2026; passed over"),
+        ("line 1: /PathOpen/base", "`base` is null; it should be left out"),
+        ("line 3: /Head/x~1y", "`x/y` does not belong here; passed over"),
+    ]
+
+
+def test_lines_may_end_as_on_windows():
+    assert validate_stream(lines(OPEN, A).replace(b"\n", b"\r\n")) == ([], [])
 
 
 def test_places_in_a_streams_path_are_lines():
     bad = step("b", "z")
     bad["step"]["actor"] = "nobody"
+    head = {"Head": {"step_id": "y"}}
+    found = validate_stream(lines(OPEN, A, {"PathMeta": {"patch": {}}}, {"Step": bad}, head)).errors
+    assert [finding.path for finding in found] == [
+        "line 4: /Step/step/actor",
+        "line 5: /Head/step_id",
+        "line 4: /Step/step/parents/0",
+    ]
+
+
+def test_what_lines_add_to_the_path_is_found_in_them():
+    signature = {"signer": "human:a", "key": "gpg:1", "scope": "boss", "sig": "x"}
     found = validate_stream(
-        lines(OPEN, A, {"PathMeta": {"patch": {}}}, {"Step": bad}, {"Head": {"step_id": "y"}})
-    ).errors
-    assert [finding.path for finding in found] == ["/3/Step/step/actor", "", "/3/Step/step/parents/0"]
+        lines(
+            {"PathOpen": OPEN["PathOpen"] | {"base": {}, "meta": {"title": 1, "source": 2}}},
+            A,
+            {"ActorDef": {"actor": "agent:m", "definition": {"model": 1}}},
+            {"Signature": {"target": "step:a", "signature": signature}},
+            {"Signature": {"target": "path", "signature": signature}},
+            {"PathMeta": {"patch": {"title": 3, "actors": 4}}},
+        )
+    )
+    assert sorted(finding.path for finding in found.errors) == [
+        "line 1: /PathOpen/base",
+        "line 1: /PathOpen/meta/source",
+        "line 3: /ActorDef/definition/model",
+        "line 4: /Signature/signature/scope",
+        "line 5: /Signature/signature/scope",
+        "line 6: /PathMeta/patch/title",
+    ]
+    assert [finding.path for finding in found.warnings] == ["line 6: /PathMeta/patch/actors"]
+
+
+def test_a_repeated_id_is_named_with_the_line_of_the_first_one():
+    said = [("line 4: /Step/step/id", '"b" is already the id at line 3: /Step/step/id')]
+    again = {"Step": step("b")}
+    assert validate_stream(lines(OPEN, A, B, again, {"Head": {"step_id": "b"}})).errors == said
+    # Without a Head it is not the only thing wrong.
+    assert validate_stream(lines(OPEN, A, {"Step": step("b")}, again)).errors == [
+        ("line 4", "the stream ends without a Head, and has 2 steps that none follows"),
+        *said,
+    ]
 
 
 @settings(max_examples=100, deadline=None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from schemas.interchange.toolpath import TURN, structural_type
+from schemas.interchange.toolpath import EVENT, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.opening import read_session
@@ -55,7 +55,17 @@ def test_there_is_a_turn_for_each_turn(pair):
 
 
 @pytest.mark.parametrize(
-    "key", ["text", "thinking", "group_id", "token_usage", "attributed_token_usage", "stop_reason"]
+    "key",
+    [
+        "text",
+        "thinking",
+        "group_id",
+        "token_usage",
+        "attributed_token_usage",
+        "stop_reason",
+        "environment",
+        "delegations",
+    ],
 )
 def test_each_turn_says_the_same(pair, key):
     golden, ours, _ = pair
@@ -92,3 +102,55 @@ def test_the_head_is_behind_all_turns(pair):
         seen.add(name)
         waiting += parents[name]
     assert {step["id"] for step, _ in ours} <= seen
+
+
+@pytest.fixture(params=NAMES, ids=lambda names: names[0])
+def paths(request) -> tuple[dict[str, Any], dict[str, Any]]:
+    golden, name = request.param
+    session = read_session(GOLDENS / f"native/{name}.jsonl")
+    ours = json.loads(b"".join(to_toolpath(session)))
+    session.close()
+    return json.loads((GOLDENS / f"golden/{golden}.path.json").read_text())["paths"][0], ours["paths"][0]
+
+
+def test_the_path_began_at_the_same_place(paths):
+    golden, ours = paths
+    assert ours["path"].get("base") == golden["path"].get("base")
+    for key in ("kind", "source", "producer", "vcs_remote"):
+        assert ours["meta"].get(key) == golden["meta"].get(key)
+
+
+def changes(path: dict[str, Any], kind: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """The step's id, the artifact and the change, of all changes of a type."""
+    return [
+        (step["step"]["id"], key, part)
+        for step in path["steps"]
+        for key, part in step["change"].items()
+        if structural_type(part) == kind
+    ]
+
+
+def test_there_is_an_event_for_each_event(paths):
+    kinds = [sorted(part["structural"]["entry_type"] for _, _, part in changes(path, EVENT)) for path in paths]
+    assert kinds[0] == kinds[1]
+
+
+def test_files_that_changed_are_the_same(paths):
+    golden, ours = paths
+    failed = {
+        use["id"]
+        for _, _, part in changes(golden, TURN)
+        for use in part["structural"].get("tool_uses", [])
+        if use["result"]["is_error"]
+    }
+    theirs = [one for one in changes(golden, WRITE) if one[2]["structural"]["tool_id"] not in failed]
+    mine = {(step, key): part for step, key, part in changes(ours, WRITE)}
+    assert mine.keys() == {(step, key) for step, key, _ in theirs}
+    for step, key, part in theirs:
+        assert mine[step, key]["structural"] == part["structural"]
+        assert hunks(mine[step, key]["raw"]) == hunks(part["raw"])
+
+
+def hunks(raw: str) -> list[str]:
+    """The lines of a diff that came and went."""
+    return [line for line in raw.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("---", "+++")]

@@ -514,3 +514,48 @@ def test_a_golden_is_read_and_written_with_all_its_steps(name):
     assert [stream.message(i).id for i in range(len(stream.messages))] == [
         session.message(i).id for i in range(len(session.messages))
     ]
+
+
+def test_a_delegation_that_no_tool_use_tells_of_shows_what_it_says():
+    use = {
+        "id": "t",
+        "name": "Task",
+        "input": {},
+        "category": "delegation",
+        "result": {"content": "done", "is_error": False},
+    }
+    rows = [
+        {"agent_id": "t", "prompt": "p", "result": "done"},
+        {"agent_id": "lone", "prompt": "do this", "result": "it is so"},
+    ]
+    session = read(USER, step("a", "u", tool_uses=[use], delegations=rows))
+    assert kinds(session) == [Kind.PROMPT, Kind.TOOL, Kind.NOTE]
+    assert session.message(2).text == "do this\n\nit is so"
+    assert session.message(2).label == "subagent lone"
+
+
+def test_a_turn_counts_whatever_stands_beside_it():
+    usage = {"input_tokens": 3, "output_tokens": 5}
+    turn = step("a", "u", text="x", token_usage=usage)
+    beside = event("e")["change"]["claude-code://the-session"]
+    turn["change"] = {"a://first": beside} | turn["change"]
+    second = step("b", "a", text="y", token_usage=usage)
+    second["change"]["z://another"] = {"structural": {"type": "conversation.append", "role": "assistant", "text": "z"}}
+    second["change"]["z://another"]["structural"]["token_usage"] = usage
+    assert read(USER, turn, second).usage() == TokenUsage(9, 15)
+
+
+def test_what_else_a_total_says_is_kept():
+    usage = {"input_tokens": 9, "output_tokens": 5, "web_searches": 2}
+    usage |= {"breakdowns": {"output": {"reasoning": 1}, "input": {"audio": 4}}}
+    (_, message) = [read(USER, step("a", "u", text="x", token_usage=usage)).message(index) for index in range(2)]
+    assert message.metadata["usageFields"] == {"web_searches": 2, "breakdowns": {"input": {"audio": 4}}}
+
+
+def test_a_path_that_began_at_a_step_of_another_one_is_its_fork():
+    made = path(USER)
+    made["path"]["base"] = {"uri": "toolpath:path-0/step-7"}
+    made["meta"]["signatures"] = [{}, {}]
+    session = read_path(made, Path("/nowhere/x.path.json"))
+    assert session.lineage.forked_from == "path-0"
+    assert session.hidden == {"Signature": 2}

@@ -10,7 +10,7 @@ from schemas.provider import Problem
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from viewer.discover import Found
-from viewer.summary import Summary
+from viewer.summary import GroupRow, Summary
 
 NOW = 1_780_000_000.0
 HERE = Path("/home/dev/src/lamp-shop")
@@ -57,6 +57,7 @@ class HandLibrary:
         self.problems: list[Problem] = []
         self.found = Found()
         self.looks = 0
+        self.groups: dict[Path, list[GroupRow]] = {}
 
     def cached(self) -> list[Summary]:
         return list(self._known)
@@ -66,6 +67,9 @@ class HandLibrary:
 
     def all(self) -> list[Summary]:
         return list(self._known)
+
+    def groups_of(self, path: Path) -> Iterator[GroupRow]:
+        return iter(self.groups.get(path, ()))
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         self.looks += 1

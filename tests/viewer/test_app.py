@@ -195,7 +195,7 @@ async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) ->
         app.screen.query_one(Input).value = str(tmp_path / "no" / "such.md")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("Toast"))
-        assert "no such file" in str(app.screen.query_one("Toast").render())
+        assert "no such directory" in str(app.screen.query_one("Toast").render())
 
 
 async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> None:

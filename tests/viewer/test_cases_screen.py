@@ -227,7 +227,7 @@ async def test_s15_the_abandoned_branch_is_marked_and_can_be_opened() -> None:
 async def test_s16_both_calls_open_their_own_subagent() -> None:
     async with opened(case_file("s16")) as (pilot, view):
         await pilot.pause(0.3)
-        assert "310 tokens · 1.2k with subagents" in bar(pilot, "#status")
+        assert re.search(r"310 tokens · \$[\d.]+ · 1\.2k with subagents · \$[\d.]+ ", bar(pilot, "#status"))
         for message, prompt in ((1, "Find lamp one"), (2, "Find lamp two")):
             view.go_to(message)
             await pilot.press("a")

@@ -256,9 +256,22 @@ def test_ambiguous_ids_are_listed(machine: Machine, command: str) -> None:
     assert "fits 2 sessions" in result.err and ONE in result.err and result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("args", [[ONE], ["show", ONE], ["export", ONE], ["show", ONE, "--json"], ["tail", ONE]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        [ONE],
+        ["show", ONE],
+        ["export", ONE],
+        ["export", ONE, "--to", "toolpath"],
+        ["show", ONE, "--json"],
+        ["tail", ONE],
+        ["usage", "--explain", ONE],
+        ["usage", ONE],
+        ["events", ONE],
+    ],
+)
 def test_a_closed_pipe_ends_quietly(machine: Machine, args: list[str]) -> None:
-    machine.session(ONE, ["word " * 30_000, "word " * 30_000] * 5)
+    machine.session(ONE, ["word " * 30_000, "word " * 30_000, *["word", "word"] * 800])
     process = subprocess.Popen(
         [sys.executable, "-m", "viewer", *args],
         stdout=subprocess.PIPE,
@@ -272,6 +285,32 @@ def test_a_closed_pipe_ends_quietly(machine: Machine, args: list[str]) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--help"],
+        ["--version"],
+        ["usage", "--help"],
+        ["list"],
+        ["doctor"],
+        ["search", "x"],
+        ["usage"],
+        ["usage", "--by", "group"],
+        ["snapshot", ONE],
+        ["validate", "doc.json"],
+    ],
+)
+def test_a_pipe_that_nobody_reads_is_no_error(machine: Machine, args: list[str]) -> None:
+    machine.session(ONE, ["x", "y"])
+    (machine.home / "doc.json").write_text('{"final_response":"Done."}')
+    reader, writer = os.pipe()
+    os.close(reader)
+    call = [sys.executable, "-m", "viewer", *args]
+    done = subprocess.run(call, stdout=writer, stderr=subprocess.PIPE, env=machine.env, cwd=machine.home)
+    os.close(writer)
+    assert done.returncode == 0 and b"roken pipe" not in done.stderr
 
 
 def test_closed_standard_streams_do_no_harm(machine: Machine) -> None:

@@ -39,7 +39,7 @@ def test_one_event_a_response_in_utc(machine: Machine) -> None:
     }  # fmt: skip
     assert first["turnlog"]["group"] != second["turnlog"]["group"]
     (machine.home / "e.jsonl").write_text(result.out)
-    assert machine.run("validate", "e.jsonl").out == "valid events\n"
+    assert machine.run("validate", "e.jsonl").out.endswith("valid events\n")
 
 
 def test_subagents_belong_to_their_session_and_copies_are_left_out(machine: Machine) -> None:
@@ -87,8 +87,58 @@ def test_events_of_events_are_the_same(machine: Machine) -> None:
 def test_an_events_file_opens_and_counts_like_a_session(machine: Machine) -> None:
     path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
     machine.run("events", path, "-o", machine.home / "e.jsonl")
-    assert f"claude · {ONE}" in machine.run("e.jsonl").out
+    shown = machine.run("e.jsonl").out
+    assert f"All of the session {ONE} of claude." in shown and "opus-4.5" in shown
+    assert machine.run("show", "e.jsonl").out == shown
     ours, theirs = (machine.run("usage", "--json", name).json for name in (path, "e.jsonl"))
     assert (ours["total"], ours["costUsd"]) == (theirs["total"], theirs["costUsd"])
     both = machine.run("usage", "--json", path, "e.jsonl").json
     assert both["total"] == ours["total"]  # an event is a copy of its response
+
+
+def test_without_any_times_it_says_why_there_are_none(machine: Machine) -> None:
+    records = [
+        {"type": "thread.started", "thread_id": ONE},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "x"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 3, "cached_input_tokens": 0, "output_tokens": 4}},
+    ]
+    (machine.home / "s.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    result = machine.run("events", "s.jsonl")
+    assert (result.code, result.out) == (1, "")
+    assert "1 response left out: no time is recorded, which an event needs" in result.err
+    assert "no events are left" in result.err and "no token figures" not in result.err
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_a_file_that_is_read_is_never_written_to(machine: Machine, agent: bool) -> None:
+    path = machine.session(ONE, ["a", "b"], usage=FIGURES)
+    own = machine.subagent(path, "a1f00001", ["look", "found"], FIGURES) if agent else path
+    own = own or next(path.parent.rglob("agent-*.jsonl"))
+    before = own.read_bytes()
+    link = machine.home / "link.jsonl"
+    link.symlink_to(own)
+    for target in (own, link):
+        for targets in ([path], []):
+            result = machine.run("events", *targets, "-o", target, "--force")
+            assert result.code == 2 and "never written to" in result.err
+            assert own.read_bytes() == before
+    assert not list(own.parent.glob(".*turnlog-tmp"))
+
+
+def test_only_a_directory_that_is_there_is_written_to(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b"], usage=FIGURES)
+    for target in ("new/e.jsonl", "new/"):
+        result = machine.run("events", path, "-o", target)
+        assert (result.code, result.out) == (2, "") and "directory" in result.err
+    assert not (machine.home / "new").exists()
+
+
+def test_through_a_pipe_the_sums_of_all_of_it_come_last(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    data = machine.run("events", path).out.encode() * 2000
+    shown = machine.run("-", stdin=data).out.split("\n")
+    rows = [line for line in shown if line.startswith("  03-04 09:00 opus-4.5")]
+    assert len(rows) == 4000
+    (total,) = (line for line in shown if line.lstrip().startswith("total"))
+    assert total.split()[1] == "4,000" and shown.index(total) > shown.index(rows[-1])

@@ -52,6 +52,37 @@ def test_what_is_left_out(machine: Machine) -> None:
     assert "HMMM" not in out and "It shines again" in out
 
 
+@pytest.mark.parametrize("form", ["json", "toolpath", "toolpath-jsonl", "agent-response"])
+def test_what_a_format_cannot_hold_is_said_once_a_kind_and_counted(machine: Machine, form: str) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines again", "look", "done"])
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    for record in (records[0], records[2]):
+        record["message"]["content"] = [{"type": "text", "text": record["message"]["content"]}, image]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    result = machine.run("export", ONE, "--to", form)
+    assert (result.code, result.err) == (0, f"turnlog: {form}: 2 images named, not included\n")
+
+
+def test_only_a_name_with_a_slash_makes_a_directory(machine: Machine) -> None:
+    for command in ("export", "events", "snapshot"):
+        result = machine.run(command, ONE, "-o", "new/x.md")
+        assert (result.code, result.err) == (2, "turnlog: new: no such directory\n")
+        assert not (machine.home / "new").exists()
+    for command in ("events", "snapshot"):
+        result = machine.run(command, ONE, "-o", "new/")
+        assert (result.code, result.err) == (2, "turnlog: new/: a directory\n")
+        assert not (machine.home / "new").exists()
+    assert machine.run("export", ONE, "-o", "new/deep/").code == 0
+    assert len(list((machine.home / "new/deep").iterdir())) == 1
+
+
+def test_no_name_breaks_the_header(machine: Machine) -> None:
+    path = machine.session(ONE, ["Fix the lamp", "It shines again"], cwd="/home/dev/a\nb\tc", folder="odd")
+    for args in (["show", path], ["export", path, "--to", "text"]):
+        assert "· /home/dev/a b c ·" in machine.run(*args).out
+
+
 def test_to_a_file(machine: Machine) -> None:
     result = machine.run("export", ONE, "-o", "out.md")
     assert (result.code, result.out) == (0, "")
@@ -86,7 +117,7 @@ def test_a_title_cannot_leave_the_folder(machine: Machine) -> None:
         (["--to", "pdf"], "no such format"),
         (["--to", "toolpath", "--no-thinking"], "holds the whole session"),
         (["--to", "json", "--no-thinking"], "holds the whole session"),
-        (["-o", "no/such/folder/x.md"], "no such file or directory"),
+        (["-o", "no/such/folder/x.md"], "no/such/folder: no such directory"),
         (["--to"], "requires an argument"),
     ],
 )
@@ -117,5 +148,5 @@ def test_a_session_is_never_written_over(tmp_path: Path) -> None:
     before = path.read_bytes()
     for place in (path, link):
         answer = machine.run("export", path, "-o", place, "--force")
-        assert answer.code == 2 and "the session itself" in answer.err
+        assert answer.code == 2 and "files that are read" in answer.err
     assert path.read_bytes() == before

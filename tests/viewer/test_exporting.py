@@ -79,7 +79,7 @@ def test_no_such_folder_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "no" / "a.md"
     with pytest.raises(CallError) as caught:
         write_file(path, [b"x"], force=False)
-    assert str(caught.value) == f"{path}: no such file or directory"
+    assert str(caught.value) == f"{path.parent}: no such directory"
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

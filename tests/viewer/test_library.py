@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -17,7 +18,7 @@ from tests.viewer.machine import Machine
 from viewer import indexing, store
 from viewer.library import Library, in_directory
 from viewer.search import search
-from viewer.summary import Indexed, Summary, group_rows, index_file, pack, unpack
+from viewer.summary import Indexed, Summary, group_rows, index_file, list_object, pack, unpack
 
 
 @pytest.fixture
@@ -377,6 +378,40 @@ def test_a_damaged_row_is_read_anew(machine: Machine) -> None:
     library = open_library(machine)
     assert library.first(Path("/")) == library.cached() == []
     assert len(library.bring_up_to_date()) == 1
+
+
+def test_a_damaged_line_of_the_list_gives_no_id(machine: Machine) -> None:
+    machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
+    library = open_library(machine)
+    library.bring_up_to_date()
+    (file,) = library.found.files
+    assert library.session_id(file) == "aaaaaaaa-0000-4000-8000-000000000001"
+    assert library.workspace(file) == "/home/dev/lamp-shop"
+    with closing(sqlite3.connect(machine.home / "cache" / "index.sqlite")) as connection, connection:
+        connection.execute("UPDATE sessions SET listed = ?", (b'{"id":"aaaa',))
+    assert open_library(machine).session_id(file) is None
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_answer_of_list_is_what_the_summaries_say(machine: Machine, stored: bool) -> None:
+    """Made ready when a session is indexed, in the order of the summaries, also of sessions of one time."""
+    if not stored:
+        (machine.home / "cache" / "index.sqlite").mkdir(parents=True)
+    assert open_library(machine).list_json(everything=True) == b"[]\n"
+    for number in range(6):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number // 3)
+    blank = machine.session("bbbbbbbb-0000-4000-8000-000000000000", [])
+    blank.write_text('{"type":"mode","mode":"normal","sessionId":"bbbbbbbb-0000-4000-8000-000000000000"}\n')
+    library = open_library(machine)
+    library.bring_up_to_date()
+    if stored:
+        library = open_library(machine)
+    summaries = library.bring_up_to_date()
+    rows = [list_object(summary) for summary in summaries]
+    assert json.loads(library.list_json(everything=True)) == rows
+    said = [row for row, summary in zip(rows, summaries, strict=True) if not summary.blank]
+    assert json.loads(library.list_json(everything=False)) == said
+    assert (len(rows), len(said)) == (7, 6)
 
 
 def test_a_folder_in_the_place_of_the_index(machine: Machine) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.interchange.toolpath import KIND
 from tests.fixtures.claude import samples
 from tests.viewer.machine import Machine
 
@@ -58,7 +59,7 @@ def test_a_path_that_is_no_session_is_refused_in_words(machine, tmp_path):
     result = machine.run("show", str(file))
     assert result.code == 2
     assert "no path is an agent's session (paths: pr-42)" in result.err
-    assert machine.run("validate", str(file)).out == "valid toolpath\n"
+    assert machine.run("validate", str(file)).out == "~/a.path.json: valid toolpath\n"
 
 
 def test_the_older_form_is_recognised_and_not_valid(machine, tmp_path):
@@ -71,3 +72,29 @@ def test_the_older_form_is_recognised_and_not_valid(machine, tmp_path):
 
 def test_parts_cannot_be_left_out(machine, native):
     assert machine.run("export", str(native), "--to", "toolpath", "--no-thinking").code == 2
+
+
+def test_each_call_of_a_round_is_an_event_and_is_priced_by_itself(machine, tmp_path):
+    def step(name, **said):
+        turn = {"type": "conversation.append", "role": "assistant", "text": name, "group_id": "r"} | said
+        identity = {"id": name, "actor": "agent:gpt-5.4", "timestamp": "2026-01-01T00:00:00Z"}
+        return {"step": identity, "change": {"codex://s": {"structural": turn}}}
+
+    def document(name, *steps):
+        meta = {"kind": KIND, "source": "codex"}
+        path = {"path": {"id": name, "head": steps[-1]["step"]["id"]}, "steps": steps, "meta": meta}
+        (tmp_path / name).write_text(json.dumps({"graph": {"id": name}, "paths": [path]}))
+        return str(tmp_path / name)
+
+    call = {"input_tokens": 200_000, "output_tokens": 10}
+    total = {"input_tokens": 400_000, "output_tokens": 20}
+    both = document(
+        "both.path.json",
+        step("a", attributed_token_usage=call),
+        step("b", attributed_token_usage=call, token_usage=total),
+    )
+    one = document("one.path.json", step("a", token_usage=call))
+    events = [json.loads(line)["usage"] for line in machine.run("events", both).out.splitlines()]
+    assert [event["input_tokens"] for event in events] == [200_000, 200_000]
+    cost = [json.loads(machine.run("usage", path, "--json").out)["costUsd"] for path in (both, one)]
+    assert cost[0] == pytest.approx(2 * cost[1])

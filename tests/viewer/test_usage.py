@@ -71,6 +71,13 @@ def test_json_has_the_agreed_shape_and_every_figure_its_records(machine: Machine
     assert session["unreadable"] == [] and session["unknownRecords"] == {}
 
 
+def test_the_total_in_full_has_its_cost_where_there_is_one(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"], usage=FIGURES)
+    assert "total 370 tokens ($0.0009)\n" in machine.run("usage", path).out
+    path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "claude-tomorrow"))
+    assert "total 370 tokens\n" in machine.run("usage", path).out
+
+
 def test_what_cannot_be_read_is_listed(machine: Machine) -> None:
     path = machine.session(ONE, ["first", "one"])
     with path.open("a") as file:
@@ -88,7 +95,7 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
     assert session["usage"] == usage(1)
     assert session["usageWithSubagents"] == usage(2)
     text = machine.run("usage", path).out
-    assert "total 370 tokens, 740 with 1 subagent" in text
+    assert "total 370 tokens ($0.0009), 740 ($0.0019) with 1 subagent" in text
     own, both = (
         next(line for line in text.splitlines() if name in line) for name in ("   session ", "with 1 subagent")
     )
@@ -252,6 +259,26 @@ def test_the_table_fits(machine: Machine, columns: str) -> None:
     assert max(map(cell_len, table)) <= int(columns)
     rows = [line.rstrip("█ ").split()[-2:] for line in table if line]
     assert rows == [["total", "cost"], ["370", "$0.0009"], ["370", "$0.0009"], ["740", "$0.0019"]]
+
+
+@pytest.mark.parametrize("kind", ["", "session", "model", "exchange"])
+def test_counters_at_the_end_of_the_64_bits_break_nothing(machine: Machine, kind: str) -> None:
+    event: dict[str, object] = {
+        "provider": "codex",
+        "model": "gpt-5",
+        "session_id": "s",
+        "timestamp": "2026-02-20T00:00:00Z",
+    }
+    names = ("input", "output", "cache_read", "cache_write", "tool_input", "tool_output")
+    event["usage"] = {f"{name}_tokens": 2**64 - 1 for name in names}
+    path = machine.home / "u.events.jsonl"
+    path.write_text(f"{json.dumps(event)}\n" * 3)
+    options = ["--by", kind] if kind else []
+    text = machine.run("usage", path, *options).out
+    heading = text.splitlines()[0]
+    assert "input" in heading and heading.endswith("cost") and len(heading) <= 80
+    answer = machine.run("usage", path, *options, "--json").json
+    assert answer["total"]["cacheReadTokens"] == 3 * (2**64 - 1)
 
 
 def test_rows_are_not_measured_again_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

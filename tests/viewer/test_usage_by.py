@@ -60,7 +60,7 @@ def test_rows_add_up_to_the_total_and_each_response_counts_once(machine: Machine
     assert sum(row["responses"] for row in answer["rows"]) == 4
     text = machine.run("usage", "--by", kind)
     assert text.code == 0
-    foot = next(line for line in text.out.splitlines() if line.startswith("total "))
+    foot = next(line for line in text.out.splitlines() if line.lstrip().startswith("total "))
     assert foot.split()[-2:] == ["1.5k", "$0.0038"]
     assert "1 response left out as a copy" in text.out
     assert all(len(line) <= 80 for line in text.out.splitlines())
@@ -99,6 +99,8 @@ def test_dates(machine: Machine) -> None:
     assert tokens("--since", "2026-03-04T09:05:00+00:00") == 370
     result = machine.run("usage", "--since", "2026-03-05")
     assert (result.code, result.out) == (1, "") and "left by the filters" in result.err
+    assert tokens("--since", "2026-03-04T09:05", "--until", "2w") == 370
+    assert tokens("--since", "today") == tokens("--since", "1w", "--until", "yesterday") == 0
     for option, value in (("--since", "soon"), ("--until", "2026-3-4"), ("--by", "week")):
         assert machine.run("usage", option, value).code == 2
 
@@ -155,19 +157,24 @@ def test_explain_names_the_records_of_each_figure_and_what_was_left_out(machine:
         file.write("garbage\n")
     answer = by(machine, "exchange", "--explain", ONE, TWO)
     (first, second, third) = answer["rows"]
-    assert [one["records"] for one in first["from"]] == [f"line 2 of {ONE}.jsonl"]
-    assert [one["records"] for one in second["from"]] == [f"line 4 of {ONE}.jsonl"]
-    assert [one["records"] for one in third["from"]] == ["line 2 of agent-a1f00001.jsonl"]
+    lines = path.read_bytes().split(b"\n")
+    for row, number in ((first, 2), (second, 4)):
+        ((record,),) = [one["records"] for one in row["from"]]
+        assert (record["path"], record["line"]) == (str(path), number)
+        assert path.read_bytes()[record["offset"] :][: record["length"]] == lines[number - 1]
+    ((record,),) = [one["records"] for one in third["from"]]
+    assert (Path(record["path"]).name, record["line"]) == ("agent-a1f00001.jsonl", 2)
     assert first["from"][0]["costUsd"] == COST and first["from"][0]["groupId"] == "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1"
-    reasons = [(one["what"], one["records"], one["reason"]) for one in answer["leftOut"]]
-    assert reasons[0][:2] == ("", "line 5") and reasons[0][2].startswith("unreadable: not JSON")
-    assert reasons[1] == (
-        "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1",
-        f"line 2 of {TWO}.jsonl",
-        f"a copy of the one in {path}, where it is counted",
-    )
+    damaged, copy = answer["leftOut"]
+    (place,) = damaged["records"]
+    assert (damaged["what"], place["line"], place["offset"]) == ("", 5, path.read_bytes().index(b"garbage"))
+    assert damaged["reason"].startswith("unreadable: not JSON")
+    assert copy["what"] == "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd_1" and copy["records"][0]["line"] == 2
+    assert Path(copy["records"][0]["path"]).stem == TWO
+    assert copy["reason"] == f"a copy of the one in {path}, where it is counted"
     text = machine.run("usage", "--explain", ONE, TWO).out
-    assert "1. first" in text and f"line 4 of {ONE}.jsonl" in text and "left out" in text
+    at = f"(bytes {sum(map(len, lines[:3])) + 3}+{len(lines[3])})"
+    assert "1. first" in text and f"line 4 of {ONE}.jsonl {at}" in text and "left out" in text
     assert "a copy of the one in" in text
 
 
@@ -187,7 +194,48 @@ def test_lines_that_repeat_a_response_are_named_together(machine: Machine) -> No
     again = lines[1].replace(f"{ONE[:24]}{1:012d}", f"{ONE[:24]}{99:012d}")
     path.write_text("\n".join([*lines[:2], again, *lines[2:]]) + "\n")
     text = machine.run("usage", "--explain", ONE).out
-    assert f"lines 2, 3 of {ONE}.jsonl: one response, told several times" in text
+    assert f"lines 2, 3 of {ONE}.jsonl (bytes " in text and "): one response, told several times" in text
+
+
+def test_lines_with_figures_that_count_nowhere_are_named_with_the_reason(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    lines = path.read_text().splitlines()
+    report = json.loads(lines[2]) | {"uuid": "11111111-0000-4000-8000-000000000009"}
+    report["message"] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}
+    report["toolUseResult"] = {"totalTokens": 370, "usage": FIGURES}
+    path.write_text("\n".join([*lines, lines[1], json.dumps(report)]) + "\n")
+    left_out = [(one["records"][0]["line"], one["reason"]) for one in by(machine, "group", "--explain", ONE)["leftOut"]]
+    assert left_out == [
+        (5, "the same record as line 2"),
+        (6, "what is told of a subagent, whose responses are counted by themselves"),
+    ]
+    forked = json.loads(lines[1]) | {"forkedFrom": {"sessionId": TWO, "messageUuid": "x"}}
+    path.write_text(lines[0] + "\n" + json.dumps(forked) + "\n")
+    text = machine.run("usage", "--explain", ONE).out
+    assert "line 2 of" in text and "inherited from another session, where it is counted" in text
+
+
+def test_sessions_of_one_title_are_told_apart_by_their_ids(machine: Machine) -> None:
+    for digit in "de":
+        machine.session(f"{digit * 8}-0000-4000-8000-00000000000{digit}", ["same", "one"], usage=FIGURES, minute=20)
+    for digit in "12":  # made within a minute, as ids that begin with the time show
+        machine.session(f"0198d2a4-7c1{digit}-7000-8000-00000000000{digit}", ["same", "one"], usage=FIGURES, minute=20)
+    text = machine.run("usage", "--by", "session").out
+    rows = [line.split()[0] for line in text.splitlines() if " same" in line]
+    assert sorted(rows) == ["0198d2a4-7c11", "0198d2a4-7c12", "dddddddd-0000", "eeeeeeee-0000"]
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert machine.run("usage", rows[0]).code == 0
+
+
+def test_no_name_breaks_a_row(machine: Machine) -> None:
+    path = machine.session(ONE, ["a\nb\tc\x1b[31m", "x"], cwd="/home/dev/a\nb\tc", usage=FIGURES, folder="odd")
+    path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "one\\ntwo\\tthree\\u001b[2J"))
+    for kind in KINDS:
+        for more in ([], ["--explain"]):
+            text = machine.run("usage", path, "--by", kind, *more).out
+            assert not any(ord(c) < 32 and c != "\n" for c in text)
+            if not more:
+                assert len(text.splitlines()) <= 8 and all(len(line) <= 80 for line in text.splitlines()[:4])
 
 
 # -- laws ------------------------------------------------------------------------------------------------------------

@@ -26,13 +26,15 @@ def check(machine: Machine, document: Any, *options: str) -> Result:
 
 def test_a_valid_document(machine):
     result = check(machine, GOOD)
-    assert (result.code, result.out, result.err) == (0, "valid session-data\n", "")
+    assert (result.code, result.out, result.err) == (0, "~/document.json: valid session-data\n", "")
 
 
 def test_an_invalid_one_says_why(machine):
     result = check(machine, GOOD | {"sessionId": ""})
     assert result.code == 1
-    assert result.out == "error: /sessionId: `sessionId` is empty\nnot valid session-data\n"
+    assert result.out == (
+        "~/document.json: error: /sessionId: `sessionId` is empty\n~/document.json: not valid session-data: 1 error\n"
+    )
 
 
 def test_the_json_answer(machine):
@@ -123,3 +125,48 @@ def test_what_show_writes_is_valid(machine):
         "errors": [],
         "warnings": [],
     }
+
+
+def test_a_document_without_a_required_key_is_invalid_and_not_unknown(machine):
+    for document, missing in (
+        ({key: value for key, value in GOOD.items() if key != "exchanges"}, "`exchanges` is missing"),
+        ({"messages": []}, "`final_response` is missing"),
+    ):
+        result = check(machine, document)
+        assert (result.code, result.err) == (1, "")
+        assert missing in result.out
+
+
+def test_a_document_that_breaks_off_or_is_no_utf8_is_invalid_with_a_place(machine):
+    data = json.dumps(GOOD).encode()
+    for broken, words in (
+        (data[:200], "it breaks off"),
+        (data.replace(b"go", b"\xff"), "the byte 0xff at line 1, column"),
+    ):
+        result = check(machine, broken, "--json")
+        assert (result.code, result.json["format"]) == (1, "session-data")
+        assert words in result.json["errors"][0]["message"]
+
+
+def test_an_agents_own_session_is_of_no_published_format(machine):
+    path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines again"])
+    result = machine.run("validate", str(path))
+    assert (result.code, result.out) == (2, "")
+    assert "a session of Claude Code, none of the formats session-data, " in result.err and "--as" in result.err
+
+
+def test_text_output_is_one_line_a_finding_with_sums_at_the_end(machine):
+    result = check(
+        machine, GOOD | {"sessionId": "", "a\nb\x1b[2J": 1, "provider": {"id": "x", "name": "n", "version": "1"}}
+    )
+    assert result.out.splitlines() == [
+        "~/document.json: error: /sessionId: `sessionId` is empty",
+        '~/document.json: warning: /provider/id: "x" is none of claude, cursor, codex, gemini',
+        "~/document.json: warning: `a b` is no key of SessionData 1.0",
+        "~/document.json: not valid session-data: 1 error, 2 warnings",
+    ]
+
+
+def test_standard_input_is_called_so(machine):
+    result = machine.run("validate", "-", stdin=json.dumps(GOOD).encode())
+    assert (result.code, result.out) == (0, "standard input: valid session-data\n")

@@ -121,7 +121,15 @@ def digest(session: Session) -> list[Any]:
 
 def read_afresh(path: Path) -> Session:
     """The session in a file, read at once; a complete last object counts, what is unfinished does not."""
-    reading = open_toy(path)
+    return _read_on(open_toy(path))
+
+
+def read_as_lines(path: Path) -> Session:
+    """The same of whatever the file holds: as by someone who opened it when it was a session."""
+    return _read_on(LinesReading(open_file(path), ToyParser(path), 0))
+
+
+def _read_on(reading: LinesReading) -> Session:
     while not reading.done:
         reading.step()
     reading.take_tail()

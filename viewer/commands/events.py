@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from viewer.output import DONE, NO, progress, short_path, warn, write_bytes
 
+if TYPE_CHECKING:
+    from viewer.eventing import EventWriter
+
 
 @click.command("events")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("-o", "destination", metavar="FILE", help="Write there instead of to standard output.")
-@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--force", is_flag=True, help="Replace an existing file, but never one that is read.")
 def command(targets: tuple[str, ...], destination: str | None, force: bool) -> int:
     """Write what each model call used as Normalized Events v1: of the TARGETs, or of every session on this machine.
 
@@ -21,13 +26,13 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     files, as forks and resumed sessions copy them, is written once.
     """
     from viewer.eventing import EventWriter
-    from viewer.exporting import check_free, write_file
+    from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen
 
-    path = None if destination in (None, "-") else Path(str(destination))
-    if path is not None:
-        check_free(path, force=force)
+    path = place_of(destination, force=force)
     files = chosen(targets)
+    if path is not None:
+        check_not_read(path, (target.path for target in files))
     if not targets:
         files.reverse()  # in the order of time; and a response counts where it was given, not in a fork
     with progress("reading sessions") as bar:
@@ -35,14 +40,24 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
         lines = writer.lines(files, strict=bool(targets))
         first = next(lines, None)
         if path is not None and first is not None:
-            write_file(path, chain([first], lines), force=force)
+            write_file(path, _unless_read(path, chain([first], lines), writer), force=force)
         elif first is not None:
             for line in chain([first], lines):
                 write_bytes(line)
     writer.say()
     if first is None:
-        warn("no token figures, so no events")
+        writer.say_nothing()
         return NO
     if path is not None:
         warn(f"wrote {short_path(path)}")
     return DONE
+
+
+def _unless_read(path: Path, lines: Iterator[bytes], writer: EventWriter) -> Iterator[bytes]:
+    """The lines; raises CallError behind the last one where it turned out that `path` is one of the files they are
+    from, a subagent's for instance. What was written until then lies beside it and goes.
+    """
+    from viewer.exporting import check_not_read
+
+    yield from lines
+    check_not_read(path, writer.read)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
-from viewer.output import DONE, CallError, progress, short_path, warn, write_bytes
+from viewer.output import DONE, CallError, path_text, progress, short_path, warn, write_bytes
 
 if TYPE_CHECKING:
     from renderers.options import Include
@@ -45,14 +46,15 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. An existing file is kept
     unless --force is given; a name in DIR/ is made of the session's date, title and id.
     """
+    from renderers.names import export_name
     from renderers.options import Include
     from renderers.redact import Redactor
     from schemas.opening import read_session
+    from viewer.exporting import check_not_read, own_files, place_of, write_file
     from viewer.targets import Targets
 
     _check(form, parts)
-    if destination == "":
-        raise CallError("-o: an empty name")
+    place = None if _is_folder(destination) else place_of(destination, force=force)
     include = Include(redact=redact, **parts)
     path = Targets().resolve(target).path
     with progress("reading") as bar:
@@ -60,16 +62,33 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     try:
         redactor = Redactor() if redact else None
         chunks = document(session, form, include, redactor)
-        if destination is None or destination == "-":
+        if _is_folder(destination):
+            place = _place_in(destination, export_name(session, FORMATS[form], redact=redact))
+        if place is None:
             for chunk in chunks:
                 write_bytes(chunk)
         else:
-            _write(destination, session, form, chunks, force=force, redact=redact)
+            check_not_read(place, own_files(session))
+            write_file(place, chunks, force=force)
+            warn(f"wrote {short_path(place)}")
         if redactor is not None and redactor.count:
             warn(_redacted(redactor))
     finally:
         session.close()
     return DONE
+
+
+def _is_folder(destination: str | None) -> TypeGuard[str]:
+    return destination is not None and (destination.endswith(("/", os.sep)) or os.path.isdir(destination))
+
+
+def _place_in(folder: str, name: str) -> Path:
+    """A file in a folder, which is made. Raises CallError where that cannot be."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise CallError(f"{path_text(folder)}: {(error.strerror or str(error)).lower()}") from error
+    return Path(folder) / name
 
 
 def _check(form: str, parts: dict[str, bool]) -> None:
@@ -85,24 +104,34 @@ def document(session: Session, form: str, include: Include, redactor: Redactor |
     from schemas.opening import family, read_subagent
 
     load = read_subagent if include.subagents else None
+    edit = redactor.redact if redactor else None
+    lost: Counter[str] = Counter()
     if form == "json":
         from schemas.interchange.session_data_write import to_session_data
 
         if include.subagents:
             for _ in family(session):
                 pass  # the document holds subagents that have been read
-        edit = redactor.redact if redactor else None
-        yield from to_session_data(session, edit=edit, subagents=include.subagents)
+        yield from to_session_data(session, edit=edit, subagents=include.subagents, lost=lost)
+        _say_losses(form, lost)
         return
     if form in ("toolpath", "toolpath-jsonl"):
-        yield from _toolpath(session, form, include, redactor)
+        from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
+
+        if include.subagents:
+            for _ in family(session):
+                pass  # as above
+        write = to_toolpath if form == "toolpath" else to_toolpath_stream
+        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
+        _say_losses(form, lost)
         return
     if form == "agent-response":
         from schemas.interchange.agent_response_write import losses, to_agent_response
 
-        yield from to_agent_response(session, edit=redactor.redact if redactor else None)
+        yield from to_agent_response(session, edit=edit, lost=lost)
         for loss in losses(session):
             warn(f"{form} cannot hold {loss}: left out")
+        _say_losses(form, lost)
         return
     if form == "markdown":
         from renderers.markdown import render
@@ -113,21 +142,11 @@ def document(session: Session, form: str, include: Include, redactor: Redactor |
     yield from _encoded(render(session, include, redactor=redactor, subagents=load))
 
 
-def _toolpath(session: Session, form: str, include: Include, redactor: Redactor | None) -> Iterator[bytes]:
-    """A Toolpath document or stream; says afterwards what it could not hold."""
-    from collections import Counter
-
+def _say_losses(form: str, lost: Counter[str]) -> None:
+    """One line a kind of what a document does not hold."""
     from renderers.facts import plural
-    from schemas.interchange.toolpath_write import LOSSES, to_toolpath, to_toolpath_stream
-    from schemas.opening import family
+    from schemas.interchange.toolpath_write import LOSSES
 
-    if include.subagents:
-        for _ in family(session):
-            pass  # the document holds subagents that have been read
-    lost: Counter[str] = Counter()
-    write = to_toolpath if form == "toolpath" else to_toolpath_stream
-    edit = redactor.redact if redactor else None
-    yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
     for what, count in lost.items():
         if count:
             warn(f"{form}: {plural(count, what)} {LOSSES[what]}")
@@ -145,27 +164,6 @@ def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
             waiting, length = [], 0
     if waiting:
         yield "".join(waiting).encode("utf-8", "replace")
-
-
-def _write(
-    destination: str, session: Session, form: str, chunks: Iterator[bytes], *, force: bool, redact: bool
-) -> None:
-    from renderers.names import export_name
-    from viewer.exporting import write_file
-
-    path = Path(destination)
-    if path.is_dir() or destination.endswith(("/", os.sep)):
-        path.mkdir(parents=True, exist_ok=True)
-        path = path / export_name(session, FORMATS[form], redact=redact)
-    if path.exists() and any(os.path.exists(own) and path.samefile(own) for own in _own_files(session)):
-        raise CallError(f"{short_path(path)}: the session itself; session files are only ever read")
-    write_file(path, chunks, force=force)
-    warn(f"wrote {short_path(path)}")
-
-
-def _own_files(session: Session) -> set[Path]:
-    """The files that a session was read from."""
-    return {session.path, *(store.path for store in session.stores)}
 
 
 def _redacted(redactor: Redactor) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +20,13 @@ _ID = 8
 """Characters of an id that a row shows: enough for a TARGET, and where they are not, `turnlog` names the candidates."""
 _WIDE = 100
 """So many columns have room for ids. Behind a pipe they are always there."""
-_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 @click.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--here", is_flag=True, help="Only sessions of this directory and those below it.")
 @click.option("--agent", metavar="NAME", help="Only one agent's sessions: claude, codex, …")
-@click.option("--since", metavar="WHEN", help="Only sessions since a date (2026-03-01) or an age (30m, 12h, 7d, 2w).")
+@click.option("--since", metavar="WHEN", help="Only sessions since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -37,7 +34,6 @@ def command(
 ) -> int:
     """List sessions, newest first; this directory's first. WORDS filter by title and project."""
     from viewer.library import Library
-    from viewer.summary import list_object
 
     chosen = _filter(words, here, agent, since, everything)
     library = Library()
@@ -51,6 +47,8 @@ def command(
         return DONE
     rows = [summary for summary in library.all() if chosen(summary)]
     if as_json:
+        from viewer.summary import list_object
+
         write_json([list_object(summary) for summary in rows])
     elif rows:
         _print(rows)
@@ -70,7 +68,11 @@ def _filter(
 
     wanted = [word.casefold() for word in words]
     directory = Path.cwd() if here else None
-    earliest = parse_since(since) if since else None
+    earliest = None
+    if since is not None:
+        from viewer.dates import since as moment
+
+        earliest = moment(since)
     if agent:
         check_agent(agent)
 
@@ -95,17 +97,6 @@ def check_agent(name: str) -> None:
 
     if name not in providers():
         raise CallError(f"--agent {name}: no such agent; there are {', '.join(providers())}")
-
-
-def parse_since(text: str) -> float:
-    """A date or an age as seconds since 1970. Raises CallError."""
-    if match := re.fullmatch(r"(\d{1,6})([mhdw])", text):
-        return time.time() - int(match[1]) * _UNITS[match[2]]
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise CallError(f"--since {text}: neither a date such as 2026-03-01 nor an age such as 12h or 7d") from None
 
 
 def report_problems(library: Library) -> None:

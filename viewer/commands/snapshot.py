@@ -14,7 +14,7 @@ from viewer.output import DONE, NO, CallError, path_text, progress, short_path, 
 if TYPE_CHECKING:
     from schemas.interchange.events_read import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
-    from viewer.output import Progress
+    from viewer.eventing import EventWriter
     from viewer.targets import Target
 
 _NAMED = 8
@@ -31,7 +31,7 @@ _NAMED = 8
 )
 @click.option("--pricing", metavar="BOOK.json", help="Price by this book and nothing else.")
 @click.option("-o", "destination", metavar="FILE", help="Write there instead of to standard output.")
-@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--force", is_flag=True, help="Replace an existing file, but never one that is read.")
 def command(
     events: tuple[str, ...],
     month: str,
@@ -49,26 +49,29 @@ def command(
     """
     from datetime import UTC, datetime
 
-    from schemas.interchange.snapshot_make import Filters, NoEvents, make_snapshot
-    from viewer.exporting import check_free, write_file
+    from schemas.interchange.snapshot_make import Filters, NoEvents, TooManyTokens, make_snapshot
+    from viewer.eventing import EventWriter
+    from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen
+    from viewer.targets import given_path
 
     if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
         raise CallError(f"--month {path_text(month)}: not of the form YYYY-MM")
-    path = None if destination in (None, "-") else Path(str(destination))
-    if path is not None:
-        check_free(path, force=force)
+    path = place_of(destination, force=force)
     prices = _pricing(pricing)
     try:
         with progress("reading events") as bar:
-            filters = Filters(month, providers, models)
-            snapshot = make_snapshot(_events(chosen(events), bar), prices, mode, datetime.now(UTC), filters)
+            filters, writer = Filters(month, providers, models), EventWriter(bar)
+            snapshot = make_snapshot(_events(chosen(events), writer), prices, mode, datetime.now(UTC), filters)
     except NoEvents as error:
         warn(str(error))
         return NO
+    except TooManyTokens as error:
+        raise CallError(str(error)) from error
     if path is None:
         write_bytes(snapshot.to_bytes())
     else:
+        check_not_read(path, writer.read | ({given_path(pricing)} if pricing else set()))
         write_file(path, [snapshot.to_bytes()], force=force)
         warn(f"wrote {short_path(path)}")
     _say_unpriced(snapshot)
@@ -85,15 +88,14 @@ def _pricing(given: str | None) -> Pricing:
     return BookPricing(load(given))
 
 
-def _events(targets: list[Target], bar: Progress) -> Iterator[Event]:
+def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     """The events of the targets, in their order; of a session, those that `turnlog events` would write. Raises
     CallError with the line of the first that is none.
     """
     from schemas.interchange.events_read import EventError, read_events
-    from viewer.eventing import EventWriter
 
-    writer = EventWriter(bar)
     for target in targets:
+        writer.read.add(target.path)
         try:
             if _is_session(target.path):
                 yield from read_events(b"".join(writer.lines([target], strict=True)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viewer.counting import Once
-from viewer.output import DONE, CallError, console, path_text, progress, warn, write_bytes
+from viewer.output import DONE, console, json_bytes, path_text, progress, warn, write_bytes
 from viewer.sessions import chosen, each_session, failed
 from viewer.spending import KINDS, Coster, Filters, Tally, rounded_cost
 
@@ -26,8 +26,8 @@ _NAMED = 6
 @click.command("usage")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
-@click.option("--since", metavar="WHEN", help="Only responses since a date (2026-03-01) or an age (12h, 7d, 2w).")
-@click.option("--until", metavar="DATE", help="Only responses up to and including that day.")
+@click.option("--since", metavar="WHEN", help="Only responses since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
+@click.option("--until", metavar="WHEN", help="Only responses up to the end of a day, or of that age and older.")
 @click.option("--project", metavar="NAME|DIR", help="Only sessions of that project, or of that directory and below.")
 @click.option("--pricing", metavar="BOOK.json", help="Prices that go before those of genai-prices.")
 @click.option("--explain", is_flag=True, help="Name the records of each figure, and what was left out and why.")
@@ -73,17 +73,10 @@ def command(
 
 
 def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
-    from viewer.commands.list import parse_since
+    from viewer.dates import since as beginning
+    from viewer.dates import until as end
 
-    end = None
-    if until is not None:
-        from datetime import date, datetime, timedelta
-
-        try:
-            end = datetime.combine(date.fromisoformat(until) + timedelta(days=1), datetime.min.time()).timestamp()
-        except (ValueError, OverflowError, OSError):
-            raise CallError(f"--until {path_text(until)}: not a date such as 2026-03-01") from None
-    return Filters(parse_since(since) if since else None, end, project)
+    return Filters(None if since is None else beginning(since), None if until is None else end(until), project)
 
 
 class _Report:
@@ -108,8 +101,6 @@ class _Report:
                 failed(target, error, strict=strict)
 
     def _add(self, target: Target, session: Session) -> None:
-        import orjson
-
         from schemas.charges import charges
         from schemas.usage import total_usage
         from viewer.summary import members_of, response_key
@@ -137,18 +128,16 @@ class _Report:
         if not self._make_tables:
             answer = session_object(target.shown_path, session, both, costs)
             answer["costUsd"], answer["costUsdWithSubagents"] = rounded_cost(own.cost), rounded_cost(everything.cost)
-            self.sessions.append(orjson.dumps(answer))
+            self.sessions.append(json_bytes(answer))
         else:
             subagents = len(usages) - 1
             rows = _session_table(session, costs, own, everything, subagents)
-            self.tables.append((target, rows, _notes(session, everything, subagents)))
+            self.tables.append((target, rows, _notes(session, own, everything, subagents)))
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
-        import orjson
-
         totals = self.total.to_json()
-        rest = orjson.dumps({"total": totals["usage"], "costUsd": totals["costUsd"], "unpriced": totals["unpriced"]})
+        rest = json_bytes({"total": totals["usage"], "costUsd": totals["costUsd"], "unpriced": totals["unpriced"]})
         return b'{"sessions":[' + b",".join(self.sessions) + b"]," + rest[1:] + b"\n"
 
     def print(self) -> None:
@@ -228,11 +217,17 @@ def _sum_costs(groups: list[int], costs: dict[int, float | None]) -> float | Non
 
 def cost_text(tally: Tally) -> str:
     """A sum's cost for a table: `$1.25`, with a plus where something in it has no price, `-` where nothing has one."""
-    from renderers.facts import format_cost
+    from renderers.facts import cost_fact
 
-    if tally.cost is None or (not tally.cost and tally.unpriced):
-        return "-"
-    return format_cost(tally.cost) + ("+" if tally.unpriced else "")
+    return cost_fact(tally.cost, partial=bool(tally.unpriced)) or "-"
+
+
+def _in_full(tally: Tally, unit: str = "") -> str:
+    """A sum's tokens, every one of them, and its cost where there is one: `1,234 tokens ($0.08)`."""
+    from renderers.facts import format_exact
+
+    cost = cost_text(tally)
+    return f"{format_exact(tally.tokens)}{unit}{'' if cost == '-' else f' ({cost})'}"
 
 
 def _session_table(
@@ -262,14 +257,13 @@ def _session_table(
     return rows
 
 
-def _notes(session: Session, everything: Tally, subagents: int) -> list[str]:
+def _notes(session: Session, own: Tally, everything: Tally, subagents: int) -> list[str]:
     """What must be said beside the figures."""
-    from renderers.facts import format_exact, plural
+    from renderers.facts import plural
 
-    own = session.usage()
-    notes = [f"total {format_exact(own.total)} tokens" if own else "the agent wrote no token figures"]
+    notes = [f"total {_in_full(own, ' tokens')}" if own.usage else "the agent wrote no token figures"]
     if subagents and everything.usage:
-        notes[0] += f", {format_exact(everything.usage.total)} with {plural(subagents, 'subagent')}"
+        notes[0] += f", {_in_full(everything)} with {plural(subagents, 'subagent')}"
     unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from viewer.library import Library
-    from viewer.spending import Coster, Filters
+    from viewer.spending import Coster, Filters, Place
 
 _FROM_FILES = ("exchange", "group")
 """What the index does not know."""
@@ -53,7 +54,7 @@ def print_sums(
     if as_json:
         _print_json(kind, rows, total, left_out, explain=explain)
         return DONE
-    if not rows:
+    if not rows and not left_out:
         warn("no token figures" + (" left by the filters" if any(filters) else ""))
         return NO
     screen = console()
@@ -97,7 +98,10 @@ def _print_json(kind: str, rows: list[Row], total: Tally, left_out: list[LeftOut
         "unpriced": totals["unpriced"],
     }
     if explain:
-        answer["leftOut"] = [one._asdict() for one in left_out]
+        answer["leftOut"] = [
+            {"path": one.path, "what": one.what, "records": _places_json(one.places), "reason": one.reason}
+            for one in left_out
+        ]
     write_json(answer)
 
 
@@ -121,11 +125,15 @@ def _row_json(kind: str, row: Row, *, explain: bool) -> dict[str, object]:
                 "model": one.model or None,
                 "usage": one.usage.to_json(),
                 "costUsd": rounded_cost(one.cost),
-                "records": one.records,
+                "records": _places_json(one.places),
             }
             for one in row.responses
         ]
     return answer
+
+
+def _places_json(places: tuple[Place, ...]) -> list[dict[str, object]]:
+    return [place.to_json() for place in places]
 
 
 def _table(screen: Console, kind: str, rows: list[Row], total: Tally) -> None:
@@ -133,7 +141,7 @@ def _table(screen: Console, kind: str, rows: list[Row], total: Tally) -> None:
 
     table = Rows(kind)
     for row in rows:
-        table.add("", row.label, row.tally.usage, cost_text(row.tally))
+        table.add(row.mark, row.label, row.tally.usage, cost_text(row.tally))
     table.total("total", total.usage, cost_text(total))
     table.print(screen)
     screen.print()
@@ -147,15 +155,16 @@ def _explain(screen: Console, rows: list[Row], left_out: list[LeftOut]) -> None:
 
     for row in rows:
         tokens = f"{row.tally.tokens:,} tokens, {cost_text(row.tally)}"
-        screen.print(Text.assemble((one_line(row.label, 200), "bold"), f"  {tokens}"), soft_wrap=True)
+        label = f"{row.mark}  {row.label}" if row.mark else row.label
+        screen.print(Text.assemble((one_line(label, 200), "bold"), f"  {tokens}"), soft_wrap=True)
         for line in _responses(row.responses):
             screen.print(Text(line), soft_wrap=True)
         screen.print()
     if left_out:
         screen.print(Text("left out", "bold"))
         for one in left_out:
-            what = "  ".join(filter(None, (one.what, one.records)))
-            screen.print(Text(f"  {one_line(what, 300)}: {one_line(one.reason, 300)}"), soft_wrap=True)
+            what = "  ".join(filter(None, (one_line(one.what, 200), _places_text(one.places))))
+            screen.print(Text(f"  {what}: {one_line(one.reason, 300)}"), soft_wrap=True)
         screen.print()
 
 
@@ -166,13 +175,30 @@ def _responses(spent: list[Spent]) -> Iterator[str]:
     for one in spent:
         cost = "no price" if one.cost is None else format_cost(one.cost)
         hour = f", {format_exact(one.usage.cache_write_1h)} of the cache writes for an hour"
+        model = one_line(one.model, 100) or "no model named"
         yield (
-            f"  {one_line(one.group, 200)}  {one.model or 'no model named'}  {usage_line(one.usage, format_exact)}"
+            f"  {one_line(one.group, 200)}  {model}  {usage_line(one.usage, format_exact)}"
             f"{hour if one.usage.cache_write_1h else ''}  {cost}"
         )
-        if one.records:
-            repeated = ": one response, told several times" if ", " in one.records else ""
-            yield f"    {one.records}{repeated}"
+        if one.places:
+            repeated = ": one response, told several times" if len(one.places) > 1 else ""
+            yield f"    {_places_text(one.places)}{repeated}"
+
+
+def _places_text(places: tuple[Place, ...]) -> str:
+    """Where records stand: `lines 3, 5 of x.jsonl (bytes 812+2044, 3100+67)`, each with its offset and length, or
+    `record 2 of …` where a source has no lines.
+    """
+    from schemas.clean import one_line
+
+    if not places:
+        return ""
+    first, many = places[0], "s" if len(places) > 1 else ""
+    numbers = ", ".join(str(place.line) for place in places)
+    name = one_line(re.split(r"[/\\]", first.path)[-1], 200)
+    if not first.in_lines:
+        return f"record{many} {numbers} of {name}"
+    return f"line{many} {numbers} of {name} (bytes {', '.join(f'{p.offset}+{p.length}' for p in places)})"
 
 
 def _say(screen: Console, notes: list[str]) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from viewer.output import DONE, NO, CallError, path_text, write_json
+from viewer.output import DONE, NO, CallError, path_text, short_path, write_json
 
 if TYPE_CHECKING:
-    from schemas.interchange.session_data_check import Finding, Verdict
+    from schemas.interchange.verdicts import Finding, Verdict
 
 FORMATS = ("session-data", "toolpath", "toolpath-jsonl", "events", "snapshot", "agent-response")
 """Those of schemas/interchange/registry.py, written out so that --help need not import it."""
@@ -29,12 +29,14 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     be read or its format is not known. Warnings do not make it invalid.
     """
     from schemas.interchange.registry import check
+    from viewer.targets import STDIN
 
     path = _path(file)
     if as_format is not None and as_format not in FORMATS:
         raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(FORMATS)}")
+    called = "standard input" if file == STDIN else short_path(path)
     data = _read(path)
-    name = as_format or _guess(path, data)
+    name = as_format or _guess(path, called, data)
     verdict = check(name, data)
     if as_json:
         write_json(
@@ -46,7 +48,7 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
             }
         )
     else:
-        _print(name, verdict)
+        _print(called, name, verdict)
     return DONE if verdict.valid else NO
 
 
@@ -68,26 +70,45 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _guess(path: Path, data: bytes) -> str:
+def _guess(path: Path, called: str, data: bytes) -> str:
     """The format by the document's own keys: a file's name is no evidence."""
     from schemas.interchange.registry import guess
-    from schemas.provider import read_head
 
     if not data.strip():
-        raise CallError(f"{path_text(path)}: empty")
-    name = guess(read_head(path, data, whole=True))
-    if name is None:
-        raise CallError(f"{path_text(path)}: of no format that can be told by its content; say which with --as")
-    return name
+        raise CallError(f"{called}: empty")
+    said = guess(data)
+    agent = None if said is not None and said.sure else _agent(path)
+    if said is not None and agent is None:
+        return said.name
+    what = f"a session of {agent}," if agent else "by its keys"
+    raise CallError(f"{called}: {what} none of the formats {', '.join(FORMATS)}; say which with --as FORMAT")
 
 
-def _print(name: str, verdict: Verdict) -> None:
+def _agent(path: Path) -> str | None:
+    """Whose own session file it is, if it is one: it may have keys that a published format has too."""
+    from schemas.opening import OpenError, head_of
+    from schemas.providers import each_provider
+
+    try:
+        head = head_of(path)
+    except OpenError:
+        return None
+    return next((provider.name for provider in each_provider() if provider.detect(head)), None)
+
+
+def _print(file: str, name: str, verdict: Verdict) -> None:
+    from renderers.facts import plural
+    from schemas.clean import one_line
+
     def lines(findings: list[Finding], word: str) -> None:
-        for finding in findings[:_PRINTED]:
-            click.echo(f"{word}: {finding.path or '(document)'}: {finding.message}")
+        for place, message in findings[:_PRINTED]:
+            click.echo(one_line(f"{file}: {word}: {place}{': ' if place else ''}{message}", 1000))
         if len(findings) > _PRINTED:
-            click.echo(f"{word}: and {len(findings) - _PRINTED} more")
+            click.echo(f"{file}: {word}: and {len(findings) - _PRINTED:,} more")
 
     lines(verdict.errors, "error")
     lines(verdict.warnings, "warning")
-    click.echo(f"{'valid' if verdict.valid else 'not valid'} {name}")
+    sums = [
+        plural(len(found), word) for found, word in ((verdict.errors, "error"), (verdict.warnings, "warning")) if found
+    ]
+    click.echo(f"{file}: {'valid' if verdict.valid else 'not valid'} {name}{': ' if sums else ''}{', '.join(sums)}")

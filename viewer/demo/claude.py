@@ -12,7 +12,7 @@ from viewer.demo.ids import iso, token, tokens, uuid4
 
 VERSION = "2.1.204"
 MODEL = "claude-opus-5"
-SMALL_MODEL = "claude-haiku-5"
+SMALL_MODEL = "claude-haiku-4-5-20251001"
 
 
 class Think(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 from viewer.demo.ids import iso, token, tokens, uuid7
 
 VERSION = "0.155.1"
-MODEL = "gpt-5.6-codex"
+MODEL = "gpt-5.3-codex"
 WINDOW = 258_400
 
 

@@ -22,9 +22,10 @@ from textual.worker import get_current_worker
 from renderers.facts import plural
 from schemas.clean import one_line
 from viewer.bindings import bindings
+from viewer.costs import load, summary_costs
 from viewer.output import short_path
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.preview import Preview
+from viewer.widgets.preview import NO_COSTS, Costs, Preview
 from viewer.widgets.rows import Shelf
 from viewer.widgets.sessions import SessionList
 
@@ -37,6 +38,8 @@ WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""
 FIRST = 200
 """So many sessions are enough for the first picture; the others follow when it stands."""
+PRICE_SECONDS = 0.15
+"""How long the cursor rests on a session before it is priced."""
 LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
 
@@ -82,6 +85,8 @@ class BrowserScreen(Screen[None]):
         self._directory = start_directory
         self._shelf = Shelf(start_directory)
         self._here_first = True
+        self._costs: dict[Path, tuple[int, Costs]] = {}
+        """What sessions cost that were looked at, and when they had been written last by then."""
         self._indexed: tuple[int, int] | None = None
         self._looked = False
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
@@ -175,7 +180,27 @@ class BrowserScreen(Screen[None]):
 
     @on(SessionList.Moved)
     def _session_moved(self, event: SessionList.Moved) -> None:
-        self._preview.show(event.summary)
+        summary = event.summary
+        if summary is None:
+            self._preview.show(None)
+            return
+        state, costs = self._costs.get(summary.path, (0, NO_COSTS))
+        self._preview.show(summary, costs)
+        if state != summary.touched_ns and self._preview.display:
+            self._price(summary)
+
+    @work(exclusive=True, group="price")
+    async def _price(self, summary: Summary) -> None:
+        """What a session cost comes a moment later, so that no key waits for it."""
+        await asyncio.sleep(PRICE_SECONDS)
+        costs = await asyncio.to_thread(self._costs_of, summary)
+        self._costs[summary.path] = (summary.touched_ns, costs)
+        if self._list.current is summary:
+            self._preview.show(summary, costs)
+
+    def _costs_of(self, summary: Summary) -> Costs:
+        load()
+        return summary_costs(summary, self._library.groups_of(summary.path))
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:

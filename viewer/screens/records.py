@@ -16,10 +16,12 @@ from renderers.facts import format_exact, format_size, plural, usage_line
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
 from renderers.terminal.text import output_rows
-from schemas.clean import clean
+from schemas.clean import clean, one_line
 from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.usage import TokenUsage
+from viewer.costs import Cost, SessionCosts, group_cost
 from viewer.screens.message import Dialog
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane
@@ -32,6 +34,7 @@ _MOST_LINES = 200
 """Lines of the file that are named one by one."""
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
+_PRICES = "Costs are what the API would charge, by genai-prices for the time of each response."
 _OTHER_RULE = "Each model call is one group, and counts once."
 
 
@@ -139,33 +142,62 @@ def _where(session: Session, span: Span) -> str:
     return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
 
 
-def why_screen(session: Session, index: int, family: FamilyUsage | None = None, cut: int | None = None) -> LookupScreen:
-    """Where the token figures come from: of a message's group if it belongs to one, of its exchange, of the session;
-    and what of the file could not be read or understood. `cut`: a last line that was left unfinished.
+def why_screen(
+    session: Session,
+    index: int,
+    family: FamilyUsage | None = None,
+    cut: int | None = None,
+    costs: SessionCosts | None = None,
+) -> LookupScreen:
+    """Where the figures come from: of a message's group if it belongs to one, of its exchange, of the session; and what
+    of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
     group = session.messages.group[index]
 
     def make(width: int) -> list[Row]:
+        exchange = session.messages.exchange[index]
+        priced = list(_priced_totals(session, group, exchange, family, costs))
         rows: list[Row] = []
-        if group != NONE:
-            rows.extend(prose_rows(usage_line(session.groups.usage[group], format_exact), width, _BOLD))
-        totals = {"exchange": session.exchange_usage(session.messages.exchange[index]), "session": session.usage()}
-        if family is not None and family.subagents:
-            totals["with subagents"] = family.total(session)
-        for name, usage in totals.items():
-            rows.extend(prose_rows(f"{name}: {usage_line(usage, format_exact)}", width, Style()))
+        for name, usage, cost in priced:
+            said = f"{usage_line(usage, format_exact)}{f' · {cost.text}' if cost.text else ''}"
+            rows.extend(prose_rows(f"{name}: {said}" if name else said, width, Style() if name else _BOLD))
         if family is not None and family.unread:
             rows.extend(
                 prose_rows(f"not included: {plural(family.unread, 'subagent')} without a session", width, Style())
             )
         rows.append(Row([]))
         rows.extend(prose_rows(_rule(session), width, _DIM))
+        if any(cost != Cost() for _, _, cost in priced):
+            rows.extend(prose_rows(_PRICES, width, _DIM))
+        rows.extend(_unpriced_rows(priced, width))
         rows.extend(_fault_rows(session, cut, width))
         if group != NONE:
             rows.extend(_figure_rows(session, group, width))
         return rows
 
     return LookupScreen("Tokens" if group == NONE else f"Token group {clean(session.groups.ids[group])[:60]}", make)
+
+
+def _priced_totals(
+    session: Session, group: int, exchange: int, family: FamilyUsage | None, costs: SessionCosts | None
+) -> Iterator[tuple[str, TokenUsage | None, Cost]]:
+    """The totals by their names; the group's own has none. What is not priced yet is without a cost."""
+    if group != NONE:
+        yield "", session.groups.usage[group], group_cost(session, group)
+    exchange_cost = costs.known(exchange) if costs else None
+    yield "exchange", session.exchange_usage(exchange), exchange_cost or Cost()
+    own = (costs.total if costs else None) or Cost()
+    yield "session", session.usage(), own
+    if family is not None and family.subagents:
+        yield "with subagents", family.total(session), own | family.cost if family.cost is not None else Cost()
+
+
+def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Cost]], width: int) -> Iterator[Row]:
+    """The models without a price, as they are named under `turnlog usage`."""
+    unpriced = frozenset[str]().union(*(cost.unpriced for _, _, cost in priced))
+    if unpriced:
+        names = ", ".join(one_line(name, 60) for name in sorted(unpriced))
+        yield from prose_rows(f"no price for {names}: not in the cost", width, _BOLD)
 
 
 def _rule(session: Session) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -25,13 +24,12 @@ from schemas.session import Change, Exchange, Op
 from viewer.bindings import bindings
 from viewer.gathering import Gathered
 from viewer.hints import Hints
-from viewer.screens.finding import FindingScreen
-from viewer.transcript.family import FamilyUsage
+from viewer.screens.figures import QUIET, TOTALS_EVERY, FiguresScreen
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.moves import Moves
 from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
-from viewer.transcript.status import is_fresh, name_line, origin_facts, running_exchange, state_line, totals_line
+from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar
 
@@ -47,15 +45,12 @@ _FLUSH = 0.1
 _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
-_TOTALS_EVERY = 0.3
-_QUIET = 0.08
-"""How long after a key slow work goes on."""
 _FAMILY_EVERY = 3.0
 _FEW = 20
 """So many messages that changed are searched again one by one."""
 
 
-class TranscriptScreen(FindingScreen):
+class TranscriptScreen(FiguresScreen):
     """One session. `follow` begins at its end and keeps to it, and goes on with the session that takes its place;
     with `loose`, with any that begins in this directory when this one has gone quiet. `stream` is the follower once
     more where it follows standard input, which ends.
@@ -77,22 +72,19 @@ class TranscriptScreen(FindingScreen):
         self._follower = follower
         self._stream = stream
         self._read_first()
-        super().__init__(TranscriptView(follower.session, at_end=follow, id="transcript"))
+        super().__init__(TranscriptView(follower.session, at_end=follow, id="transcript"), follower)
         self._loose = loose
         self._succession: Succession | None = None
         self._next: Path | None = None
         """The session that took this one's place."""
         self._next_at = ""
-        self._cut_shown: int | None = None
         self._hints = Hints()
-        self._family = FamilyUsage()
         self._numbers: list[int | None] = []
         self._rewound = 0
         self._stirred = asyncio.Event()
         self._shown_following, self._shown_facts = follow, (False, "", "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
-        self._totals_at, self._totals_due = 0.0, True
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
         self._seen = True
@@ -128,6 +120,7 @@ class TranscriptScreen(FindingScreen):
             self._succession = Succession(self.session, loose=self._loose)
         self._work(self._read, "read")
         self._work(self._idle, "idle")
+        self._work(self._price, "price")
 
     async def on_unmount(self) -> None:
         """Let go of the file."""
@@ -178,7 +171,7 @@ class TranscriptScreen(FindingScreen):
         self._totals_due = True
         while self._totals_due:
             self._show_totals()
-            await asyncio.sleep(_TOTALS_EVERY)
+            await asyncio.sleep(TOTALS_EVERY)
 
     def _show_activity(self) -> None:
         """What goes on in the exchange that is being worked on, and what the subagents did."""
@@ -228,23 +221,6 @@ class TranscriptScreen(FindingScreen):
         self._show_facts()
         self._show_totals()
 
-    async def _pause(self) -> None:
-        """Give way to a person who is pressing keys."""
-        while time.monotonic() - self._view.touched < _QUIET:
-            await asyncio.sleep(0.02)
-
-    async def _in_slices(self, work: Iterator[None], *, until_stirred: bool = False) -> None:
-        """Drive slow work in slices. What is done ahead of need ends as soon as something moves, and gives way more."""
-        begun = time.perf_counter()
-        for _ in work:
-            if until_stirred or time.perf_counter() - begun > SLICE:
-                await asyncio.sleep(0)
-                if until_stirred and self._stirred.is_set():
-                    return
-                if not until_stirred:
-                    await self._pause()
-                begun = time.perf_counter()
-
     def _take(self, changes: list[Change]) -> None:
         """Show what was read."""
         if not changes:
@@ -252,6 +228,8 @@ class TranscriptScreen(FindingScreen):
         begun = time.perf_counter()
         last_restart = max((i for i, c in enumerate(changes) if c.op is Op.RESTARTED), default=-1)
         updated = [change.message for change in changes if change.op is Op.UPDATED]
+        is_new = last_restart >= 0 or self._follower.session is not self.session
+        self._reprice(None if is_new else changes)  # before headers are drawn
         if last_restart >= 0:
             moves = self._view.set_session(self._follower.session)
             self._work(partial(self._in_slices, self._view.settle()), "settle")
@@ -284,7 +262,10 @@ class TranscriptScreen(FindingScreen):
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
-            await self._in_slices(self._view.prefetch(), until_stirred=True)
+            for _ in self._view.prefetch():
+                await asyncio.sleep(0)
+                if self._stirred.is_set():
+                    break
             await self._quiet()
             while not self._stirred.is_set() and (wanted := self._view.wanted):
                 block, want = wanted[0]
@@ -294,7 +275,7 @@ class TranscriptScreen(FindingScreen):
     async def _quiet(self) -> None:
         """Wait until nothing has moved for a moment, or something does."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stirred.wait(), _QUIET)
+            await asyncio.wait_for(self._stirred.wait(), QUIET)
 
     # -- what is said around it ------------------------------------------------------------------------------------
 
@@ -329,20 +310,6 @@ class TranscriptScreen(FindingScreen):
         bar = self.query_one("#title", TitleBar)
         bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), state
         self._show_position()
-
-    def _show_totals(self) -> None:
-        """The totals, which take milliseconds in a session of 100,000 model calls: three times a second at most."""
-        self._totals_due = True
-        now = time.monotonic()
-        if self.is_mounted and now - self._totals_at > _TOTALS_EVERY:
-            self._totals_at, self._totals_due = now, False
-            self._cut_shown = self._cut_line()
-            self.query_one("#status", TitleBar).left = totals_line(self.session, self._family, self._cut_shown)
-
-    def _cut_line(self) -> int | None:
-        """The number of a last line that was cut short: no more of it came for a while."""
-        follower = self._follower
-        return None if not follower.loaded or is_fresh(follower.written, time.time()) else follower.unfinished
 
     def _show_position(self) -> None:
         """Where one is."""
@@ -498,7 +465,8 @@ class TranscriptScreen(FindingScreen):
         from viewer.screens.records import why_screen
 
         if self._has_cursor():
-            self.app.push_screen(why_screen(self.session, self._view.cursor.block, self._family, self._cut_line()))
+            block, cut = self._view.cursor.block, self._cut_line()
+            self.app.push_screen(why_screen(self.session, block, self._family, cut, self._costs))
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from renderers.facts import format_count, plural
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
+from viewer.costs import Cost, SessionCosts, loaded, total_cost
 
 _SLICE = 256 << 10
 
@@ -20,6 +21,7 @@ class _Known(NamedTuple):
     state: dict[Path, tuple[int, int] | None]
     messages: int
     usage: TokenUsage | None
+    cost: Cost | None
     subagents: list[Subagent]
 
 
@@ -29,6 +31,8 @@ class FamilyUsage:
     def __init__(self) -> None:
         self._known: dict[Path, _Known] = {}
         self._usages: list[TokenUsage | None] = []
+        self.cost: Cost | None = None
+        """What the subagents cost, as of the last complete run; None where the prices were not loaded then."""
         self.subagents = 0
         """How many of them were found, as of the last complete run."""
         self.unread = 0
@@ -39,6 +43,7 @@ class FamilyUsage:
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
         usages: list[TokenUsage | None] = []
+        costs: list[Cost | None] = []
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
         count = unread = 0
@@ -56,6 +61,7 @@ class FamilyUsage:
             seen.add(key)
             if inside and inner is not None:
                 usages.append(inner.usage())
+                costs.append((yield from _priced(inner)))
                 children = inner.subagents
                 said = _said(len(inner.messages), inner.usage())
             else:
@@ -66,6 +72,7 @@ class FamilyUsage:
                     unread += not subagent.internal
                     continue
                 usages.append(known.usage)
+                costs.append(known.cost)
                 children = known.subagents
                 said = _said(known.messages, known.usage)
             if depth == 1 and subagent.tool_use is not None:
@@ -74,6 +81,7 @@ class FamilyUsage:
             queue.extend((child, depth + 1) for child in children)
             yield
         self._usages, self.subagents, self.unread, self.done = usages, count, unread, done
+        self.cost = total_cost(cost for cost in costs if cost is not None) if None not in costs else None
 
     def total(self, session: Session) -> TokenUsage | None:
         """The session's total as it is now with that of its subagents as of the last run: never less than its own."""
@@ -90,7 +98,7 @@ class FamilyUsage:
         """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
             known = self._known.get(path)
-            if known is not None and known.state == _state(known.state):
+            if known is not None and known.state == _state(known.state) and (known.cost is not None or not loaded()):
                 return
             reading = open_reading(path)
             state = _state((path, *reading.sources))
@@ -103,8 +111,18 @@ class FamilyUsage:
             self._known.pop(path, None)
             return
         session = reading.session
-        self._known[path] = _Known(state, len(session.messages), session.usage(), session.subagents)
+        cost = yield from _priced(session)
+        self._known[path] = _Known(state, len(session.messages), session.usage(), cost, session.subagents)
         session.close()
+
+
+def _priced(session: Session) -> Generator[None, None, Cost | None]:
+    """What a subagent's own responses cost; None while the prices are not loaded."""
+    costs = SessionCosts(session)
+    if not loaded():
+        return None
+    yield from costs.run()
+    return costs.total
 
 
 def _state(sources: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:

@@ -8,6 +8,7 @@ from renderers.facts import format_count, lack_names, lacks_line
 from schemas.clean import one_line
 from schemas.message import Kind
 from schemas.session import Lack, Session
+from viewer.costs import Cost
 from viewer.transcript.family import FamilyUsage
 
 _FRESH = 60.0
@@ -72,8 +73,10 @@ def state_line(session: Session, problem: str, news: str, ended: bool | None, fo
     return Content.assemble(origin, (f"  {said}" if said else "", "$accent"))
 
 
-def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -> Content:
-    """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line."""
+def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Cost | None = None) -> Content:
+    """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of the
+    session without its subagents, once it is known.
+    """
     faults = _faults(session, cut)
     parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
     pieces: list[str] = []
@@ -81,6 +84,10 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -
     if usage is not None and usage.total is not None:
         rewound = any(exchange.rewound for exchange in session.exchanges)
         pieces.append(f"{format_count(usage.total)} tokens{' with rewound' if rewound else ''}")
+        if usage.total and cost is not None and cost.text:
+            pieces.append(cost.text)
+    elif session.own_total:
+        pieces.append(session.own_total)
     elif session.exchanges and Lack.TOKENS not in session.lacks:
         pieces.append("tokens unknown")
     # A stream's own total holds what its subagents used: saying it twice would tell nothing.
@@ -88,6 +95,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None) -
     if together is not None and together.total not in (None, usage and usage.total):
         some = f"{family.subagents:,} of {family.subagents + family.unread:,} " if family.unread else ""
         pieces.append(f"{format_count(together.total)} with {some}subagents")
+        if cost is not None and family.cost is not None and (both := cost | family.cost).text:
+            pieces.append(both.text)
     elif family.unread:
         pieces.append("subagents not included")
     if session.context_used and session.context_window:

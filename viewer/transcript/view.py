@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -230,6 +230,17 @@ class TranscriptView(TranscriptWindow):
             self.go_end()
         elif blocks & {place.block for place in self._rows}:
             self.show()
+
+    def show_costs(self, cost: Callable[[int], str | None], exchanges: Iterable[int] | None = None) -> None:
+        """`cost` says what an exchange cost; draw the headers of these exchanges again (None: all that were drawn)."""
+        table = self.session.exchanges
+        self._look = replace(self._look, cost=cost)
+        self._drawn.relook(self._look)
+        numbers = range(len(table)) if exchanges is None else exchanges
+        headers = {table[n].start for n in numbers if n < len(table)}
+        self._redraw_later(headers)
+        if headers & {place.block for place in self._rows}:
+            self.go_end() if self.following else self.show()
 
     def _pending(self, blocks: range) -> list[int]:
         """The tools among the last of these messages that have no result."""

@@ -9,12 +9,16 @@ from textual.widgets import Static
 
 from renderers.facts import format_count, format_size, local_time, plural, short_model
 from schemas.clean import one_line
+from viewer.costs import Cost
 from viewer.output import short_path
 
 if TYPE_CHECKING:
     from schemas.usage import TokenUsage
     from viewer.summary import Summary
 
+Costs = tuple[Cost, Cost]
+"""Of a session, without and with its subagents."""
+NO_COSTS: Costs = (Cost(), Cost())
 _PROMPT_CHARS = 600
 
 
@@ -26,13 +30,15 @@ class Preview(Static):
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, **options)
 
-    def show(self, summary: Summary | None) -> None:
+    def show(self, summary: Summary | None, costs: Costs = NO_COSTS) -> None:
         """Show a session, or nothing."""
-        self.update(Content("") if summary is None else preview(summary))
+        self.update(Content("") if summary is None else preview(summary, costs))
 
 
-def preview(summary: Summary) -> Content:
-    """The preview of a session: what was asked first, what was asked last, what was answered, what it took."""
+def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
+    """The preview of a session: what was asked first, what was asked last, what was answered, what it took. `costs`:
+    without and with its subagents, as far as they are known.
+    """
     dim = "$text-muted"
     pieces: list[Content] = [Content.styled(summary.title or "(no title)", "bold"), Content("\n")]
     models = ", ".join(filter(None, map(short_model, summary.models)))
@@ -45,7 +51,7 @@ def preview(summary: Summary) -> Content:
     pieces.append(Content.styled(f"\n{_times(summary)}", dim))
     for label, text in _words(summary):
         pieces += [Content.styled(f"\n\n{label}\n", "$accent"), Content(text)]
-    pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary)]
+    pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary, costs)]
     lines = len(summary.unreadable)
     if lines:
         pieces.append(Content.styled(f"\n{plural(lines, 'line')} could not be read", "$warning"))
@@ -73,14 +79,18 @@ def _words(summary: Summary) -> list[tuple[str, str]]:
     return words
 
 
-def _tokens(summary: Summary) -> list[Content]:
+def _tokens(summary: Summary, costs: Costs) -> list[Content]:
     own, everything = summary.usage, summary.usage_with_subagents
+    cost, whole_cost = (cost.text for cost in costs)
     if own is None or own.total is None:
         return [Content.styled("unknown", "$text-muted")]
-    pieces = [Content(format_count(own.total)), Content.styled(f"\n{_parts(own)}", "$text-muted")]
+    pieces = [
+        Content(" · ".join(filter(None, (format_count(own.total), cost if own.total else "")))),
+        Content.styled(f"\n{_parts(own)}", "$text-muted"),
+    ]
     if summary.subagents and everything is not None and everything.total != own.total:
-        with_them = f"\n{format_count(everything.total)} with {plural(summary.subagents, 'subagent')}"
-        pieces.append(Content.styled(with_them, "$text-muted"))
+        with_them = f"{format_count(everything.total)} with {plural(summary.subagents, 'subagent')}"
+        pieces.append(Content.styled("\n" + " · ".join(filter(None, (with_them, whole_cost))), "$text-muted"))
     return pieces
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.claude import detect, locate
-from schemas.session import Session
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 _PLAIN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -45,6 +48,7 @@ class ClaudeProvider:
         from schemas.providers.claude.build import build_message
         from schemas.providers.claude.parse import ClaudeParser
         from schemas.reading import LinesReading, open_file
+        from schemas.session import Session
 
         store = open_file(path)
         session = Session(self.id, self.name, path, path.stem)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.codex import locate
-from schemas.providers.codex.values import UUID
-from schemas.session import Session
+from schemas.providers.codex.ids import UUID
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class Codex:

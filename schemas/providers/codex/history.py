@@ -10,7 +10,7 @@ import math
 from enum import Enum
 from typing import Any
 
-from schemas.providers.codex.values import uuid_time
+from schemas.providers.codex.ids import uuid_time
 from schemas.values import dict_of, text_of, when, whole
 
 _BURST = 1.0

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from schemas.folders import reason_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
+from schemas.providers.codex.ids import UUID, uuid_time
 from schemas.providers.codex.old import is_old_header, is_typescript
-from schemas.providers.codex.values import UUID, uuid_time
 from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start
 from schemas.records import read_record
 from schemas.values import dict_of, text_of

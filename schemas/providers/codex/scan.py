@@ -93,7 +93,11 @@ class Scan:
         if identifier := text_of(meta.get("id")):
             session.id = one_line(identifier, 100)
         session.workspace_root = one_line(text_of(meta.get("cwd")), 1000) or session.workspace_root
-        session.branch = one_line(text_of(dict_of(meta.get("git")).get("branch")), 200) or None
+        git = dict_of(meta.get("git"))
+        session.branch = one_line(text_of(git.get("branch")), 200) or None
+        for name, key in (("commit_hash", "gitRevision"), ("repository_url", "gitRemote")):
+            if value := one_line(text_of(git.get(name)), 300):
+                session.metadata[key] = value
         session.version = one_line(text_of(meta.get("cli_version")), 40) or None
         session.created = session.updated = when(meta.get("timestamp"))
         self.agent_path = agent_path(meta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -29,6 +28,8 @@ def decompress(path: Path) -> int:
 
     Raises OSError: a damaged or cut file must not pass for a short session.
     """
+    import tempfile  # a list need not wait for it
+
     import zstandard
 
     with tempfile.TemporaryFile() as target, path.open("rb") as source:

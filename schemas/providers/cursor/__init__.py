@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.cursor import detect, locate
-from schemas.session import Session
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class Cursor:

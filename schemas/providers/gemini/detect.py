@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.provider import Head
-from schemas.providers._google import is_qwens
+from schemas.providers._qwen_home import is_qwens
 
 Data = dict[str, Any]
 _TYPES = frozenset({"user", "gemini", "info", "error", "warning"})

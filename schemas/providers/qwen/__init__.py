@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.qwen import locate
-from schemas.session import Session
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class Qwen:
@@ -50,6 +53,7 @@ class Qwen:
         from schemas.providers.qwen.build import build_message
         from schemas.providers.qwen.parse import QwenParser
         from schemas.reading import LinesReading, open_file
+        from schemas.session import Session
 
         store = open_file(path)
         session = Session(self.id, self.name, path, path.stem)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from schemas.folders import entries_of, stat_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, read_head
-from schemas.providers._google import QWEN_VARIABLES, is_qwens
+from schemas.providers._qwen_home import QWEN_VARIABLES, is_qwens
 from schemas.providers.gemini.detect import looks_alike
 from schemas.records import read_record
 

@@ -1,0 +1,192 @@
+"""A Toolpath document taken apart where it lies: as Python objects it takes ten times its size in memory.
+
+Each step stays the bytes it is, to be read when a message of it is shown. What has to be known of all before that
+(ids, parents, whether it is a session's), and all around the steps, is read at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.interchange.toolpath import LEGACY_TAGS, is_session_step
+from schemas.interchange.toolpath_stream import parents_of
+from schemas.records import Record, read_record
+
+Data = dict[str, Any]
+_raw_decode = json.JSONDecoder().raw_decode
+_SPACE = re.compile(r"[ \t\r\n]*")
+_PLACE = "place"
+"""The key of a step that stands for one: where the step lies."""
+_SESSION = {"turn": {"structural": {"type": "conversation.append"}}}
+"""Stands for what a step of a session changed."""
+
+
+class Place(NamedTuple):
+    """Where a step lies: offset and length in bytes, line from 1."""
+
+    offset: int
+    length: int
+    line: int
+
+
+class StepStore:
+    """A document's bytes, of which the steps are read as the lines that the stream form would have."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        self._data = data
+        self._places: list[Place] = []
+        self._other: list[Data] = []
+        self._recent: tuple[int, Data] = (-1, {})
+
+    def add(self, line: Data) -> Record:
+        """A line as a record: of a step what stands for it is enough; what is none lies nowhere, and has no length."""
+        place = place_of(line.get("Step"))
+        if place is None:
+            self._other.append(line)
+            return len(self._other) - 1, 0, 1, line
+        self._places.append(place)
+        return (*place, self.record(place.offset, place.length))
+
+    def records(self) -> Iterator[Record]:
+        """All steps again, in the order in which they were read."""
+        for place in self._places:
+            yield (*place, self.record(place.offset, place.length))
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes of a span."""
+        return self._data[offset : offset + length]
+
+    def record(self, offset: int, length: int) -> Data:
+        """The line that a step, or what is none, stands for."""
+        if not length:
+            return self._other[offset]
+        if self._recent[0] != offset:  # messages of one step ask for it one after the other
+            self._recent = offset, {"Step": read_record(self.read(offset, length))}
+        return self._recent[1]
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        self._data = b""
+
+
+def place_of(step: object) -> Place | None:
+    """Where a step lies, of what `skim` left to stand for it."""
+    place = step.get(_PLACE) if isinstance(step, dict) else None
+    return place if isinstance(place, Place) else None
+
+
+def in_place(lines: list[Data]) -> bool:
+    """Whether each step among the lines stands for one in the document, in the document's order."""
+    places = [place_of(line["Step"]) for line in lines if "Step" in line]
+    offsets = [place.offset for place in places if place is not None]
+    return len(offsets) == len(places) and all(a < b for a, b in pairwise(offsets))
+
+
+def skim(data: bytes) -> Any:
+    """The document, with what stands for each step in the place of the steps.
+
+    Raises ValueError for what is no JSON document as strict as they come, and RecursionError for one that nests too
+    deeply: records.py can read some of them.
+    """
+    text = data.decode("latin-1")  # one character a byte, so that a place in the text is one in the file
+    skimmer = _Skimmer(data, text)
+    start = _SPACE.match(text, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
+    value, end = skimmer.root(start.end() if start else 0)
+    if _after(text, end) != len(text):
+        raise ValueError("more than one value")
+    return value
+
+
+def _after(text: str, at: int) -> int:
+    """The next place that is no white space."""
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+class _Skimmer:
+    """Goes through a document, as far as its steps."""
+
+    def __init__(self, data: bytes, text: str) -> None:
+        self._data, self._text = data, text
+        self._counted, self._line = 0, 1
+
+    def root(self, at: int) -> tuple[Any, int]:
+        """A graph, or what was one once: tagged from outside, or a path by itself."""
+        if self._text[at : at + 1] != "{":
+            raise ValueError("no object")
+        return self._object(at, {"paths": self._paths, "steps": self._steps, **dict.fromkeys(LEGACY_TAGS, self._inner)})
+
+    def _inner(self, at: int) -> tuple[Any, int]:
+        if self._text[at : at + 1] != "{":
+            return self._value(at)
+        return self._object(at, {"paths": self._paths, "steps": self._steps})
+
+    def _paths(self, at: int) -> tuple[Any, int]:
+        return self._array(at, self._path) if self._text[at : at + 1] == "[" else self._value(at)
+
+    def _path(self, at: int) -> tuple[Any, int]:
+        return self._object(at, {"steps": self._steps}) if self._text[at : at + 1] == "{" else self._value(at)
+
+    def _steps(self, at: int) -> tuple[Any, int]:
+        return self._array(at, self._step) if self._text[at : at + 1] == "[" else self._value(at)
+
+    def _step(self, at: int) -> tuple[Any, int]:
+        value, end = _raw_decode(self._text, at)
+        if not isinstance(value, dict):
+            return value, end
+        self._line += self._text.count("\n", self._counted, at)
+        self._counted = at
+        value = read_record(self._data[at:end])
+        identity = value.get("step")
+        name = identity.get("id") if isinstance(identity, dict) else None
+        known: Data = {
+            "step": {"id": name, "parents": list(parents_of(value))},
+            _PLACE: Place(at, end - at, self._line),
+        }
+        return known | ({"change": _SESSION} if is_session_step(value) else {}), end
+
+    def _value(self, at: int) -> tuple[Any, int]:
+        """A value as it is; decoded from its bytes, since the text is no UTF-8."""
+        _, end = _raw_decode(self._text, at)
+        return read_record(b'{"value":' + self._data[at:end] + b"}").get("value"), end
+
+    def _object(self, at: int, special: dict[str, Any]) -> tuple[Data, int]:
+        found: Data = {}
+        at = _after(self._text, at + 1)
+        if self._text[at : at + 1] == "}":
+            return found, at + 1
+        while True:
+            if self._text[at : at + 1] != '"':
+                raise ValueError("no key")
+            key, at = self._value(at)
+            at = self._expect(at, ":")
+            found[key], at = special.get(key, self._value)(at)
+            at = _after(self._text, at)
+            if self._text[at : at + 1] == "}":
+                return found, at + 1
+            at = self._expect(at, ",")
+
+    def _array(self, at: int, item: Any) -> tuple[list[Any], int]:
+        found: list[Any] = []
+        at = _after(self._text, at + 1)
+        if self._text[at : at + 1] == "]":
+            return found, at + 1
+        while True:
+            value, at = item(at)
+            found.append(value)
+            at = _after(self._text, at)
+            if self._text[at : at + 1] == "]":
+                return found, at + 1
+            at = self._expect(at, ",")
+
+    def _expect(self, at: int, sign: str) -> int:
+        at = _after(self._text, at)
+        if self._text[at : at + 1] != sign:
+            raise ValueError(f"no {sign}")
+        return _after(self._text, at + 1)

@@ -1,0 +1,170 @@
+"""What a validator says: findings, each with its place and a sentence, made of what a JSON Schema rejects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from schemas.clean import clean, one_line
+from schemas.documents import load_schema
+from schemas.interchange.quick import Test, quick
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+_SHOWN = 60
+"""Characters of a value that a sentence quotes."""
+
+
+class Finding(NamedTuple):
+    """Something wrong: where, and what, as a sentence.
+
+    The place is a JSON pointer, empty for the document itself; in a format of lines it is `line 5` or `line 5: /usage`.
+    """
+
+    path: str
+    message: str
+
+
+class Verdict(NamedTuple):
+    """What a validator found. Warnings do not make a document invalid."""
+
+    errors: list[Finding]
+    warnings: list[Finding]
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is no error."""
+        return not self.errors
+
+
+Words = Callable[["ValidationError"], Iterable[Finding]]
+"""Says an error of the jsonschema package in plain words."""
+
+
+def schema_findings(name: str, value: object, words: Words | None = None) -> list[Finding]:
+    """What the schema NAME (schemas/documents) rejects, by place. Only what fails `quick` is looked at closely."""
+    test, validator = _checkers(name)
+    if test(value):
+        return []
+    found = sorted(
+        validator.iter_errors(cast(Any, value)), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path]
+    )
+    return [finding for error in found for finding in (words or explain)(error)]
+
+
+@cache
+def _checkers(name: str) -> tuple[Test, Validator]:
+    """The quick test of a schema, and its validator, which passes over the items that the quick test takes."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    schema = load_schema(name)
+    made: dict[str, Test] = {}
+    tests: dict[int, tuple[Any, Test]] = {}
+
+    def items(validator: Any, of: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if not isinstance(value, list):
+            return
+        # By identity, and the schema is kept beside, so that no other one can get its number.
+        test = tests.setdefault(id(of), (of, quick(of, schema, made)))[1]
+        for index, item in enumerate(value):
+            if not test(item):
+                yield from validator.descend(item, of, path=index)
+
+    kind = extend(Draft202012Validator, {"items": items})  # type: ignore[no-untyped-call]
+    return quick(schema, schema, made), kind(schema)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """A JSON pointer."""
+    return "".join("/" + _step(str(step)).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _step(name: str) -> str:
+    return clean(name) if len(name) <= 200 else one_line(name, 200)
+
+
+def explain(error: ValidationError) -> Iterator[Finding]:
+    """An error of the jsonschema package in plain words."""
+    path, rule, value = pointer(error.absolute_path), error.validator, error.validator_value
+    if rule == "required":
+        missing = [key for key in _list(value) if isinstance(error.instance, dict) and key not in error.instance]
+        # One error a missing key; the one that this error is about is the one that its message begins with.
+        key = next((k for k in missing if error.message.startswith(repr(k))), missing[0] if missing else "?")
+        yield Finding(path, f"`{key}` is missing")
+    elif rule == "additionalProperties" and value is False:
+        known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+        for key in error.instance if isinstance(error.instance, dict) else ():
+            if key not in known:
+                yield Finding(path, f"`{one_line(str(key), _SHOWN)}` does not belong here")
+    else:
+        yield Finding(path, f"{_name(list(error.absolute_path))} {_sentence(str(rule), value, error.instance)}")
+
+
+def _name(path: list[str | int]) -> str:
+    """What a value is called: by its key, or as an item of the list that has one."""
+    if not path:
+        return "the document"
+    if isinstance(path[-1], str):
+        return f"`{one_line(path[-1], _SHOWN)}`"
+    owner = next((step for step in reversed(path) if isinstance(step, str)), "")
+    return f"an item of `{one_line(owner, _SHOWN)}`" if owner else "an item"
+
+
+def _sentence(rule: str, value: Any, instance: object) -> str:
+    if rule == "type":
+        return f"must be {_either([article(kind) for kind in _list(value)])}, not {kind_of(instance)}"
+    if rule == "const":
+        return f"must be {shown(value)}, not {shown(instance)}"
+    if rule == "enum":
+        words = [one if isinstance(one, str) else shown(one) for one in _list(value)]
+        return f"must be one of {', '.join(words)}, not {shown(instance)}"
+    if rule in ("minLength", "minItems"):
+        return "is empty"
+    if rule == "minimum":
+        return f"must be at least {shown(value)}, not {shown(instance)}"
+    if rule == "maximum":
+        return f"must be at most {shown(value)}, not {shown(instance)}"
+    return f"breaks the rule {rule}: {shown(value)}"
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def article(kind: str) -> str:
+    """A JSON type's name with its article."""
+    return kind if kind == "null" else f"an {kind}" if kind[0] in "aio" else f"a {kind}"
+
+
+def kind_of(value: object) -> str:
+    """What sort of JSON value it is, in words."""
+    if value is None:
+        return "null"
+    for kind, name in ((bool, "boolean"), (str, "string"), (int, "integer"), (float, "number"), (dict, "object")):
+        if isinstance(value, kind):
+            return article(name)
+    return "an array"
+
+
+def shown(value: object) -> str:
+    """A value as JSON on one line, clean and cut; of a list or an object only that it is one."""
+    if isinstance(value, str):
+        said = clean(value)  # a newline is shown as JSON has it: it may be what is wrong
+        return json.dumps(said if len(said) <= _SHOWN else one_line(said, _SHOWN), ensure_ascii=False)
+    if isinstance(value, dict | list):
+        return "an empty " + kind_of(value).partition(" ")[2] if not value else kind_of(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 1e60:
+        return "a number of more than 60 digits"
+    return json.dumps(value)

@@ -1,0 +1,247 @@
+"""What sessions cost on the screens: exchange by exchange, with what has no price, and when prices come late."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.charges import charges
+from schemas.prices import Prices
+from schemas.session import Subagent
+from schemas.table import NONE
+from schemas.usage import TokenUsage
+from tests.support import Hand
+from tests.viewer.shelf import HandLibrary, summary
+from tests.viewer.transcripts import lines, transcript
+from viewer import costs
+from viewer.app import TurnlogApp
+from viewer.commands.usage import cost_text
+from viewer.costs import Cost, SessionCosts, _Shared, group_cost, summary_costs, total_cost
+from viewer.screens.browser import PRICE_SECONDS, BrowserScreen
+from viewer.screens.records import LookupScreen, why_screen
+from viewer.spending import Tally
+from viewer.summary import GroupRow
+from viewer.transcript.family import FamilyUsage
+from viewer.widgets.chrome import TitleBar
+from viewer.widgets.preview import Preview
+
+DEAR = TokenUsage(1_000_000, 0, 0, 0)
+OPUS, NOBODY = "claude-opus-5", "model-of-nobody"
+
+
+@pytest.fixture
+def not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Shared, "coster", None)
+
+
+def talk(*models: str, usage: TokenUsage = DEAR) -> Hand:
+    """An exchange of a response by each model."""
+    hand = Hand()
+    return more(hand, *models, usage=usage)
+
+
+def more(hand: Hand, *models: str, usage: TokenUsage = DEAR) -> Hand:
+    hand.prompt("Fix the lamp")
+    for model in models:
+        hand.text("done", model=model, usage=usage)
+    return hand
+
+
+def said(hand: Hand, exchange: int = 0) -> str | None:
+    return SessionCosts(hand.session).of(exchange)
+
+
+def finished(hand: Hand) -> SessionCosts:
+    session_costs = SessionCosts(hand.session)
+    list(session_costs.run())
+    return session_costs
+
+
+def test_an_exchange_says_what_it_cost() -> None:
+    dollars = Prices().cost("claude", OPUS, next(charges(talk(OPUS).session)).call, None)
+    assert dollars and said(talk(OPUS, OPUS)) == f"${2 * dollars:.2f}"
+
+
+def test_what_has_no_price_is_never_free() -> None:
+    assert said(talk(NOBODY)) == said(talk()) == ""
+    assert (said(talk(OPUS, NOBODY)) or "").endswith("+")
+    assert said(talk("<synthetic>", usage=TokenUsage(0, 0, 0, 0))) == "$0.00"
+    assert said(talk(OPUS, "", usage=TokenUsage())) == "", "no figures, no cost"
+
+
+_MODELS = st.lists(st.lists(st.sampled_from([OPUS, NOBODY, "gpt-5", ""]), max_size=4), min_size=1, max_size=4)
+
+
+@given(_MODELS)
+def test_the_screens_say_what_usage_says(models: list[list[str]]) -> None:
+    hand = Hand()
+    for exchange in models:
+        more(hand, *exchange)
+    tally, prices = Tally(), Prices()
+    for charge in charges(hand.session):
+        cost = prices.cost(charge.provider, charge.model, charge.call, charge.time)
+        tally.add(charge.usage, cost, charge.model)
+    total = finished(hand).total
+    assert total is not None
+    assert total.unpriced == tally.unpriced
+    assert total.dollars == pytest.approx(tally.cost)
+    assert (total.text or "-") == cost_text(tally)
+
+
+def test_costs_follow_what_is_read() -> None:
+    hand = talk(OPUS)
+    session_costs = finished(hand)
+    one = session_costs.of(0)
+    hand.text("more", usage=DEAR)
+    assert session_costs.of(0) == one, "nobody said that it changed"
+    session_costs.changed([0])
+    assert session_costs.of(0) == said(hand) != one
+    list(session_costs.run())
+    assert session_costs.total == finished(hand).total
+
+
+def test_a_response_that_moved_on_is_counted_once() -> None:
+    hand = more(talk(OPUS), OPUS)
+    session_costs = finished(hand)
+    last, record = hand.session.exchanges[0].groups[0], hand.store.add({})
+    hand.session.extend_group(last, DEAR, record)
+    session_costs.changed([1])
+    list(session_costs.run())
+    assert session_costs.of(0) == ""
+    assert session_costs.total == finished(hand).total
+
+
+def test_a_session_that_was_read_anew_has_its_own_costs() -> None:
+    session_costs = finished(talk(OPUS))
+    old = session_costs.total
+    session_costs.begin(talk(NOBODY).session)
+    assert session_costs.of(0) == ""
+    assert session_costs.total == old, "stands until the new one is worked out"
+    list(session_costs.run())
+    assert session_costs.total == Cost(None, frozenset({NOBODY}))
+
+
+def test_a_long_exchange_keeps_nobody_waiting() -> None:
+    hand = talk(*[OPUS] * 300, usage=TokenUsage(1000))
+    session_costs = SessionCosts(hand.session)
+    assert session_costs.of(0) is None and session_costs.late == {0}
+    assert sum(1 for _ in session_costs.run()) == 300, "it gives way after each response"
+    assert session_costs.of(0) == total_cost(group_cost(hand.session, group) for group in range(300)).text
+
+
+def test_no_cost_is_known_before_prices_are_loaded(not_loaded: None) -> None:
+    assert said(talk(OPUS)) is None
+    costs.load()
+    assert said(talk(OPUS))
+
+
+def test_subagents_are_priced_when_prices_come(not_loaded: None) -> None:
+    hand, family = talk(OPUS), FamilyUsage()
+    hand.session.subagents.append(Subagent("a", session=talk(OPUS, NOBODY).session))
+    list(family.run(hand.session))
+    assert family.subagents == 1 and family.cost is None
+    costs.load()
+    list(family.run(hand.session))
+    assert family.cost == finished(talk(OPUS, NOBODY)).total
+
+
+def test_the_index_tells_a_session_from_its_subagents() -> None:
+    one = summary("a")
+    one.usage, one.usage_with_subagents, one.subagents = DEAR + DEAR, DEAR + DEAR + DEAR, 1
+    rows = [GroupRow(n, 1_780_000_000.0, DEAR, model) for n, model in enumerate((OPUS, OPUS, NOBODY))]
+    own, everything = summary_costs(one, rows)
+    assert own == finished(talk(OPUS, OPUS)).total
+    assert everything == Cost(own.dollars, frozenset({NOBODY}))
+
+
+def test_screens_start_without_the_prices() -> None:
+    code = (
+        "import viewer.app, viewer.screens.transcript, viewer.screens.browser, viewer.costs, sys\n"
+        "print([name for name in ('genai_prices', 'pydantic', 'schemas.prices') if name in sys.modules])"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- on the screen ---------------------------------------------------------------------------------------------------
+
+
+async def test_the_header_and_the_totals_say_it() -> None:
+    async with transcript(talk(OPUS)) as (pilot, view, _):
+        await pilot.pause(0.4)
+        assert lines(view)[0].endswith("1M · $5.00")
+        assert pilot.app.screen.query_one("#status", TitleBar).left.plain.startswith("1M tokens · $5.00")
+
+
+async def test_a_model_without_a_price_has_no_cost() -> None:
+    async with transcript(talk(NOBODY)) as (pilot, view, _):
+        await pilot.pause(0.4)
+        assert lines(view)[0].endswith("1M")
+        assert "$" not in pilot.app.screen.query_one("#status", TitleBar).left.plain
+
+
+async def test_costs_come_when_prices_do_and_nothing_moves(not_loaded: None) -> None:
+    async with transcript(more(talk(OPUS), NOBODY)) as (pilot, view, _):
+        before = lines(view)
+        assert not any("$" in line for line in before)
+        for _ in range(100):
+            await pilot.pause(0.05)
+            if "$" in lines(view)[0]:
+                break
+        after = lines(view)
+        assert after[0].endswith(" · $5.00")
+        assert [before[0], before[1]] == [after[0].removesuffix(" · $5.00"), after[1]]
+
+
+async def test_a_growing_exchange_costs_more() -> None:
+    async with transcript(talk(OPUS), follow=True) as (pilot, view, written):
+        written.write(lambda hand: hand.text("more", usage=DEAR))
+        await pilot.pause(1.0)
+        assert lines(view)[0].endswith("2M · $10.00")
+        assert "2M tokens · $10.00" in pilot.app.screen.query_one("#status", TitleBar).left.plain
+
+
+async def test_another_session_in_its_place_has_its_own_costs() -> None:
+    async with transcript(talk(OPUS)) as (pilot, view, written):
+        await pilot.pause(0.4)
+        written.restart(talk(OPUS, OPUS, NOBODY))
+        await pilot.pause(1.0)
+        assert lines(view)[0].endswith("3M · $10.00+")
+        assert "3M tokens · $10.00+" in pilot.app.screen.query_one("#status", TitleBar).left.plain
+
+
+def why(hand: Hand, message: int) -> str:
+    screen: LookupScreen = why_screen(hand.session, message, None, None, finished(hand))
+    return "\n".join(row.text for row in screen._make(120))
+
+
+def test_why_says_each_cost_and_what_has_no_price() -> None:
+    text = why(talk(OPUS, NOBODY), 1)
+    assert "1,000,000 tokens: in 1,000,000 · cache read 0 · cache write 0 · out 0 · $5.00\n" in text
+    assert text.count("$5.00+") == 2, "of the exchange and of the session"
+    assert f"no price for {NOBODY}: not in the cost" in text
+
+
+def test_why_says_nothing_of_costs_where_there_are_none() -> None:
+    hand = Hand()
+    hand.prompt("Fix the lamp")
+    assert hand.session.messages.group[0] == NONE
+    assert "ost" not in why(hand, 0)
+
+
+async def test_the_preview_says_it(tmp_path: Path) -> None:
+    one = summary("a")
+    one.usage = one.usage_with_subagents = DEAR
+    library = HandLibrary([one])
+    library.groups[one.path] = [GroupRow(1, 1_780_000_000.0, DEAR, OPUS)]
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(library, tmp_path, lambda: 1_780_000_000.0))  # type: ignore[arg-type]
+    async with app.run_test(size=(140, 40)) as pilot:
+        await pilot.pause(PRICE_SECONDS + 0.4)
+        assert "1M · $5.00" in str(app.screen.query_one(Preview).render())

@@ -1,0 +1,51 @@
+"""Whether a session is being written, and whether what lies beside it changed: all that a list that is up to date asks.
+
+Apart from viewer/summary.py, since `list --json` needs no more, and summaries bring the whole model of a session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import NamedTuple
+
+LIVE_SECONDS = 60
+"""A session written within so many seconds counts as being written."""
+
+
+def is_live(touched_ns: int) -> bool:
+    """Whether what was written last at that time counts as being written."""
+    return time.time() - touched_ns / 1e9 < LIVE_SECONDS
+
+
+class Side(NamedTuple):
+    """The state of a file or folder beside a session when it was read; size -1 says it was not there."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    holds: bool = True
+    """Whether it is a file that holds messages, and can be opened by itself."""
+
+
+def file_state(path: str) -> Side:
+    """The state of a file or folder now."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return Side(path, -1, 0)
+    # A folder's size says nothing, and differs between file systems.
+    return Side(path, 0 if os.path.isdir(path) else stat.st_size, stat.st_mtime_ns)
+
+
+def sides_changed(data: str) -> bool:
+    """Whether a file or folder beside a session is not as `index_file` noted it."""
+    if data == "[]":
+        return False
+    return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
+
+
+def newest_side(data: str) -> int:
+    """When one of the files and folders beside a session, as `index_file` noted them, was written last; 0 for none."""
+    return max((file_state(path).mtime_ns for path, *_ in json.loads(data)), default=0)
