@@ -183,6 +183,26 @@ class Provider(Protocol):
         ...
 
 
+class Saved:
+    """What a provider says of files that no agent keeps: they lie where somebody saved them, and nobody goes on there."""
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Nowhere."""
+        return []
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """Nothing: see `locations`."""
+        return iter(())
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """None: the agent, if there is one, does not know the file."""
+        return None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """None: nobody deletes what somebody saved."""
+        return None
+
+
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
     """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
     first = data.lstrip().partition(b"\n")[0]

@@ -6,11 +6,9 @@ schemas/documents/agent-response.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.session import Session
+from schemas.provider import Format, Head, Reading, Saved
 
 
 def is_agent_response(document: object) -> bool:
@@ -18,21 +16,13 @@ def is_agent_response(document: object) -> bool:
     return isinstance(document, dict) and "final_response" in document
 
 
-class AgentResponseProvider:
+class AgentResponseProvider(Saved):
     """Agent Response documents in the place of an agent: a file of them can be opened like any session."""
 
     id = "agent-response"
     name = "Agent Response"
     counting = "The document names totals of the whole run at most; they count once, for its last message."
     formats = (Format("Agent Response v1, one JSON document", "an object with final_response"),)
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere: no agent keeps them."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """None: see `locations`."""
-        return iter(())
 
     def detect(self, head: Head) -> bool:
         """Whether the file is one JSON object with `final_response`."""
@@ -43,14 +33,6 @@ class AgentResponseProvider:
         from schemas.interchange.agent_response_read import open_document
 
         return open_document(path)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: there is nothing to go on with."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody keeps them."""
-        return None
 
 
 AGENT_RESPONSE = AgentResponseProvider()

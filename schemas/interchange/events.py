@@ -6,11 +6,9 @@ schemas/documents/events.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.session import Session
+from schemas.provider import Format, Head, Reading, Saved
 
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
 _OTHERS = frozenset({"type", "role", "message", "payload", "event"})
@@ -27,7 +25,7 @@ def is_event(record: object) -> bool:
     return most == len(_KEYS) or (most == len(_KEYS) - 1 and not record.keys() & _OTHERS)
 
 
-class EventsProvider:
+class EventsProvider(Saved):
     """Event files in the place of an agent: one opens as a view of what was used."""
 
     id = "events"
@@ -40,14 +38,6 @@ class EventsProvider:
         ),
     )
 
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere: no agent keeps them."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """None: see `locations`."""
-        return iter(())
-
     def detect(self, head: Head) -> bool:
         """Whether one of the first records is an event."""
         return any(map(is_event, head.records[:20])) or is_event(head.document)
@@ -58,14 +48,6 @@ class EventsProvider:
         from schemas.reading import LinesReading, open_file
 
         return LinesReading(open_file(path), EventsParser(path))
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: there is nothing to go on with."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody keeps them."""
-        return None
 
 
 EVENTS = EventsProvider()

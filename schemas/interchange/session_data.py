@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.session import Session
+from schemas.provider import Format, Head, Reading, Saved
 
 _KEYS = frozenset({"schemaVersion", "provider", "sessionId", "createdAt", "workspaceRoot"})
 
@@ -16,7 +14,7 @@ def is_session_data(document: object) -> bool:
     return isinstance(document, dict) and "exchanges" in document and len(_KEYS & document.keys()) >= 2
 
 
-class SessionDataProvider:
+class SessionDataProvider(Saved):
     """SessionData documents in the place of an agent: a file of them can be opened like any session."""
 
     id = "session-data"
@@ -25,14 +23,6 @@ class SessionDataProvider:
     formats = (
         Format("SessionData 1.x, one JSON document", "an object with exchanges and two of SessionData's other keys"),
     )
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere: no agent keeps them."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """None: see `locations`."""
-        return iter(())
 
     def detect(self, head: Head) -> bool:
         """Whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
@@ -46,14 +36,6 @@ class SessionDataProvider:
         from schemas.interchange.session_data_read import open_document
 
         return open_document(path)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: a document is a copy, the agent does not know it."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody keeps them."""
-        return None
 
 
 SESSION_DATA = SessionDataProvider()

@@ -5,11 +5,9 @@ Made in snapshot_make.py, read in snapshot_read.py, checked in snapshot_check.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.session import Session
+from schemas.provider import Format, Head, Reading, Saved
 
 _KEYS = frozenset({"schema_version", "totals"})
 _OTHERS = frozenset({"generated_at", "month", "mode", "top_providers", "top_models", "suggestions"})
@@ -26,7 +24,7 @@ def is_snapshot(document: object) -> bool:
     return document.keys() >= _KEYS or len(document.keys() & (_KEYS | _OTHERS)) >= _MANY
 
 
-class SnapshotProvider:
+class SnapshotProvider(Saved):
     """Snapshots in the place of an agent: one opens as its tables."""
 
     id = "snapshot"
@@ -38,14 +36,6 @@ class SnapshotProvider:
             "an object with schema_version and totals, or four other keys of a snapshot",
         ),
     )
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere: no agent keeps them."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """None: see `locations`."""
-        return iter(())
 
     def detect(self, head: Head) -> bool:
         """Whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that does not
@@ -60,14 +50,6 @@ class SnapshotProvider:
         from schemas.interchange.snapshot_read import SnapshotReading
 
         return SnapshotReading(path)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: there is nothing to go on with."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody keeps them."""
-        return None
 
 
 SNAPSHOT = SnapshotProvider()

@@ -5,12 +5,10 @@ toolpath_write.py. schemas/documents/toolpath.md says what maps to what.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.session import Session
+from schemas.provider import HEAD_BYTES, Format, Head, Reading, Saved
 
 KIND = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
 """What turnlog writes."""
@@ -89,7 +87,7 @@ def is_stream(head: Head) -> bool:
     return bool(head.records) and isinstance(head.records[0].get("PathOpen"), dict)
 
 
-class ToolpathProvider:
+class ToolpathProvider(Saved):
     """Toolpath documents in the place of an agent: a file of them can be opened like any session."""
 
     id = "toolpath"
@@ -103,14 +101,6 @@ class ToolpathProvider:
         Format("Toolpath, JSON lines", "a first record with nothing but PathOpen"),
     )
 
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere: no agent keeps them."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """None: see `locations`."""
-        return iter(())
-
     def detect(self, head: Head) -> bool:
         """Whether the file is a Toolpath document or stream; whether it holds a session is seen when it is read."""
         if as_graph(head.document) is not None or is_stream(head):
@@ -122,14 +112,6 @@ class ToolpathProvider:
         from schemas.interchange.toolpath_read import open_toolpath
 
         return open_toolpath(path)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: a document is a copy, the agent does not know it."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody keeps them."""
-        return None
 
 
 TOOLPATH = ToolpathProvider()

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Format, Head, Reading, Saved
 from schemas.providers.streams.detect import detect
 
-if TYPE_CHECKING:
-    from schemas.session import Session
 
-
-class Streams:
+class Streams(Saved):
     """The provider of saved streams; see `schemas.provider.Provider`."""
 
     id = "streams"
@@ -31,14 +26,6 @@ class Streams:
         Format("OpenCode, `run --format json`", "lines with sessionID and a timestamp in milliseconds"),
     )
 
-    def locations(self, env: Environment) -> list[Location]:
-        """None: a stream lies where somebody saved it."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """Nothing."""
-        return iter(())
-
     def detect(self, head: Head) -> bool:
         """Whether it is what one of the five agents prints."""
         return detect(head)
@@ -49,14 +36,6 @@ class Streams:
         from schemas.providers.streams.parser import open_stream
 
         return open_stream(path, start)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: the session itself is another provider's."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody deletes what somebody saved."""
-        return None
 
 
 PROVIDER = Streams()
