@@ -184,7 +184,7 @@ class Provider(Protocol):
 
 
 class Saved:
-    """What a provider says of files that no agent keeps: they lie where somebody saved them, and nobody goes on there."""
+    """What a provider says of files that no agent keeps: they lie where somebody saved them."""
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere."""
