@@ -19,7 +19,7 @@ _ROWS = 10
 """Rows of a kind; what follows is one row together."""
 _NAMED = 8
 """Models without a price that are named."""
-_NAME = 15
+_NAME = 14
 """Characters of a name, which leave room for the figures in 80 columns."""
 _EPOCH = date(1970, 1, 1)
 UUID = 36
