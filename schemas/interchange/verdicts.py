@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from schemas.clean import clean, one_line
 from schemas.documents import load_schema
-from schemas.interchange.quick import Test, quick
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -41,12 +40,13 @@ class Verdict(NamedTuple):
         return not self.errors
 
 
+Test = Callable[[Any], bool]
 Words = Callable[["ValidationError"], Iterable[Finding]]
 """Says an error of the jsonschema package in plain words."""
 
 
 def schema_findings(name: str, value: object, words: Words | None = None) -> list[Finding]:
-    """What the schema NAME (schemas/documents) rejects, by place. Only what fails `quick` is looked at closely."""
+    """What the schema NAME (schemas/documents) rejects, by place. Only what a quick test rejects is looked into."""
     test, validator = _checkers(name)
     if test(value):
         return []
@@ -58,25 +58,50 @@ def schema_findings(name: str, value: object, words: Words | None = None) -> lis
 
 @cache
 def _checkers(name: str) -> tuple[Test, Validator]:
-    """The quick test of a schema, and its validator, which passes over the items that the quick test takes."""
+    """The quick test of a schema, and its validator, which passes over the items that the quick test takes.
+
+    jsonschema takes about a millisecond for a message, minutes for a big document; what is valid, which is nearly all
+    of it, need not be gone through in order to be explained.
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
     schema = load_schema(name)
-    made: dict[str, Test] = {}
     tests: dict[int, tuple[Any, Test]] = {}
 
     def items(validator: Any, of: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
         if not isinstance(value, list):
             return
         # By identity, and the schema is kept beside, so that no other one can get its number.
-        test = tests.setdefault(id(of), (of, quick(of, schema, made)))[1]
+        test = tests.setdefault(id(of), (of, _quick(of, schema)))[1]
         for index, item in enumerate(value):
             if not test(item):
                 yield from validator.descend(item, of, path=index)
 
     kind = extend(Draft202012Validator, {"items": items})  # type: ignore[no-untyped-call]
-    return quick(schema, schema, made), kind(schema)
+    return _quick(schema, schema), kind(schema)
+
+
+def _quick(schema: object, root: dict[str, Any]) -> Test:
+    """A schema, or a part of `root`, as a function that says yes or no.
+
+    It is read as draft 7, which means the same for the rules that our documents use, as long as nothing stands beside a
+    `$ref` (held by tests/schemas/test_verdicts.py).
+    """
+    from fastjsonschema import JsonSchemaValueException
+    from fastjsonschema import compile as made
+
+    part = {"$schema": "http://json-schema.org/draft-07/schema#", "$defs": root.get("$defs", {}), "allOf": [schema]}
+    validate = made(part, use_default=False, use_formats=False)
+
+    def test(value: Any) -> bool:
+        try:
+            validate(value)
+        except JsonSchemaValueException:
+            return False
+        return True
+
+    return test
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
