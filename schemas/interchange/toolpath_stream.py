@@ -33,7 +33,7 @@ class Assembled(NamedTuple):
     """What a stream amounts to."""
 
     path: dict[str, Any] | None
-    """The path, None where an error stopped the reading."""
+    """The path, None where a line of it could not be read."""
     places: dict[str, str]
     """Where parts of the path stand in the stream, by their JSON pointers in the path."""
     errors: list[Finding]
@@ -41,11 +41,15 @@ class Assembled(NamedTuple):
 
 
 class _Fatal(Exception):
-    """A rule whose breach ends the reading."""
+    """A rule whose breach ends the reading by the format's own reader. Here what follows is looked at all the same."""
 
-    def __init__(self, place: str, message: str) -> None:
+    def __init__(self, place: str, message: str, *, spare: bool = False, ends: bool = False) -> None:
         super().__init__(message)
         self.finding = Finding(place, message)
+        self.spare = spare
+        """Whether the path is whole without the line, so that it can be checked."""
+        self.ends = ends
+        """Whether every later line would break the same rule."""
 
 
 def assemble(data: bytes) -> Assembled:
@@ -53,18 +57,26 @@ def assemble(data: bytes) -> Assembled:
 
     Places are `line 3` (from 1) or `line 3: /Step/step/id`, with a JSON pointer into the line.
     """
-    assembly = _Assembly()
+    assembly, errors, whole = _Assembly(), [], True
     lines = data.split(b"\n")
-    try:
-        for number, raw in enumerate(lines, 1):
-            if raw.rstrip(b"\r"):
-                assembly.take(f"line {number}", _line(f"line {number}", raw))
-            elif number < len(lines):
+    for number, raw in enumerate(lines, 1):
+        if not raw.rstrip(b"\r"):
+            if number < len(lines):
                 assembly.warnings.append(Finding(f"line {number}", "an empty line; the format wants none"))
-        path, errors = assembly.path()
-    except _Fatal as fatal:
-        return Assembled(None, assembly.places, [fatal.finding], assembly.warnings)
-    return Assembled(path, assembly.places, errors, assembly.warnings)
+            continue
+        try:
+            assembly.take(f"line {number}", _line(f"line {number}", raw))
+        except _Fatal as fatal:
+            errors.append(fatal.finding)
+            whole = whole and fatal.spare
+            if fatal.ends:
+                break
+    if assembly.opened is None and not errors:
+        errors, whole = [Finding("", "an empty stream: it begins with PathOpen")], False
+    if not whole or assembly.opened is None:
+        return Assembled(None, assembly.places, errors, assembly.warnings)
+    path, missing = assembly.path(assembly.opened)
+    return Assembled(path, assembly.places, errors + missing, assembly.warnings)
 
 
 def _line(place: str, raw: bytes) -> dict[str, Any]:
@@ -100,9 +112,9 @@ class _Assembly:
         ((variant, body),) = line.items()
         self.last = place
         if self.closed:
-            raise _Fatal(place, "a line after PathClose")
+            raise _Fatal(place, "a line after PathClose", spare=True, ends=True)
         if self.opened is None and variant != "PathOpen":
-            raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`")
+            raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`", ends=True)
         if variant not in VARIANTS:
             self.warnings.append(
                 Finding(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
@@ -129,7 +141,7 @@ class _Assembly:
 
     def _take_pathopen(self, place: str, body: dict[str, Any]) -> None:
         if self.opened is not None:
-            raise _Fatal(place, "a stream has one PathOpen, this is another")
+            raise _Fatal(place, "a stream has one PathOpen, this is another", spare=True)
         self.opened = body
         self.places |= {"/path": place, "/meta": f"{place}/meta"}
         if body["version"] != "1":
@@ -174,7 +186,7 @@ class _Assembly:
             return
         number = self.by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
         if number is None:
-            raise _Fatal(f"{place}/target", f"{shown(target)} names no step before this line")
+            raise _Fatal(f"{place}/target", f"{shown(target)} names no step before this line", spare=True)
         meta = self.steps[number].setdefault("meta", {})
         if isinstance(meta, dict) and isinstance(known := meta.setdefault("signatures", []), list):
             self.places[f"/steps/{number}/meta/signatures/{len(known)}"] = f"{place}/signature"
@@ -193,10 +205,8 @@ class _Assembly:
     def _take_pathclose(self, place: str, body: dict[str, Any]) -> None:
         self.closed = True
 
-    def path(self) -> tuple[dict[str, Any], list[Finding]]:
+    def path(self, opened: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
         """The whole path, and what is wrong with its end."""
-        if self.opened is None:
-            raise _Fatal("", "an empty stream: it begins with PathOpen")
         errors: list[Finding] = []
         if self.head is None:
             tips = self._tips()
@@ -204,8 +214,8 @@ class _Assembly:
                 what = f"{len(tips)} steps that none follows" if self.steps else "no step"
                 errors.append(Finding(self.last, f"the stream ends without a Head, and has {what}"))
             self.head = (tips or list(self.by_id) or [""])[-1]
-        identity = {"id": self.opened["id"], "head": self.head}
-        identity |= {key: self.opened[key] for key in ("base", "graph_ref") if self.opened.get(key) is not None}
+        identity = {"id": opened["id"], "head": self.head}
+        identity |= {key: opened[key] for key in ("base", "graph_ref") if opened.get(key) is not None}
         meta = self.meta
         if self.actors:
             meta["actors"] = self.actors

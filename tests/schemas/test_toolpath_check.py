@@ -392,7 +392,7 @@ def test_good_streams(good):
     ("bad", "path", "words"),
     [
         (lines(A), "line 1", "a stream begins with PathOpen, not with `Step`"),
-        (lines(OPEN, OPEN), "line 2: /PathOpen", "this is another"),
+        (lines(OPEN, OPEN, A), "line 2: /PathOpen", "this is another"),
         (lines(OPEN) + b'{"Step":', "line 2", "not JSON"),
         (lines(OPEN) + b"  \n" + lines(A), "line 2", "not JSON"),
         (lines(OPEN, [1]), "line 2", "not an object"),
@@ -403,7 +403,11 @@ def test_good_streams(good):
         (lines(OPEN, {"Step": {"step": {}, "change": {}}}), "line 2: /Step/step", "`id` is missing"),
         (lines(OPEN, {"Step": {"step": {"id": 1}, "change": {}}}), "line 2: /Step/step/id", "`id` must be a string"),
         (lines(OPEN, A, {"Head": {}}), "line 3: /Head", "`step_id` is missing"),
-        (lines(OPEN, {"Signature": {"target": "step:z", "signature": {}}}), "line 2: /Signature/target", "no step bef"),
+        (
+            lines(OPEN, {"Signature": {"target": "step:z", "signature": {}}}, A),
+            "line 2: /Signature/target",
+            "no step bef",
+        ),
         (lines(OPEN), "line 1", "ends without a Head, and has no step"),
         (lines(OPEN, A, {"Step": step("b")}), "line 3", "2 steps that none follows"),
         (lines(OPEN, A, {"PathClose": {}}, A), "line 4", "after PathClose"),
@@ -415,6 +419,15 @@ def test_what_ends_the_reading_of_a_stream(bad, path, words):
     assert len(found) == 1
     assert found[0].path == path
     assert words in found[0].message
+
+
+def test_what_follows_a_line_that_ends_the_reading_is_checked_too():
+    bad = lines(OPEN, A, OPEN, {"Step": step("a")}, {"Head": {"step_id": "q"}}, {"PathClose": {}}, A)
+    assert [finding.path for finding in validate_stream(bad).errors] == [
+        "line 3: /PathOpen", "line 7", "line 4: /Step/step/id", "line 5: /Head/step_id",
+    ]  # fmt: skip
+    torn = lines(OPEN) + b'{"Step":\n' + lines({"Step": {"step": {}, "change": {}}}) + b"[]\n"
+    assert [finding.path for finding in validate_stream(torn).errors] == ["line 2", "line 3: /Step/step", "line 4"]
 
 
 def test_what_a_stream_may_hold_all_the_same():
