@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 
@@ -54,6 +55,8 @@ class Spool:
         self.is_live = not stat.S_ISREG(os.fstat(fd).st_mode)
         """Whether it comes from a program, and so may come while it happens; a file was written some other day."""
         self._folder = tempfile.mkdtemp(prefix="turnlog-")
+        # At once: a signal may end the program before `close` can be called.
+        remove_at_end(partial(shutil.rmtree, self._folder, ignore_errors=True))
         self.path = Path(self._folder, "stdin.jsonl")
         call_path(self.path, "-")
         self._file = self.path.open("wb", buffering=0)
