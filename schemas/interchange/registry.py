@@ -80,14 +80,16 @@ def guess(data: bytes) -> Guess | None:
     off, or which is no proper JSON. None where they speak for none.
     """
     head = data[:_LOOKED_AT].lstrip(b"\xef\xbb\xbf \t\r\n")
-    keys = _keys(head)
+    seen = [_keys(head)]
     rows = [line for line in head.split(b"\n", _ROWS)[:_ROWS] if line.startswith(b"{")]
     lines = len(rows) > 1
     if lines:
-        # A line that breaks off hides those behind it, unless each is looked at by itself.
-        keys = keys.union(*map(_keys, rows))
-    best = max(FORMATS, key=lambda one: (_score(one, keys), one.lines and lines))
-    score = _score(best, keys)
+        # A line that breaks off hides those behind it, unless each is looked at by itself. Lines within a document, as
+        # turnlog writes it, look the same and are no rows: so both count, and the better one tells.
+        seen.append(seen[0].union(*map(_keys, rows)))
+    scores = {one: max(_score(one, keys) for keys in seen) for one in FORMATS}
+    best = max(FORMATS, key=lambda one: (scores[one], one.lines and lines))
+    score = scores[best]
     return Guess(best.name, score >= _SURE) if score >= _ENOUGH else None
 
 

@@ -91,3 +91,13 @@ def test_repeated_keys_are_warned_of_in_each_format():
 def test_deep_nesting_is_one_sentence(name):
     verdict = check(name, b'{"metadata": ' + b"[" * 5000 + b"]" * 5000 + b"}")
     assert [error.message for error in verdict.errors] == ["nested too deeply to be checked"]
+
+
+def test_a_message_on_each_line_is_one_document():
+    """As turnlog writes it: what stands on the lines are no rows."""
+    tool = {"name": "Bash", "type": "shell", "useId": "t", "input": {}, "output": {}}
+    messages = [{"id": str(n), "role": "agent", "model": "m", "tool": tool, "metadata": {}} for n in range(9)]
+    head = {key: GOOD[key] for key in GOOD if key != "exchanges"}
+    start = json.dumps(head)[:-1].encode() + b', "exchanges":[\n{"exchangeId":"e","messages":[\n'
+    found = guess(start + b",\n".join(json.dumps(message).encode() for message in messages) + b"\n]}\n]}\n")
+    assert found is not None and found.name == "session-data"
