@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from schemas.clean import as_json, clean, one_line
 from schemas.message import Part
+from schemas.providers.claude.keys import MILLIS, SECONDS
 from schemas.usage import TokenUsage, as_count
-from schemas.values import text_of
+from schemas.values import text_of, when
 
 Data = dict[str, Any]
 
@@ -21,6 +23,7 @@ _CONTEXTS = {
     "<session_context>": "Session context",
     "<hook_context>": "Context from a hook",
 }
+_NO_FIGURES = TokenUsage()
 _SETUP = ("This is the Gemini CLI.", "This is the Qwen Code.")
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
 
@@ -30,6 +33,8 @@ _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMe
 
 def parts_of(content: object) -> list[Data]:
     """Content as a list of parts; a string is a text part, and what is neither stays readable as one."""
+    if content is None:
+        return []
     parts: list[Data] = []
     for item in content if isinstance(content, list) else [content]:
         if isinstance(item, dict):
@@ -157,7 +162,23 @@ _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re
 
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
-    return _SNAPSHOT.sub(r"\1", text, count=1)
+    return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
+
+
+# -- times -----------------------------------------------------------------------------------------------------------
+
+
+def time_of(stamp: object) -> float | None:
+    """`when`, quicker for what both agents write (`2026-07-01T10:00:04.000Z`): records share their minutes."""
+    try:
+        return _minute(stamp[:17]) + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])  # type: ignore[index,operator]
+    except (KeyError, TypeError):
+        return when(stamp)
+
+
+@lru_cache(maxsize=256)
+def _minute(start: str) -> float | None:
+    return when(f"{start}00.000Z")
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
@@ -178,8 +199,19 @@ def normalised(
     the parts sum to Google's total. Thinking is output and lies outside `output` unless `thoughts_inside` (note 1.5,
     2.4). Where cached exceeds the prompt, which no real file shows, it is cut to it: the pieces must not overlap.
     """
-    read, written, hit = as_count(prompt), as_count(output), as_count(cached)
-    thought, extra = as_count(thoughts), as_count(tool)
+    counts = as_count(prompt), as_count(output), as_count(cached), as_count(thoughts), as_count(tool)
+    return usage_of(*counts, thoughts_inside)
+
+
+def usage_of(
+    read: int | None,
+    written: int | None,
+    hit: int | None,
+    thought: int | None,
+    extra: int | None,
+    thoughts_inside: bool,
+) -> TokenUsage | None:
+    """The same, of figures that are counts for certain."""
     if hit is not None and read is not None:
         hit = min(hit, read)
         read -= hit
@@ -188,4 +220,4 @@ def normalised(
     if thought and not thoughts_inside:
         written = thought if written is None else written + thought
     usage = TokenUsage(read, written, hit, None, thought)
-    return None if usage == TokenUsage() else usage
+    return None if usage == _NO_FIGURES else usage

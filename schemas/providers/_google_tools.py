@@ -44,13 +44,12 @@ _DENIED = re.compile(r"\b(?:denied|did not allow|rejected|not allowed|blocked by
 _BACKGROUND = re.compile(
     r"Command (?:moved to|started in|is running in) (?:the )?background\b|Background shell started"
 )
+_NOT_OK = ("Command ", "Background ")
+"""How the answer begins of a shell tool that did not simply run to its end."""
 _COMMAND = re.compile(r"\ACommand: .*?\nDirectory: [^\n]*\n(?=(?:Output|Stdout): )", re.DOTALL)
 _STREAMS = re.compile(r"\AStdout: (.*)\nStderr: (.*)\Z", re.DOTALL)
 # In the order in which they end the text, last first; each is there at most once.
-_FOOTERS = tuple(
-    (name, re.compile(rf"\n{name}: ([^\n]*)\Z"))
-    for name in ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Error")
-)
+_FOOTERS = ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Error")
 _MARKS = {"completed": "x", "in_progress": "~", "cancelled": "-", "blocked": "!"}
 _HEX = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 _MOST_COLOURED = 200_000
@@ -86,6 +85,23 @@ def read_result(name: str, result: object, display: object = None, status: objec
     if name in _SHELLS:
         text, code = _unwrapped(text)
     return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
+
+
+def ok_text(name: str, result: object, status: object) -> str | None:
+    """What `read_result` gives for the commonest result, with as little work as can be: one response with an output,
+    of a tool use that ended well. None where it may be anything else.
+    """
+    if status != "success" or not isinstance(result, list) or len(result) != 1 or not isinstance(result[0], dict):
+        return None
+    answer = result[0].get("functionResponse")
+    response = answer.get("response") if isinstance(answer, dict) else None
+    text = response.get("output") if isinstance(response, dict) else None
+    if not isinstance(text, str) or not text:
+        return None
+    code = None
+    if name in _SHELLS:
+        text, code = _unwrapped(text)
+    return None if code or not text or text.startswith(_NOT_OK) else text
 
 
 def _answered(result: object) -> tuple[str, bool, bool]:
@@ -127,25 +143,25 @@ def _content_text(value: Data | list[Any]) -> str:
 
 def _unwrapped(text: str) -> tuple[str, int | None]:
     """A shell tool's answer without the envelope that the model gets: `Output: …`, `Exit Code: 1`, and the like."""
-    body = _COMMAND.sub("", text, count=1)
+    body = _COMMAND.sub("", text, count=1) if text.startswith("Command: ") else text
     if not body.startswith(("Output: ", "Stdout: ")):
         return text, None
     code: int | None = None
     certain = False
-    for name, pattern in _FOOTERS:
-        match = pattern.search(body)
-        if match is None:
+    for name in _FOOTERS:
+        end = body.rfind("\n")
+        if end < 0 or not body.startswith(f"{name}: ", end + 1):
             continue
-        value = match[1].strip()
+        value = body[end + len(name) + 3 :].strip()
         if name in ("Signal", "Error") and value not in ("(none)", ""):
             break  # worth reading, and perhaps the program's own last line
         if name == "Exit Code" and re.fullmatch(r"-?\d{1,10}", value):
             code = int(value)
         certain = certain or name == "Process Group PGID"
-        body = body[: match.start()]
+        body = body[:end]
     else:
         code = 0 if code is None and certain and body is not text else code
-    if match := _STREAMS.match(body):
+    if body.startswith("Stdout: ") and (match := _STREAMS.match(body)):
         return "\n".join(stream for stream in match.groups() if stream not in ("", "(empty)")), code
     body = body.split(": ", 1)[1]
     return "" if body == "(empty)" else body, code

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench import build
+from tests.bench import build, google
 from tests.bench.terminal import Terminal
 
 BIN = Path(sys.executable).parent
@@ -185,15 +185,16 @@ print(best[0], best[1])
 
 def parse() -> Iterator[Row]:
     """The whole session read, against `orjson.loads` over the same lines."""
-    path = build.big_session(57)
-    out = subprocess.run([sys.executable, "-c", _PARSE, str(path)], capture_output=True, text=True, check=True).stdout
-    plain, ours = map(float, out.split())
-    size = path.stat().st_size / build.MB
-    yield Row(
-        "parse, 57 MB",
-        f"{plain / ours:.2f} of orjson ({size / ours:.0f} MB/s, orjson {size / plain:.0f})",
-        "0.5 of orjson",
-    )
+    sessions = {"": build.big_session(57), "Gemini CLI, ": google.big_gemini(33), "Qwen Code, ": google.big_qwen(57)}
+    for what, path in sessions.items():
+        argv = [sys.executable, "-c", _PARSE, str(path)]
+        plain, ours = map(float, subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
+        size = path.stat().st_size / build.MB
+        yield Row(
+            f"parse, {what}{size:.0f} MB",
+            f"{plain / ours:.2f} of orjson ({size / ours:.0f} MB/s, orjson {size / plain:.0f})",
+            "0.5 of orjson",
+        )
 
 
 def export() -> Iterator[Row]:

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from schemas.providers.gemini import PROVIDER
+from schemas.opening import read_session
+from schemas.providers.gemini import PROVIDER, parse
+from schemas.providers.gemini.entries import Entry, read_entry
 from schemas.reading import LinesReading
 from tests.fixtures import gemini as g
+from tests.schemas.conformance import facts
 
 Data = dict[str, Any]
 ROUNDS = 240
@@ -107,6 +110,46 @@ def test_a_record_costs_the_same_however_long_the_log_is(tmp_path: Path, rounds:
     lines = costs(tmp_path / "s.jsonl", rounds, counted)
     early, late = sum(lines[20:60]), sum(lines[-40:])
     assert late < 1.1 * early
+
+
+def test_an_answer_is_read_once_however_often_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = [g.answer("a1", 2, "answer"[:size], toolCalls=[g.call("t1", "glob", {}, "x")]) for size in range(7)]
+    path = g.write_lines(tmp_path / "s.jsonl", [g.header(), g.user("u1", 1, "prompt"), *versions])
+    read: list[str] = []
+
+    def counting(entry: Entry, value: Data, *more: Any) -> None:
+        read.append(entry.id)
+        read_entry(entry, value, *more)
+
+    monkeypatch.setattr(parse, "read_entry", counting)
+    session = read_session(path)
+    assert read == ["u1", "a1"]
+    assert [message.text for message in map(session.message, range(2))] == ["prompt", "answer"]
+    assert session.hidden["earlier version"] == 6
+
+
+@pytest.mark.parametrize(("last", "status"), [("success", "ok"), ("executing", "pending")])
+def test_a_version_that_waits_for_a_result_is_read(tmp_path: Path, last: str, status: str) -> None:
+    """Its tool use may be the one that a later record answers, also where another message has a use of that id."""
+    waits = g.call("t1", "glob", {}, status="executing")
+    done = g.call("t1", "glob", {}, "found", status=last)
+    results = [{"functionResponse": {"id": "t1", "name": "glob", "response": {"output": "late"}}}]
+    records = [
+        g.header(),
+        g.user("u1", 1, "prompt"),
+        g.answer("a1", 2, "one", toolCalls=[waits]),
+        g.answer("a2", 3, "two", toolCalls=[waits]),
+        g.answer("a2", 4, "two", toolCalls=[done]),
+        {**g.user("r1", 5), "content": results},
+    ]
+    path = g.write_lines(tmp_path / "s.jsonl", records)
+    whole, reading = read_session(path), PROVIDER.open(path)
+    while not reading.done:
+        reading.step(64)
+    reading.finish()
+    assert facts(reading.session) == facts(whole)
+    statuses = [tool.status for i in range(len(whole.messages)) if (tool := whole.message(i).tool) is not None]
+    assert statuses == ["pending", status]
 
 
 @pytest.mark.parametrize("rounds", [prompts, alone, rewound, retried, compacted])

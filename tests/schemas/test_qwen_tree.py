@@ -194,6 +194,7 @@ def test_live_is_the_chain_whenever_it_is_asked_for(choices, stops):
     tree, live = Tree(), {}
     for i, parent in enumerate(parents):
         tree.own(tree.add(str(i), None if parent is None else str(parent)), i)
+        live[i] = True  # until the tree says otherwise
         if i in stops:
             live.update(tree.settle())
             assert {row for row, alive in live.items() if alive} == chain_of(parents[: i + 1])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -23,10 +23,11 @@ from schemas.providers._google import (
     said_text,
     snapshot_text,
     thoughts_in,
+    time_of,
 )
-from schemas.providers._google_tools import read_result
+from schemas.providers._google_tools import ok_text, read_result
 from schemas.usage import TokenUsage
-from schemas.values import dict_of, list_of, size_of, text_of, when
+from schemas.values import dict_of, list_of, text_of
 
 Place: TypeAlias = tuple[int, int, int]
 """Where a record lies: offset, length, line."""
@@ -39,6 +40,7 @@ _FLAGS = {
     ToolStatus.INTERRUPTED: Flag.INTERRUPTED,
 }
 _KEY_LENGTH = 4000
+_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 MASKED = "<tool_output_masked>"
 """What a result begins with that the CLI took out of the model's context."""
 
@@ -114,13 +116,13 @@ class Entry:
     quiet: str = ""
     """Why it makes no rows."""
     unknown: str = ""
-    pending: list[tuple[str, str]] = field(default_factory=list)
+    pending: Sequence[tuple[str, str]] = ()
     """The tool uses without result: their tags and names."""
     before: Place | None = None
     """The record as it was before a checkpoint masked its tools' results."""
-    replies: dict[str, Place] = field(default_factory=dict)
+    replies: dict[str, Place] | None = None
     """The results that came in records of their own, by the tag of the use."""
-    agents: list[Agent] = field(default_factory=list)
+    agents: Sequence[Agent] = ()
     has_group: bool = False
     start: int = 0
     count: int = 0
@@ -139,9 +141,9 @@ def key_of(identifier: str, again: int, tag: str) -> int:
 
 def thoughts_of(value: Data) -> list[str]:
     """The thoughts of an answer, raw; those in its content count only where there are no others (note 1.4)."""
-    return [text for item in list_of(value.get("thoughts")) if (text := _thought(item))] or thoughts_in(
-        value.get("content")
-    )
+    thoughts = value.get("thoughts")
+    texts = [text for item in thoughts if (text := _thought(item))] if thoughts and isinstance(thoughts, list) else []
+    return texts or thoughts_in(value.get("content"))
 
 
 def _thought(item: object) -> str:
@@ -154,6 +156,8 @@ def _thought(item: object) -> str:
 def calls_of(value: Data) -> list[Data]:
     """The tool uses of an answer: its records, then those of its content that have none."""
     calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
+    if isinstance(value.get("content"), str):
+        return calls
     known = {call["id"] for call in calls if isinstance(call.get("id"), str)}
     others = calls_in(value.get("content"))
     # One without an id is told from the records by nothing.
@@ -210,7 +214,8 @@ def read_entry(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> 
     """Fill in an entry from its record, which may be a later writing of it. `reply_of` reads a record back."""
     entry.opens, entry.prompt, entry.usage, entry.model = None, "", None, ""
     entry.quiet = entry.unknown = ""
-    entry.pending, entry.agents, entry.rows = [], [], []
+    entry.pending = entry.agents = ()
+    entry.rows = []
     kind = value.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
@@ -224,10 +229,23 @@ def read_entry(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> 
 
 def _add(entry: Entry, value: Data, kind: Kind, tag: str, block: int, text: str, flags: int = 0) -> None:
     """A row of an entry, `text` being what it shows."""
-    chars, lines = size_of(text)
+    _add_at(entry, time_of(value.get("timestamp")), kind, tag, block, text, flags)
+
+
+def _add_at(
+    entry: Entry,
+    time: float | None,
+    kind: Kind,
+    tag: str,
+    block: int,
+    text: str,
+    flags: int = 0,
+    reply: Place | None = None,
+) -> None:
+    """The same, at a time of its own."""
     assert entry.rows is not None
-    key, time = key_of(entry.id, entry.again, tag), when(value.get("timestamp"))
-    entry.rows.append(Row(kind, key, block, time, chars, lines, flags))
+    lines = text.count("\n") + 1 if text else 0
+    entry.rows.append(Row(kind, key_of(entry.id, entry.again, tag), block, time, len(text), lines, flags, reply))
 
 
 def _read_user(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> None:
@@ -250,52 +268,68 @@ def _model_name(name: str) -> str:
 
 
 def _read_answer(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> None:
-    tokens = dict_of(value.get("tokens"))
-    counts = (tokens.get(name) for name in ("input", "output", "cached", "thoughts", "tool"))
-    entry.usage = normalised(*counts)
+    tokens, thoughts, content, uses = map(value.get, ("tokens", "thoughts", "content", "toolCalls"))
+    if tokens and isinstance(tokens, dict):
+        entry.usage = normalised(*map(tokens.get, _COUNTS))
     entry.model = _model_name(text_of(value.get("model")))
-    assert entry.rows is not None
-    if thoughts := thoughts_of(value):
-        _add(entry, value, Kind.THINKING, "thinking", THINKING, "\n\n".join(thoughts))
-        times = [when(item.get("timestamp")) for item in list_of(value.get("thoughts")) if isinstance(item, dict)]
-        if times and times[0] is not None:
-            entry.rows[-1] = entry.rows[-1]._replace(time=times[0])
-    text = said_text(value.get("content"))
-    if text.strip() or media_in(value.get("content")):
-        _add(entry, value, Kind.TEXT, "text", TEXT, text)
-    calls = calls_of(value)
-    for number, tag in enumerate(tags_of(calls)):
-        _read_call(entry, value, calls, number, tag, reply_of)
+    time = time_of(value.get("timestamp"))
+    if (thoughts or not isinstance(content, str)) and (texts := thoughts_of(value)):
+        first = next((item for item in list_of(thoughts) if isinstance(item, dict)), {})
+        begun = time_of(first.get("timestamp"))
+        _add_at(entry, time if begun is None else begun, Kind.THINKING, "thinking", THINKING, "\n\n".join(texts))
+    text = said_text(content)
+    if (text and not text.isspace()) or media_in(content):
+        _add_at(entry, time, Kind.TEXT, "text", TEXT, text)
+    if uses or not isinstance(content, str):
+        calls = calls_of(value)
+        for number, tag in enumerate(tags_of(calls)):
+            _read_call(entry, time, calls, number, tag, reply_of)
 
 
 def _read_call(
-    entry: Entry, value: Data, calls: list[Data], number: int, tag: str, reply_of: Callable[[Place], Data]
+    entry: Entry, time: float | None, calls: list[Data], number: int, tag: str, reply_of: Callable[[Place], Data]
 ) -> None:
+    """A tool use; `time` is that of its answer, which counts where the use has none."""
     call = calls[number]
     name = text_of(call.get("name"))
     result, display, status = call.get("result"), call.get("resultDisplay"), call.get("status")
     reply: Place | None = None
-    ended = read_result(name, result, display, status)
-    if is_open(call):
-        reply = entry.replies.get(tag)
-        if reply is None:
-            entry.pending.append((tag, name))
-        else:
-            ended = read_result(name, reply_in(reply_of(reply), calls, number), display, status)
-    elif (before := entry.before) is not None and ended.text.startswith(MASKED):
-        earlier = unmasked(reply_of(before), call)
-        if earlier is not None:
-            reply, ended = before, read_result(name, earlier, display, status)
-    flags = int(_FLAGS.get(ended.status, 0))
-    assert entry.rows is not None
+    flags = 0
+    text = ok_text(name, result, status)
+    if text is None or (entry.before is not None and text.startswith(MASKED)):
+        ended = read_result(name, result, display, status)
+        if is_open(call):
+            reply = entry.replies.get(tag) if entry.replies else None
+            if reply is None:
+                entry.pending = [*entry.pending, (tag, name)]
+            else:
+                ended = read_result(name, reply_in(reply_of(reply), calls, number), display, status)
+        elif (before := entry.before) is not None and ended.text.startswith(MASKED):
+            earlier = unmasked(reply_of(before), call)
+            if earlier is not None:
+                reply, ended = before, read_result(name, earlier, display, status)
+        text, flags = ended.text, int(_FLAGS.get(ended.status, 0))
     if agent := text_of(call.get("agentId")):
         flags |= Flag.SUBAGENT
+        assert entry.rows is not None
         about = one_line(text_of(call.get("description")), 200)
-        entry.agents.append(Agent(one_line(agent, 100), len(entry.rows), agent_name(call), about))
-    _add(entry, value, Kind.TOOL, f"t{tag}", TOOLS + number, ended.text, flags)
-    time = when(call.get("timestamp"))
-    row = entry.rows[-1]
-    entry.rows[-1] = row._replace(time=row.time if time is None else time, reply=reply)
+        entry.agents = [*entry.agents, Agent(one_line(agent, 100), len(entry.rows), agent_name(call), about)]
+    own = time_of(call.get("timestamp"))
+    _add_at(entry, time if own is None else own, Kind.TOOL, f"t{tag}", TOOLS + number, text, flags, reply)
+
+
+def leaves_nothing(value: Data) -> bool:
+    """Whether it makes no difference that an answer was written so, once it is written again: it waits for no results
+    and names no subagent.
+    """
+    calls = value.get("toolCalls")
+    return isinstance(value.get("content"), str) and (
+        not calls or (isinstance(calls, list) and all(isinstance(call, dict) and _is_done(call) for call in calls))
+    )
+
+
+def _is_done(call: Data) -> bool:
+    return call.get("status") == "success" and "agentId" not in call
 
 
 def is_open(call: Data) -> bool:

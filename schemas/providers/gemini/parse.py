@@ -15,7 +15,7 @@ from schemas.message import Kind
 from schemas.providers._google import Data, is_snapshot, responses_in
 from schemas.providers.gemini.beside import Beside
 from schemas.providers.gemini.build import Builder
-from schemas.providers.gemini.entries import MASKED, Agent, Entry, Place, read_entry
+from schemas.providers.gemini.entries import MASKED, Agent, Entry, Place, leaves_nothing, read_entry
 from schemas.providers.gemini.places import places_of
 from schemas.providers.gemini.project import project_root
 from schemas.providers.gemini.rows import Filler
@@ -50,6 +50,8 @@ class GeminiParser:
         """How many of the entries the session has."""
         self._dirty = 0
         """The first entry that is not in the session as it is now."""
+        self._written: tuple[Entry, Place, Data] | None = None
+        """An answer that is not read yet: mostly it is written again at once, when more of it is known."""
         self._command: Entry | None = None
         """A command that the next answer would answer."""
         self._opening = 0
@@ -68,6 +70,7 @@ class GeminiParser:
         """Take more records. Where history was rewritten, `session` is a new one afterwards."""
         for record in records:
             self._take(record)
+        self._read_written()
         return self._settle()
 
     def refresh(self) -> list[Change]:
@@ -92,6 +95,7 @@ class GeminiParser:
         place, value = record[:3], record[3]
         if isinstance(target := value.get("$rewindTo"), str):
             self._hidden["$rewindTo"] += 1
+            self._read_written()
             self._rewind(target)
         elif isinstance(identifier := value.get("id"), str):
             self._write(identifier, place, value)
@@ -108,10 +112,14 @@ class GeminiParser:
             else:
                 self._hidden["header"] += 1
         else:
+            self._read_written()
             self._append(f"@{place[0]}", place, value)
 
     def _merge(self, changed: Data) -> None:
-        self.meta.update((key, value) for key, value in changed.items() if key != "messages")
+        self.meta.update(changed)
+        self.meta.pop("messages", None)
+        if "sessionId" not in changed:
+            return
         name = one_line(text_of(self.meta.get("sessionId")), 300)
         if name and name != self.session.id:
             self.session.id = name
@@ -120,13 +128,27 @@ class GeminiParser:
 
     def _write(self, identifier: str, place: Place, value: Data) -> None:
         """A message: a new one, or one that is there, which keeps its place (note 1.3, 2)."""
-        entry = self._live.get(identifier) or self._forgotten(identifier, value)
+        entry = self._live.get(identifier)
+        if self._written is not None:
+            if entry is self._written[0] and value.get("type") == "gemini" and leaves_nothing(self._written[2]):
+                self._hidden["earlier version"] += 1
+                self._written = (entry, place, value)
+                return
+            self._read_written()
+        entry = entry or self._forgotten(identifier, value)
         if entry is None:
             entry = self._append(identifier, place, value)
         else:
             self._drop(entry, rewound=False)
             self._update(entry, place, value)
         self._live[identifier] = entry
+
+    def _read_written(self) -> None:
+        """Read the answer that was written last, now that something else follows."""
+        if self._written is not None:
+            entry, place, value = self._written
+            self._written = None
+            self._read(entry, value, place, nested=False)
 
     def _forgotten(self, identifier: str, value: Data) -> Entry | None:
         """A message that the CLI has no more, if this is it again: one call of the model counts once.
@@ -145,18 +167,23 @@ class GeminiParser:
         self._latest[identifier] = entry
         self._entries.append(entry)
         self._standing += 1
-        self._read(entry, value)
         kind = value.get("type")
+        if kind == "gemini" and not nested:
+            self._written = (entry, place, value)
+        else:
+            self._read(entry, value)
         if entry.opens is None and self._is_dropped():
             entry.breaks = bool(entry.rows) or kind == "gemini"
         if entry.opens is not None or entry.breaks:
             self._opening, self._standing = entry.index, 1
         if kind == "gemini" and self._command is not None and not self._command.rewound:
             self._answer(self._command)
-        if kind in ("user", "gemini") and entry.quiet != "tool response":
-            is_command = any(row.kind == Kind.COMMAND for row in entry.rows or ())
-            self._command = entry if is_command else None
-        if kind == "user":
+        if kind == "gemini":
+            self._command = None
+        elif kind == "user":
+            if entry.quiet != "tool response":
+                is_command = any(row.kind == Kind.COMMAND for row in entry.rows or ())
+                self._command = entry if is_command else None
             self._give_results(entry, value)
         return entry
 
@@ -177,23 +204,30 @@ class GeminiParser:
             self._hidden["earlier version"] += 1
         if nested and MASKED.encode() not in self.session.stores[0].read(*entry.place[:2]):
             entry.before = entry.place
+        kind = value.get("type")
+        if kind == "gemini" and not nested:
+            self._written = (entry, place, value)
+            return
         self._read(entry, value, place, nested)
-        if value.get("type") == "user":
+        if kind == "user":
             self._give_results(entry, value)
 
     def _read(self, entry: Entry, value: Data, place: Place | None = None, nested: bool | None = None) -> None:
         """Read an entry from its record, perhaps another one than before, and keep the counts right."""
         self._dirty = min(self._dirty, entry.index)
-        self._count(entry, -1)
-        self._stirred.update((agent.id, None) for agent in entry.agents)
-        for tag, _ in entry.pending:
-            self._pending.pop(tag, None)
+        if entry.quiet or entry.unknown:
+            self._count(entry, -1)
+        if entry.agents:
+            self._stirred.update((agent.id, None) for agent in entry.agents)
         if entry.pending:
+            for tag, _ in entry.pending:
+                self._pending.pop(tag, None)
             self._nameless = [pending for pending in self._nameless if pending[2] is not entry]
         entry.place = entry.place if place is None else place
         entry.nested = entry.nested if nested is None else nested
         read_entry(entry, value, self._record)
-        self._count(entry, 1)
+        if entry.quiet or entry.unknown:
+            self._count(entry, 1)
         for tag, name in entry.pending:
             if tag.startswith("#"):
                 self._nameless.append((name, tag, entry))
@@ -215,14 +249,16 @@ class GeminiParser:
 
     def _give_results(self, entry: Entry, value: Data) -> None:
         """Hand the results in a user's record to the tool uses that have none (note 1.6: mostly all have theirs)."""
-        for answer in responses_in(value.get("content")) if self._pending or self._nameless else []:
+        if not self._pending and not self._nameless:
+            return
+        for answer in responses_in(value.get("content")):
             tag, name = text_of(answer.get("id")), text_of(answer.get("name"))
             caller = self._pending.get(tag)
             if not tag:
                 tag, caller = next(((tag, c) for known, tag, c in self._nameless if known == name), ("", None))
             if caller is None:
                 continue
-            caller.replies[tag] = entry.place
+            caller.replies = {**(caller.replies or {}), tag: entry.place}
             self._read(caller, self._record(caller.place))
 
     # -- history rewritten -----------------------------------------------------------------------------------------
@@ -250,6 +286,7 @@ class GeminiParser:
         Messages that are known keep their place among the others. What the new list leaves out was summarised if it
         holds a summary, and else dropped.
         """
+        self._read_written()
         store = self.session.stores[0]
         raw = store.read(place[0], place[1])
         places = places_of(raw, *path) if isinstance(store, FileStore) else []
@@ -295,7 +332,8 @@ class GeminiParser:
         self._made = self._dirty = len(self._entries)
         self._describe()
         for entry in self._entries[first:]:
-            self._stirred.update((agent.id, None) for agent in entry.agents)  # their rows may have moved
+            if entry.agents:
+                self._stirred.update((agent.id, None) for agent in entry.agents)  # their rows may have moved
         if self._stirred:
             changes += self._beside.link(self._stirred, [c.message for c in changes if c.op is not Op.REMOVED])
             self._stirred = {}

@@ -8,10 +8,11 @@ it, so that the work is that of the rows taken back, however long the session is
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, Span, SpanRole
@@ -24,6 +25,10 @@ from schemas.usage import TokenUsage
 
 _AFTER_REWIND = "(goes on after a rewind)"
 _REWOUND, _ERROR = int(Flag.REWOUND), int(Flag.ERROR)
+_OWN = 0xFFFF & ~int(Flag.REWOUND | Flag.OPENER)
+"""The flags of a row that its place in the session does not change."""
+_TOOL, _INTERRUPT = int(Kind.TOOL), int(Kind.INTERRUPT)
+_BODY, _RESULT = int(SpanRole.BODY), int(SpanRole.RESULT)
 _SEEN = ("kind", "flags", "exchange", "block", "chars", "model")
 """The columns by which a message is another one than before, beside its time and its records."""
 
@@ -79,34 +84,43 @@ class Filler:
     def _fill(self, session: Session, entries: Iterable[Entry]) -> None:
         last = max(len(session.exchanges) - 1, 0)
         session.created, session.updated = self.created, self.updated
+        mark: Mark | None = None
         for entry in entries:
-            self._add(session, entry)
+            if mark is None:
+                mark = _mark(session, self.context)
+            entry.start, entry.mark = len(session.messages), mark
+            if entry.rows or entry.opens is not None or entry.breaks or entry.usage is not None:
+                self._add(session, entry)
+                mark = None
+            else:  # it adds nothing, and so the next one has the same mark
+                entry.count, entry.rows, entry.has_group = 0, None, False
         self.created, self.updated = session.created, session.updated
         self._asked = [min(number, last) for number in self._asked]
         _mark_rewound(session, last)
 
     def _add(self, session: Session, entry: Entry) -> None:
         """Add an entry's rows and tokens at the end."""
-        entry.start, entry.mark = len(session.messages), _mark(session, self.context)
-        rows, record = entry.rows or [], _record(entry.place)
+        rows, usage = entry.rows or [], entry.usage
         if entry.opens is not None:
             session.open_exchange(entry.opens, entry.prompt)
         elif entry.breaks:
             number = len(session.exchanges)
             session.exchanges.append(Exchange(number, entry.start, None, f"{session.id}:{number}", _AFTER_REWIND))
-        model = session.model_index(entry.model) if rows or entry.usage is not None else 0
-        for row in rows:
-            _add_row(session, entry, row, record, model)
+        model = session.model_index(entry.model) if entry.model and (rows or usage is not None) else 0
+        if rows:
+            _add_rows(session, entry, rows, model, NONE if usage is None else len(session.groups))
         if entry.opens is not None:
             session.mark_opener(entry.start)
-        entry.has_group = entry.usage is not None
-        if entry.usage is not None:
+        entry.has_group = usage is not None
+        if usage is not None:
             name = f"{entry.id}~{entry.again}" if entry.again else entry.id
-            group = session.add_group(one_line(name, 300), entry.usage, record, model=model)
-            for index in range(entry.start, len(session.messages)):
-                session.join_group(index, group)
+            if not name.isprintable() or " " in name or len(name) > 300:
+                name = one_line(name, 300)
+            group = session.add_group(name, usage, _record(entry.place), model=model)
+            if rows:
+                session.groups.last[group] = len(session.messages) - 1
             if not entry.rewound:
-                self.context = entry.usage.context
+                self.context = usage.context
         entry.count, entry.rows, entry.usage = len(rows), None, None
 
 
@@ -127,20 +141,33 @@ def _mark(session: Session, context: int | None) -> Mark:
     return Mark(exchanges, groups, spans, models, created, updated, context, *of_last)
 
 
-def _add_row(session: Session, entry: Entry, row: Row, record: Record, model: int) -> None:
-    index = session.add_message(
-        row.kind, row.key, record, block=row.block, time=row.time, chars=row.chars, lines=row.lines
-    )
-    session.messages.model[index] = model
-    flags = row.flags & ~_REWOUND | (_REWOUND if entry.rewound else 0)
-    session.messages.flags[index] |= flags & ~int(Flag.OPENER)
-    exchange = session.exchanges[-1]
-    exchange.errors += bool(flags & _ERROR)
-    exchange.interrupted = exchange.interrupted or row.kind == Kind.INTERRUPT
-    if row.reply is not None:
-        session.spans.extend(session.messages.span[index], session.add_span(_record(row.reply), SpanRole.RESULT))
-    if entry.again:
-        _again(session)[index] = entry.again
+def _add_rows(session: Session, entry: Entry, rows: list[Row], model: int, group: int) -> None:
+    """Append rows to the columns, all at once: a long session has a hundred thousand of them."""
+    if not session.exchanges:
+        session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+    exchange, spans, index = session.exchanges[-1], session.spans, entry.start
+    number, rewound = exchange.index, _REWOUND if entry.rewound else 0
+    offset, length, line = entry.place
+    columns: list[tuple[Any, ...]] = []
+    for kind, key, block, time, chars, lines, flags, reply in rows:
+        span = spans.add(0, offset, length, line, _BODY)
+        if reply is not None:
+            spans.extend(span, spans.add(0, *reply, _RESULT))
+        if flags & _ERROR:
+            exchange.errors += 1
+        if kind == _TOOL:
+            exchange.tools += 1
+        elif kind == _INTERRUPT:
+            exchange.interrupted = True
+        if time is not None:
+            session.touch(exchange, time)
+        flags = flags & _OWN | rewound
+        when = math.nan if time is None else time
+        columns.append((kind, flags, min(block, 0xFFFF), model, number, group, span, chars, lines, when, key))
+        if entry.again:
+            _again(session)[index] = entry.again
+        index += 1
+    session.messages.extend(columns)
 
 
 def _record(place: Place) -> Record:

@@ -27,7 +27,7 @@ class AgentLines:
     def __init__(self, parser: QwenParser) -> None:
         self._parser = parser
         self._session = parser.session
-        self._groups: dict[int, int] = {}
+        self.groups: dict[int, int] = {}
         """The token groups by their records' nodes."""
 
     def assistant(self, record: Record) -> None:
@@ -73,10 +73,10 @@ class AgentLines:
     def _count(self, record: Record, usage: TokenUsage, model: int, first: int) -> None:
         """Count what the call cost, once: of several records with one uuid the last one's figures hold."""
         session, node = self._session, self._parser.node
-        group = self._groups.get(node, -1) if self._parser.again else -1
+        group = self.groups.get(node, -1) if self._parser.again else -1
         if group < 0:
             uuid = value if isinstance(value := record[3].get("uuid"), str) and value else f"assistant@{record[0]}"
-            group = self._groups[node] = session.add_group(clean(uuid), usage, record, model=model)
+            group = self.groups[node] = session.add_group(clean(uuid), usage, record, model=model)
         else:
             before = session.groups.last[group]
             if before < first:

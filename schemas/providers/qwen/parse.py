@@ -23,6 +23,7 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.claude.keys import Clock, block_key, key_of
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.agent import AgentLines
+from schemas.providers.qwen.fast import fast_feed
 from schemas.providers.qwen.locate import UUID
 from schemas.providers.qwen.people import UserLines
 from schemas.providers.qwen.results import Results
@@ -60,27 +61,31 @@ class QwenParser:
         self.rewound = False
         """Whether no exchange was opened since the last rewind."""
         self.tree = Tree()
-        self._offsets, self._lengths = array("Q"), array("I")
-        self._placed = child
-        self._learned = False
-        self._clock = Clock()
+        self.offsets, self.lengths = array("Q"), array("I")
+        """Where the record of each node lies."""
+        self.placed = child
+        """Whether it is known whose the file is."""
+        self.learned = False
+        """Whether all is known that stands on every record."""
+        self.clock = Clock()
         self.results = Results(self)
         self.sidechains = Sidechains(self)
         self._files = SideFiles(self)
         self.people = UserLines(self)
+        self.agent_lines = AgentLines(self)
         self._handlers: dict[str, Callable[[Record], None]] = {
             "user": self.people.user,
-            "assistant": AgentLines(self).assistant,
+            "assistant": self.agent_lines.assistant,
             "tool_result": self.people.tool_result,
             "system": SystemLines(self).system,
         }
+        self._feed: Callable[[Iterable[Record], int], None] = fast_feed(self)
 
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more records, in the file's order; returns what changed."""
         first = len(self.session.messages)
         self.changed.clear()
-        for record in records:
-            self._take(record)
+        self._feed(records, first)
         self.sidechains.flush()
         self._settle(first)
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
@@ -95,9 +100,10 @@ class QwenParser:
 
     # -- a record --------------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record) -> None:
+    def take(self, record: Record) -> None:
+        """Any record, the general way."""
         value = record[3]
-        if not self._placed:
+        if not self.placed:
             self._place(value)
         if not self.agent and is_side(value):
             self.sidechains.take(record)
@@ -114,7 +120,7 @@ class QwenParser:
 
     def _place(self, value: Value) -> None:
         """Decide from the first record whose the file is, and what it is called."""
-        self._placed = True
+        self.placed = True
         session, agent, owner = self.session, text_of(value.get("agentId")), value.get("sessionId")
         if agent and is_side(value):
             self.agent = True
@@ -126,7 +132,7 @@ class QwenParser:
     def _enter(self, record: Record, value: Value, kind: object) -> bool:
         """Put a record into the tree; False for a copy of one that was read before."""
         stamp = value.get("timestamp")
-        self.time = time = self._clock.read(stamp) if type(stamp) is str else when(stamp)
+        self.time = time = self.clock.read(stamp) if type(stamp) is str else when(stamp)
         origin = value.get("forkedFrom")
         self.inherited = isinstance(origin, dict)
         uuid, tree = value.get("uuid"), self.tree
@@ -145,29 +151,29 @@ class QwenParser:
                     metadata=kind not in blocks.TALK and subtype != "rewind",
                     beside=kind == "system" and is_beside(subtype),
                 )
-                while len(self._offsets) < len(tree):  # a parent that is not there has a node of its own
-                    self._offsets.append(0)
-                    self._lengths.append(0)
-                self._offsets[self.node], self._lengths[self.node] = record[0], record[1]
+                while len(self.offsets) < len(tree):  # a parent that is not there has a node of its own
+                    self.offsets.append(0)
+                    self.lengths.append(0)
+                self.offsets[self.node], self.lengths[self.node] = record[0], record[1]
         session = self.session
         if time is not None:
             if session.created is None or time < session.created:
                 session.created = time
             if session.updated is None or time > session.updated:
                 session.updated = time
-        if not self._learned:
-            self._learn(value)
+        if not self.learned:
+            self.learn(value)
         if isinstance(origin, dict) and session.lineage.forked_from is None:
             session.lineage.forked_from = one_line(text_of(origin.get("sessionId")), 300) or None
         return True
 
     def _is_copy(self, node: int, value: Value) -> bool:
         """Whether a record says what the first one with its uuid said: a line that was written twice."""
-        first = self.session.stores[0].record(self._offsets[node], self._lengths[node])
+        first = self.session.stores[0].record(self.offsets[node], self.lengths[node])
         ignored = ("timestamp", "parentUuid")
         return all(first.get(k) == value.get(k) for k in {*first, *value} if k not in ignored)
 
-    def _learn(self, value: Value) -> None:
+    def learn(self, value: Value) -> None:
         """Facts that stand on every record: the first that is said counts."""
         session = self.session
         if session.workspace_root is None and (cwd := text_of(value.get("cwd"))):
@@ -176,7 +182,7 @@ class QwenParser:
             session.version = one_line(version, 100)
         if session.branch is None and (branch := text_of(value.get("gitBranch"))):
             session.branch = one_line(branch, 200)
-        self._learned = None not in (session.workspace_root, session.version, session.branch)
+        self.learned = None not in (session.workspace_root, session.version, session.branch)
 
     # -- what records make -----------------------------------------------------------------------------------------
 
@@ -234,7 +240,7 @@ class QwenParser:
         """Flag what is off the live chain, and what is on it again."""
         session = self.session
         flags, exchange_of, rewound = session.messages.flags, session.messages.exchange, int(Flag.REWOUND)
-        touched = {exchange_of[i] for i in range(first, len(flags)) if not self._is_opened(exchange_of[i])}
+        touched = {number for number in set(exchange_of[first:]) if session.exchanges[number].opener is None}
         for row, live in self.tree.settle():
             if live == bool(flags[row] & rewound):
                 flags[row] ^= rewound
@@ -246,11 +252,12 @@ class QwenParser:
             exchange.rewound = bool(rows) and all(flags[row] & rewound for row in rows)
         session.title = self.custom_title or self._first_prompt()
 
-    def _is_opened(self, number: int) -> bool:
-        return self.session.exchanges[number].opener is not None
-
     def _first_prompt(self) -> str:
         """The first prompt that was not taken back or copied, else the first of all."""
-        prompts = [e for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt]
-        best = next((e for e in prompts if not e.rewound and not e.inherited), prompts[0] if prompts else None)
-        return one_line(best.prompt, TITLE_LENGTH) if best is not None else ""
+        first = ""
+        for exchange in self.session.exchanges:
+            if exchange.opener is Kind.PROMPT and exchange.prompt:
+                first = first or exchange.prompt
+                if not exchange.rewound and not exchange.inherited:
+                    return one_line(exchange.prompt, TITLE_LENGTH)
+        return one_line(first, TITLE_LENGTH)

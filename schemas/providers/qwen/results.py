@@ -94,7 +94,7 @@ class Results:
     def __init__(self, parser: QwenParser) -> None:
         self._parser = parser
         self._session = parser.session
-        self._calls: dict[str, int] = {}
+        self.calls: dict[str, int] = {}
         """The message of each call, by its id; services exist that use an id again, so the last one counts."""
         self._unnamed: dict[str, list[int]] = {}
         """Calls without an id, by the tool's name."""
@@ -104,7 +104,7 @@ class Results:
     def call(self, row: int, call: str, name: str, args: Data) -> None:
         """A tool use."""
         if call:
-            self._calls[call] = row
+            self.calls[call] = row
         else:
             self._unnamed.setdefault(name, []).append(row)
         if name in AGENT_TOOLS:
@@ -113,7 +113,7 @@ class Results:
 
     def task(self, call: str, prompt: str) -> int | None:
         """The message whose tool started a subagent: by the id of the call, or by equal prompts."""
-        if (row := self._calls.get(call, -1)) in self.tasks:
+        if (row := self.calls.get(call, -1)) in self.tasks:
             return row
         if not prompt.strip():
             return None
@@ -123,7 +123,7 @@ class Results:
     def take(self, record: Record, answer: Answer) -> None:
         """Give a tool use its result; a result without a use is a message of its own."""
         session, messages = self._session, self._session.messages
-        row = self._calls.get(answer.call, -1)
+        row = self.calls.get(answer.call, -1)
         if not answer.call and (waiting := self._unnamed.get(answer.name)):
             row = waiting.pop(0)
         result = read_answer("", answer)

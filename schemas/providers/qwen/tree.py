@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 NOBODY = 0
 """The node before every root."""
-_REAL, _MISSING, _ASIDE = 0, 1, 2
+REAL, _MISSING, ASIDE = 0, 1, 2
 
 
 class Tree:
@@ -26,23 +26,25 @@ class Tree:
     """
 
     __slots__ = (
-        "_doubtful", "_extra", "_first", "_known", "_leaf", "_live", "_parent", "_relinked", "_rows", "_settled",
-        "_state", "last", "leaf",
+        "_doubtful", "_extra", "_leaf", "_relinked", "_settled", "first", "known", "last", "leaf", "live", "parent",
+        "rows", "state",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self._known: dict[int, int] = {}
-        self._parent = array("I", [NOBODY])
-        self._state = bytearray([_REAL])
-        self._live = bytearray([1])
-        self._first, self._rows = array("I", [0]), array("I", [0])
+        self.known: dict[int, int] = {}
+        """The nodes by the hashes of their uuids."""
+        self.parent = array("I", [NOBODY])
+        self.state = bytearray([REAL])
+        self.live = bytearray([1])
+        self.first, self.rows = array("I", [0]), array("I", [0])
+        """For each node its first message, and how many follow one another from there."""
         self._extra: dict[int, list[int]] = {}
         self._doubtful: set[int] = set()
         """Nodes to look at again, as they or their messages changed otherwise than by a branch."""
         self._settled = 1
-        """How many nodes there were when `_live` was made."""
+        """How many nodes there were when `live` was made."""
         self._leaf = NOBODY
-        """The leaf for which `_live` was made."""
+        """The leaf for which `live` was made."""
         self._relinked = False
         self.leaf = NOBODY
         """The record at which the conversation ends."""
@@ -50,14 +52,14 @@ class Tree:
         """The record read last."""
 
     def __len__(self) -> int:
-        return len(self._parent)
+        return len(self.parent)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
     def find(self, uuid: str) -> int:
         """The node of a record that was read; NOBODY if there was none."""
-        node = self._known.get(hash(uuid), NOBODY)
-        return NOBODY if self._state[node] == _MISSING else node
+        node = self.known.get(hash(uuid), NOBODY)
+        return NOBODY if self.state[node] == _MISSING else node
 
     def add(self, uuid: str, parent: object, *, metadata: bool = False, beside: bool = False) -> int:
         """A record whose uuid was not read before; returns its node.
@@ -67,25 +69,25 @@ class Tree:
         conversation never ends it.
         """
         above = self._above(uuid, parent)
-        node = self._known.get(hash(uuid), NOBODY)
+        node = self.known.get(hash(uuid), NOBODY)
         if node == NOBODY:
-            node = self._known[hash(uuid)] = self._new(above, _REAL)
+            node = self.known[hash(uuid)] = self._new(above, REAL)
         else:  # it was named as a parent before it came
-            self._state[node] = _REAL
+            self.state[node] = REAL
             self._relink(node, above)
         if beside or (metadata and not parent and above == NOBODY):
-            self._state[node] = _ASIDE
+            self.state[node] = ASIDE
         else:
             self.leaf = node
-        if self._state[above] == _ASIDE and not beside:
-            self._state[above] = _REAL
+        if self.state[above] == ASIDE and not beside:
+            self.state[above] = REAL
             self._doubtful.add(above)
         self.last = node
         return node
 
     def again(self, node: int) -> None:
         """Another record with the uuid of one read before: there the conversation ends now."""
-        if self._state[node] == _REAL:
+        if self.state[node] == REAL:
             self.leaf = node
         self.last = node
 
@@ -94,25 +96,25 @@ class Tree:
             return NOBODY
         if not isinstance(parent, str) or parent == uuid:
             return self.last
-        node = self._known.get(hash(parent), NOBODY)
+        node = self.known.get(hash(parent), NOBODY)
         if node == NOBODY:
-            node = self._known[hash(parent)] = self._new(self.last, _MISSING)
+            node = self.known[hash(parent)] = self._new(self.last, _MISSING)
         return node
 
     def _new(self, parent: int, state: int) -> int:
-        self._parent.append(parent)
-        self._state.append(state)
-        self._live.append(0)
-        self._first.append(0)
-        self._rows.append(0)
-        return len(self._parent) - 1
+        self.parent.append(parent)
+        self.state.append(state)
+        self.live.append(0)
+        self.first.append(0)
+        self.rows.append(0)
+        return len(self.parent) - 1
 
     def _relink(self, node: int, above: int) -> None:
         """Give a node its true parent, now that it is known."""
-        parent, link, at = self._parent, NOBODY, above
+        parent, link, at = self.parent, NOBODY, above
         while at not in (NOBODY, node):
             # Of a circle, a link that only the file's order made is the first to give way.
-            if parent[at] == node or (self._state[at] == _MISSING and link == NOBODY):
+            if parent[at] == node or (self.state[at] == _MISSING and link == NOBODY):
                 link = link or at
             at = parent[at]
         if at == node:
@@ -124,10 +126,10 @@ class Tree:
 
     def own(self, node: int, row: int) -> None:
         """Note whose a new message is."""
-        if not self._rows[node]:
-            self._first[node], self._rows[node] = row, 1
-        elif self._first[node] + self._rows[node] == row:
-            self._rows[node] += 1
+        if not self.rows[node]:
+            self.first[node], self.rows[node] = row, 1
+        elif self.first[node] + self.rows[node] == row:
+            self.rows[node] += 1
         else:
             self._extra.setdefault(node, []).append(row)
         if node < self._settled:
@@ -136,50 +138,59 @@ class Tree:
     def hand_over(self, old: int, new: int) -> None:
         """Let all messages of one node be of another."""
         rows = list(self._rows_of(old))
-        self._rows[old] = 0
+        self.rows[old] = 0
         self._extra.pop(old, None)
         self._extra.setdefault(new, []).extend(rows)
         self._doubtful.add(new)
 
     def _rows_of(self, node: int) -> Iterator[int]:
-        yield from range(self._first[node], self._first[node] + self._rows[node])
+        yield from range(self.first[node], self.first[node] + self.rows[node])
         yield from self._extra.get(node, ())
 
     def settle(self) -> Iterator[tuple[int, bool]]:
-        """The messages for which it may have changed whether they are live, and whether they are."""
+        """The messages for which it may have changed whether they are live, and whether they are.
+
+        New messages are live until something else is said, so of the new nodes only those count that are not.
+        """
+        before, live = self._settled, self.live
         looked_at = self._doubtful
-        looked_at.update(range(self._settled, len(self._parent)))
         looked_at.update(self._walk_anew() if self._relinked else self._walk())
-        self._doubtful, self._settled, self._leaf, self._relinked = set(), len(self._parent), self.leaf, False
+        node = live.find(0, before)
+        while node >= 0:
+            looked_at.add(node)
+            node = live.find(0, node + 1)
+        self._doubtful, self._settled, self._leaf, self._relinked = set(), len(self.parent), self.leaf, False
         for node in looked_at:
-            live = bool(self._live[node]) or self._state[node] == _ASIDE or self._leaf == NOBODY
+            is_live = bool(live[node]) or self.state[node] == ASIDE or self._leaf == NOBODY
             for row in self._rows_of(node):
-                yield row, live
+                yield row, is_live
 
     def _walk(self) -> list[int]:
-        """Follow the leaf back to what is live already; returns the nodes that were or became live in between."""
-        live, parent = self._live, self._parent
+        """Follow the leaf back to what is live already; returns the nodes that were or became live in between, but for
+        new ones.
+        """
+        live, parent, new = self.live, self.parent, self._settled
         came, gone = [], []
         node = self.leaf
         while not live[node]:
-            came.append(node)
+            live[node] = 1
+            if node < new:
+                came.append(node)
             node = parent[node]
         fork, node = node, self._leaf
         while node != fork:
+            live[node] = 0
             gone.append(node)
             node = parent[node]
-        for node in gone:
-            live[node] = 0
-        for node in came:
-            live[node] = 1
         return gone + came
 
     def _walk_anew(self) -> list[int]:
         """The same after a parent became another one: what was live no longer tells."""
-        before, node = self._live, self.leaf
-        self._live = live = bytearray(len(before))
+        live, node = self.live, self.leaf
+        before = bytes(live)
+        live[:] = bytes(len(live))
         live[NOBODY] = 1
         while node != NOBODY:
             live[node] = 1
-            node = self._parent[node]
+            node = self.parent[node]
         return [node for node, was in enumerate(before) if was != live[node]]
