@@ -20,7 +20,7 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, headline, relative_path
+from renderers.headline import Headline, headline, relative_path, summary_of
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.redact import Redactor
@@ -358,8 +358,15 @@ class Document:
         texts = self.redact_all([diff, output, *(item.text for item in listings), *(item.label for item in listings)])
         diff, output, *shown = texts
         labels = shown[len(listings) :]
-        line = self._headline(session, tool, any(a.text != b for a, b in zip(listings, shown, strict=False)))
+        secret = any(a.text != b for a, b in zip(listings, shown, strict=False))
+        if tool.summary:  # where it repeats the input, its secrets are counted already
+            redact = Redactor().redact if secret and self.redactor is not None else self.redact
+            tool = replace(tool, summary=redact(tool.summary))
+        line = self._headline(session, tool, secret)
         yield Open(line.title, line.ending, "tool", line)
+        said = summary_of(tool)
+        if said and one_line(said, len(said)) not in line.object:  # it is longer than the line may be
+            yield Code(said)
         if formatted:
             yield Prose(self.redact(formatted.strip("\n")))
         for listing, text, label in zip(listings, shown, labels, strict=False):

@@ -140,13 +140,23 @@ _What = tuple[str, str, _Facts]
 
 
 def _what(tool: Tool, root: str | None) -> _What:
-    """The line; its object is the source's own summary where that was written to be shown, and says something else."""
+    """The line; its object says also what the source calls the use, unless it says that already."""
     verb, object_, facts = _by_input(tool, root)
-    summary = tool.summary or ""
-    said = _LEAD.sub("", summary, count=1).strip("` ")
-    if said and said not in object_ and (tool.formatted is not None or _LEAD.match(summary)):
-        object_ = said
-    return verb, object_, facts
+    said = one_line(summary_of(tool), _OBJECT_LIMIT)
+    if not said or said in object_:
+        return verb, object_, facts
+    if tool.formatted is not None or _LEAD.match(tool.summary or "") or _is_within(object_, said):
+        return verb, said, facts  # which is all that the source shows beside its own text, or says all
+    return verb, f"{object_} · {said}", facts
+
+
+def summary_of(tool: Tool) -> str:
+    """What the source calls the use, without the words with which SessionData's producer begins."""
+    return _LEAD.sub("", tool.summary or "", count=1).strip("` \n")
+
+
+def _is_within(words: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 _LEAD = re.compile(r"Tool use:\s*(?:\*\*.*?\*\*)?")
@@ -386,8 +396,8 @@ def _text(tool: Tool, *keys: str) -> str:
 
 def _telling(tool: Tool, root: str | None) -> str:
     """The input that says most about what an unknown tool was asked to do."""
-    if tool.summary:
-        return tool.summary
+    if said := summary_of(tool):
+        return said
     for key in (*_TELLING, *tool.input):
         value = tool.input.get(key)
         if isinstance(value, str) and value.strip():

@@ -38,6 +38,7 @@ from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Outcome
 from renderers.options import Include
 from renderers.redact import Redactor
+from renderers.surplus import keep_surplus_cells
 from schemas.session import Session
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -178,6 +179,7 @@ class _Markdown(MarkdownIt):
     def __init__(self, *, breaks: bool) -> None:
         super().__init__("commonmark", {"html": False, "breaks": breaks, "maxNesting": _NESTING})
         self.enable(["table", "strikethrough"]).disable("image")
+        keep_surplus_cells(self)
         self.add_render_rule("link_open", _link_open)
         self.add_render_rule("heading_open", _heading)
         self.add_render_rule("heading_close", _heading)

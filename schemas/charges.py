@@ -42,6 +42,18 @@ def time_of_group(session: Session, group: int) -> float | None:
     return session.updated if time is None else time
 
 
+def time_or_files(session: Session, time: float | None) -> float | None:
+    """A response's time as days and prices go by it: where the session names none (`time_of_group`), that of its file.
+    None where that is gone.
+    """
+    if time is not None:
+        return time
+    try:
+        return session.path.stat().st_mtime
+    except OSError:
+        return None
+
+
 def charges(session: Session) -> Iterator[Charge]:
     """The groups that count, in order."""
     return (charge_of(session, group) for group in counted_groups(session))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ntpath
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from schemas.clean import clean
 
 _NAMES = ("file_path", "path", "filename", "old_path", "new_path", "notebook_path")
 _LISTS = ("paths", "files", "targets")
+_PLACES = ("workdir", "working_directory", "cwd", "directory", "dir_path")
+"""What shell tools call the directory that a command is to run in: Codex and OpenCode, Cursor, Gemini and Qwen."""
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _LONGEST_COMMAND = 100_000
 _MOST_HINTS = 200
 _HEREDOC = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w-]*))")
@@ -102,23 +108,60 @@ def shell_path_hints(command: str) -> list[str]:
     return [path for path in found if _is_path(path)]
 
 
+def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
+    """Where a shell tool runs its command: in the directory that its input names, seen from `cwd`, or in `cwd`."""
+    place = next((value for key in _PLACES if isinstance(value := given.get(key), str) and value), None)
+    if place is None:
+        return cwd
+    return _joined(cwd, local_path(place))
+
+
+def local_path(place: str) -> str:
+    """A path that may be written as an address, as newer Codex does: `file:///a%20b` is `/a b`."""
+    if not place.startswith("file://"):
+        return place
+    path = unquote(urlsplit(place).path)
+    return path[1:] if _WINDOWS.match(path, 1) else path
+
+
 def resolve_hints(paths: list[str], cwd: str | None, root: str | None) -> list[str]:
-    """The paths as seen from the workspace, each once: relative ones begin in `cwd`, those below `root` lose it."""
+    """The paths as seen from the workspace, each once: relative ones begin in `cwd`, by default in `root`; those below
+    `root` lose it, and `root` itself is `.`.
+    """
     hints: dict[str, None] = {}
     for path in paths:
         if not path or "\n" in path or len(path) > 4096:
             continue
-        if cwd and not path.startswith(("/", "~")) and not re.match(r"[A-Za-z]:[\\/]", path):
-            path = posixpath.join(cwd, path)
-        if path.startswith("/"):
-            path = posixpath.normpath(path)
-        base = (root or "").rstrip("/")
-        if base and path.startswith(base + "/"):
-            path = path[len(base) + 1 :]
-        hints[clean(path)] = None
+        hints[clean(_seen_from(root, path, cwd or root))] = None
         if len(hints) >= _MOST_HINTS:
             break
     return list(hints)
+
+
+def _seen_from(root: str | None, path: str, cwd: str | None) -> str:
+    path = _joined(cwd, path)
+    flavour = _flavour(path)
+    path = flavour.normpath(path)
+    if not root:
+        return path
+    base = flavour.normpath(root)
+    if flavour.normcase(path) == flavour.normcase(base):
+        return "."
+    base = base.rstrip(flavour.sep) + flavour.sep
+    return path[len(base) :] if flavour.normcase(path).startswith(flavour.normcase(base)) else path
+
+
+def _joined(place: str | None, path: str) -> str:
+    """A path as seen from a directory; one that begins elsewhere is left as it is."""
+    if not place or path.startswith(("/", "~")):
+        return path
+    joined: str = _flavour(path, place).join(place, path)
+    return joined
+
+
+def _flavour(*paths: str) -> ModuleType:
+    """The rules for paths of the machine that these are from, which need not be this one."""
+    return ntpath if any(map(_WINDOWS.match, paths)) else posixpath
 
 
 def _without_heredocs(command: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, Message, Span, SpanRole
-from schemas.records import Record, Store, Unreadable
+from schemas.records import MemoryStore, Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
 from schemas.usage import TokenUsage
 
@@ -188,6 +188,12 @@ class Session:
     def record(self, span: Span) -> dict[str, Any]:
         """A record read back, as the source wrote it: not cleaned, so never for the screen as it is."""
         return self.stores[span.store].record(span.offset, span.length)
+
+    def in_lines(self, span: Span) -> bool:
+        """Whether line, offset and length of a span are those of a file, and not the number of an item in a document or
+        of a row in a database.
+        """
+        return not isinstance(self.stores[span.store], MemoryStore)
 
     def raw(self, span: Span) -> bytes:
         """A record's bytes."""

@@ -22,10 +22,12 @@ from textual.screen import Screen
 from renderers.facts import format_size, plural
 from schemas.clean import one_line
 from viewer.bindings import Config, ConfigError, config_path, effective, read_config
+from viewer.breakable import break_off
 from viewer.output import short_path
 from viewer.themes import DARK, LIGHT, fitting_theme
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.command import Provider
 
     from schemas.session import Session
@@ -90,6 +92,11 @@ class TurnlogApp(App[None]):
         # What was said on one screen is no longer about the next.
         self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
         self.call_after_refresh(self._settle)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave, without waiting for what is still being imported."""
+        break_off()
+        super().exit(result, return_code, message)
 
     def leave(self) -> bool:
         """Ask for an end in order, which gives the terminal back: no mouse reports, its own screen. From any thread;
@@ -173,6 +180,12 @@ class TurnlogApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """What the command palette offers besides the screen's own actions."""
+        from viewer.screens.transcript import TranscriptScreen
+
+        if isinstance(screen, TranscriptScreen):
+            for agent in screen.uncalled():
+                title = f"Open {agent.name or agent.id}"
+                yield SystemCommand(title, agent.description or "a subagent", partial(screen.open_subagent, agent))
         yield SystemCommand("Theme", "choose other colours, for this time", self.action_change_theme)
         yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
         yield SystemCommand("Quit", "leave turnlog", self.action_quit)

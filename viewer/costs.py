@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import cost_fact
 from schemas.session import Session
+from viewer.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
     from viewer.spending import Coster
@@ -56,9 +58,14 @@ def loaded() -> bool:
 
 
 def load() -> None:
-    """Load the prices; from then on `loaded`. For a thread."""
+    """Load the prices; from then on `loaded`. For a thread. Where the program ends meanwhile they stay unknown."""
     if loaded():
         return
+    with suppress(BrokenOffError), breakable_imports():
+        _Shared.coster = _load()
+
+
+def _load() -> Coster:
     from schemas.prices import Prices
     from viewer.spending import Coster
 
@@ -70,7 +77,7 @@ def load() -> None:
     finally:
         if collecting:
             gc.enable()
-    _Shared.coster = Coster(Prices())
+    return Coster(Prices())
 
 
 def group_cost(session: Session, group: int) -> Cost:
@@ -78,10 +85,11 @@ def group_cost(session: Session, group: int) -> Cost:
     coster = _Shared.coster
     if coster is None or session.groups.usage[group].total is None:
         return Cost()
-    from schemas.charges import charge_of
+    from schemas.charges import charge_of, time_or_files
 
     charge = charge_of(session, group)
-    return _cost(coster.cost(charge.provider, charge.model, charge.call, charge.time), charge.model)
+    time = time_or_files(session, charge.time)
+    return _cost(coster.cost(charge.provider, charge.model, charge.call, time), charge.model)
 
 
 def _cost(dollars: float | None, model: str) -> Cost:
@@ -120,7 +128,7 @@ class SessionCosts:
 
     def known(self, exchange: int) -> Cost | None:
         """What an exchange cost; None where that is not known yet."""
-        if not loaded():
+        if not loaded() or exchange >= len(self._session.exchanges):
             return None
         if exchange in self._due or exchange not in self._known:
             groups = self._session.exchanges[exchange].groups

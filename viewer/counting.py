@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from schemas.session import Lineage, Session
+    from viewer.summary import Summary
+
 
 class Once:
     """Tells a response that another session counted already.
@@ -35,3 +44,36 @@ class Once:
     def where(self, key: int) -> str:
         """The session that counted it; empty if none did."""
         return self._current.get(key) or self._others.get(key, "")
+
+
+class Origin(NamedTuple):
+    """What tells which of several sessions is the copy."""
+
+    path: Path
+    id: str
+    created: float | None
+    updated: float | None
+    lineage: Lineage
+
+
+def origin_of(session: Session | Summary) -> Origin:
+    """A session's."""
+    return Origin(session.path, session.id, session.created, session.updated, session.lineage)
+
+
+def in_order_made(origins: Iterable[Origin]) -> list[Origin]:
+    """Each session behind the one that it says it comes from. Else the earlier first record goes first; where that is
+    the same, since a copy has it too, the earlier last one; where that is the same, the path decides.
+    """
+    oldest = sorted(origins, key=lambda one: (one.created is None, one.created or 0, one.updated or 0, str(one.path)))
+    by_id = {one.id: one for one in reversed(oldest)}
+    placed: dict[Path, Origin] = {}
+    for origin in oldest:
+        line: dict[Path, Origin] = {}
+        one: Origin | None = origin
+        while one is not None and one.path not in placed and one.path not in line:
+            line[one.path] = one
+            before = (one.lineage.forked_from, one.lineage.continues, one.lineage.parent)
+            one = next((by_id[name] for name in before if name in by_id), None)
+        placed |= dict(reversed(line.items()))
+    return list(placed.values())

@@ -65,7 +65,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("y",), "copy_block", "copy", "copy the block under the cursor"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as Markdown"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
-    Key(("w",), "why", "why", "where the token figures come from; what could not be read"),
+    Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),
     Key(("e",), "export", "export", "write the session as Markdown"),
     Key(("s",), "save", "save", "write what came on standard input to a file, as it came"),

@@ -17,12 +17,14 @@ def print_text(path: Path) -> None:
     from viewer.commands.export import document
     from viewer.commands.show import unreadable_notice
     from viewer.output import path_text
+    from viewer.sessions import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
         for chunk in document(session, "text", Include(redact=False), None):
             write_bytes(chunk)
+        say_others(session)
         if notice := unreadable_notice(session):
             warn(f"{path_text(path)}: {notice}")
     finally:

@@ -27,6 +27,26 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
     return [Target(file.path, str(file.path)) for file in resolver.found.files]
 
 
+def in_order_made(targets: list[Target], progress: Callable[[int, int], None], *, strict: bool) -> list[Target]:
+    """The targets as they follow from each other, so that a response counts where it was given and not in a copy.
+
+    Targets that were named (`strict`) are read for that; of the others the index knows enough.
+    """
+    from viewer import counting
+
+    if len(targets) < 2:
+        return targets
+    if strict:
+        read = each_session(targets, progress, strict=True)
+        origins = [counting.origin_of(session)._replace(path=target.path) for target, session in read]
+    else:
+        from viewer.library import Library
+
+        origins = [counting.origin_of(summary) for summary in Library().bring_up_to_date(progress)]
+    places = {origin.path: place for place, origin in enumerate(counting.in_order_made(origins))}
+    return sorted(targets, key=lambda target: places.get(target.path, len(places)))
+
+
 def each_session(
     targets: list[Target], progress: Callable[[int, int], None], *, strict: bool
 ) -> Iterator[tuple[Target, Session]]:
@@ -59,6 +79,16 @@ def each_session(
             yield target, session
         finally:
             session.close()
+
+
+def say_others(session: Session) -> None:
+    """One line where a session comes from a document that holds others too: they stand and count as its subagents."""
+    from renderers.facts import plural
+    from schemas.interchange.toolpath import others_in
+
+    if others := others_in(session):
+        ids = ", ".join(map(path_text, others))
+        warn(f"{path_text(session.path)}: {plural(len(others), 'other session')} in it, taken as subagents: {ids}")
 
 
 def failed(target: Target, error: Exception, *, strict: bool) -> None:

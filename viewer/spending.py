@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from viewer.counting import Once
+from viewer.counting import Once, in_order_made, origin_of
 from viewer.output import path_text, short_path, warn
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ class Place(NamedTuple):
     """From 1; the number of the record where a source has no lines."""
     offset: int
     length: int
-    """In bytes of the file. Where a source has no lines the offset is the record's number from 0."""
+    """In bytes of the file, where a source has lines."""
     in_lines: bool = True
 
     def to_json(self) -> dict[str, object]:
-        """As an answer names it; the same as in `usage --json`, and the file."""
+        """As an answer names it: the file, and where in it as in `usage --json`."""
+        if not self.in_lines:
+            return {"path": self.path, "record": self.line}
         return {"path": self.path, "line": self.line, "offset": self.offset, "length": self.length}
 
 
@@ -261,11 +263,13 @@ def _day_of_quarter(quarter: int) -> str:
 def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -> Iterator[Spent]:
     """The responses of every session of this machine, subagents included, from the library's index: no file is read.
 
-    The oldest session comes first, so that a response counts where it was given and not in a fork.
+    A session comes behind those that it was copied from, so that a response counts where it was given.
     """
     from schemas.prices import Call
 
-    for summary, groups in reversed(list(library.groups())):
+    indexed = {summary.path: (summary, groups) for summary, groups in library.groups()}
+    for origin in in_order_made(origin_of(summary) for summary, _ in indexed.values()):
+        summary, groups = indexed[origin.path]
         name = path_text(summary.path)
         once.begin_session(name)
         wanted = filters.fits_project(summary.workspace_root)
@@ -290,7 +294,7 @@ class FileSpending:
 
     def of(self, target: Target, session: Session) -> Iterator[Spent]:
         """The responses of one session."""
-        from schemas.charges import charges
+        from schemas.charges import charges, time_or_files
         from viewer.summary import members_of, response_key
         from viewer.uncounted import Uncounted
 
@@ -300,12 +304,10 @@ class FileSpending:
         source = Source(session.provider, session.id, target.shown_path, title, session.workspace_root)
         failed: list[Problem] = []
         rest = Uncounted(target.shown_path)
-        written = target.path.stat().st_mtime
         for member in members_of(session, failed):
             headings = _headings(member) if member is session else {}
             for charge in charges(member):
-                if charge.time is None:
-                    charge = charge._replace(time=written)
+                charge = charge._replace(time=time_or_files(member, charge.time))
                 key = response_key(charge.provider, member, charge.group)
                 new = self._once.is_new(key)
                 if not wanted:
@@ -373,10 +375,7 @@ def _headings(session: Session) -> dict[int, str]:
 
 def places_of(session: Session, group: int) -> tuple[Place, ...]:
     """Where a group's figures stand."""
-    from schemas.records import MemoryStore
-
     return tuple(
-        Place(path_text(store.path), span.line, span.offset, span.length, not isinstance(store, MemoryStore))
+        Place(path_text(session.stores[span.store].path), span.line, span.offset, span.length, session.in_lines(span))
         for span in session.group_spans(group)
-        for store in (session.stores[span.store],)
     )

@@ -369,13 +369,13 @@ def _seconds(session: Session, group: int) -> int:
 
 def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> None:
     """Append a row of numbers a group; `models` numbers the names of models."""
-    from schemas.charges import time_of_group  # brings the prices, for which a list need not wait
+    from schemas.charges import time_of_group, time_or_files  # brings the prices, for which a list need not wait
 
     for group in range(len(session.groups.ids)):
         usage = session.groups.usage[group]
         if usage.total is None:
             continue  # nothing to count; a copy of the response may lie elsewhere with its figures
-        when = time_of_group(session, group)
+        when = time_or_files(session, time_of_group(session, group))
         rows.append(response_key(session.provider, session, group))
         rows.append(-1 if when is None else math.floor(when))
         rows.append(models.setdefault(session.models[session.groups.model[group]], len(models)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
+from renderers.surplus import keep_surplus_cells
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, wrap
@@ -36,6 +37,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
+    keep_surplus_cells(parser)
     # "[1]: https://…" would vanish from what can be read.
     return parser.disable("reference")
 

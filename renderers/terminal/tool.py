@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
-from renderers.headline import Headline, Outcome, headline, relative_path, tool_command
+from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command
 from renderers.terminal.code import language_of_path
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
@@ -34,6 +34,7 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
     head = replace(head, outcome=_outcomes(head, running, look.subagents.get(message.index, "")))
     block = Block([_head_row(tool, head, fold, look)])
     if fold >= Fold.SHORT:
+        block.rows.extend(_summary(tool, head, look))
         if tool.formatted:
             block.rows.extend(_formatted(tool.formatted, fold, look, block))
         else:
@@ -76,6 +77,18 @@ def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Sty
     return out
 
 
+def _is_cut(head: Headline, look: Look) -> bool:
+    """Whether the line is too long for the screen."""
+    return width_of(head.title) > look.measure - look.text - width_of(head.ending) - 4
+
+
+def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:
+    """What the source calls the use, where its line has no room for all of it."""
+    said = summary_of(tool)
+    if said and (one_line(said, len(said)) not in head.object or _is_cut(head, look)):
+        yield from indented(prose_rows(said, look.prose, look.palette.dim), look.text)
+
+
 # -- input -----------------------------------------------------------------------------------------------------------
 
 
@@ -88,8 +101,7 @@ def _input(
         return
     command = tool_command(tool)
     if command is not None:
-        room = look.measure - look.text - width_of(head.ending) - 6
-        if "\n" in command or width_of(command) > room:
+        if command.strip() not in head.object or _is_cut(head, look):
             rows = code_rows(command, "bash", look.width - look.text, look.palette, look.highlights, block.wanted)
             yield from _capped(indented(rows, look.text), command.count("\n") + 1, fold, look, block)
         return

@@ -13,6 +13,8 @@ from schemas.provider import Format, Head, Reading, Saved
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
 _OTHERS = frozenset({"type", "role", "message", "payload", "event"})
 """Keys of the records that agents write, of which some also name a model, a session and what was used."""
+_COUNTERS = frozenset({"cache_write_tokens", "cache_read_tokens", "tool_input_tokens", "tool_output_tokens"})
+"""Counters that others call otherwise, unlike `input_tokens` and `output_tokens`."""
 
 
 def is_event(record: object) -> bool:
@@ -21,8 +23,12 @@ def is_event(record: object) -> bool:
     """
     if not isinstance(record, dict):
         return False
-    most = len(record.keys() & _KEYS)
-    return most == len(_KEYS) or (most == len(_KEYS) - 1 and not record.keys() & _OTHERS)
+    missing = _KEYS - record.keys()
+    if len(missing) != 1 or record.keys() & _OTHERS:
+        return not missing
+    # Who speaks with models logs their provider, usage and time as well; an event's session is its own.
+    usage = record.get("usage")
+    return "session_id" not in missing or (isinstance(usage, dict) and bool(usage.keys() & _COUNTERS))
 
 
 class EventsProvider(Saved):

@@ -35,6 +35,8 @@ class Published(NamedTuple):
     check: str
     """Its validator: of a JSON value, or of the file's bytes where it is `lines`."""
     lines: bool = False
+    against: str = ""
+    """Keys of what else has many of its keys."""
 
 
 FORMATS = (
@@ -49,7 +51,7 @@ FORMATS = (
               "toolpath_check:validate_stream", lines=True),
     Published("events", "events:EVENTS", "",
               "provider session_id usage", "model timestamp",
-              "events_check:validate_events", lines=True),
+              "events_check:validate_events", lines=True, against="type role message payload event"),
     Published("snapshot", "snapshot:SNAPSHOT", "top_providers top_models",
               "schema_version generated_at", "month mode totals suggestions reconcile_latest_summary_path",
               "snapshot_check:validate_snapshot"),
@@ -95,7 +97,7 @@ def guess(data: bytes) -> Guess | None:
 
 _LOOKED_AT = 1 << 20
 _ROWS = 20
-_OWN, _TELLING, _ENOUGH, _SURE = 20, 3, 2, 5
+_OWN, _TELLING, _ENOUGH, _SURE, _AGAINST = 20, 3, 3, 5, 7
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
 
@@ -117,7 +119,8 @@ def _score(one: Published, keys: frozenset[str]) -> int:
     """How much the keys speak for a format; one that it does not have speaks against it."""
     own, telling, others = (keys.intersection(names.split()) for names in (one.own, one.telling, one.others))
     foreign = len(keys) - len(own) - len(telling) - len(others)
-    return _OWN * len(own) + _TELLING * len(telling) + len(others) - foreign
+    against = _AGAINST * len(keys.intersection(one.against.split()))
+    return _OWN * len(own) + _TELLING * len(telling) + len(others) - foreign - against
 
 
 def check(name: str, data: bytes) -> Verdict:

@@ -21,7 +21,7 @@ class SessionDataProvider(Saved):
     name = "SessionData"
     counting = "The document's own figures, each group once."
     formats = (
-        Format("SessionData 1.x, one JSON document", "an object with exchanges and two of SessionData's other keys"),
+        Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),
     )
 
     def detect(self, head: Head) -> bool:

@@ -7,26 +7,26 @@ against its own rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
 from schemas.interchange.rfc3339 import parse_time
+from schemas.interchange.session_data_usage import USAGE_KEYS
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-_IDS = ("claude", "cursor", "codex", "gemini")
+PROVIDER_IDS = ("claude", "cursor", "codex", "gemini")
+"""Those that the published document names; another agent's is kept, with a warning."""
 _DOCUMENT = {"schemaVersion", "provider", "sessionId", "createdAt", "updatedAt", "slug", "workspaceRoot", "exchanges"}
 _PROVIDER = {"id", "name", "version"}
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]|^\.*$|[. ]$')
+"""What no file is called on Linux, macOS or Windows."""
 _EXCHANGE = {"exchangeId", "startTime", "endTime", "messages", "metadata"}
-_USAGE = {
-    "inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "cachedInputTokens",
-    "reasoningOutputTokens", "cachedTokens", "thoughtTokens", "toolTokens", "thinkingTokens",
-}  # fmt: skip
-"""What the producer writes into a message's `usage`, of all agents together (formats note 2.1)."""
 
 
 def validate_session_data(document: object) -> Verdict:
@@ -58,10 +58,13 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
     provider = document.get("provider")
     if isinstance(provider, dict):
         name = provider.get("id")
-        if isinstance(name, str) and name and name not in _IDS:
-            yield Finding("/provider/id", f"{shown(name)} is none of {', '.join(_IDS)}"), False
+        if isinstance(name, str) and name and name not in PROVIDER_IDS:
+            yield Finding("/provider/id", f"{shown(name)} is none of {', '.join(PROVIDER_IDS)}"), False
         yield from _unknown_keys("/provider", provider, _PROVIDER)
     yield from _unknown_keys("", document, _DOCUMENT)
+    slug = document.get("slug")
+    if isinstance(slug, str) and (_UNSAFE.search(slug) or len(slug.encode("utf-8", "replace")) > 200):
+        yield Finding("/slug", f"{shown(slug)} is not safe as a file's name"), False
     for key in ("createdAt", "updatedAt"):
         yield from _time(f"/{key}", document.get(key))
     if document.get("exchanges", ()) is None:
@@ -106,7 +109,7 @@ def _usage(path: str, usage: object) -> Iterator[Finding]:
         yield Finding(path, f"`usage` should be an object, not {kind_of(usage)}")
         return
     for key, count in usage.items():
-        if key not in _USAGE:
+        if key not in USAGE_KEYS:
             yield Finding(path, f"`{one_line(key, 60)}` is no figure that the producer counts")
         elif type(count) is not int or count < 0:
             yield Finding(f"{path}/{key}", f"`{key}` should be a count, not {shown(count)}")

@@ -1,15 +1,15 @@
-"""The inner objects of a SessionData document: content parts, the tool, usage. Used by session_data_read.py."""
+"""The inner objects of a SessionData document: content parts and the tool. Used by session_data_read.py."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from schemas.clean import Run, Sgr, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, diff_from_json, from_strings, from_v4a
 from schemas.message import Part, Tool, ToolStatus, ToolType
-from schemas.usage import TokenUsage, as_count
+from schemas.usage import as_count
 
 _TOOL_TYPES: dict[str, ToolType] = {
     "write": "write",
@@ -20,6 +20,8 @@ _TOOL_TYPES: dict[str, ToolType] = {
     "generic": "generic",
     "unknown": "unknown",
 }
+_STATUSES = frozenset(ToolStatus)
+_TOOL_KINDS: dict[str, type] = dict.fromkeys(("name", "type", "useId", "summary", "formattedMarkdown"), str)
 _TOOL = frozenset({"name", "type", "useId", "input", "output", "summary", "formattedMarkdown"})
 
 
@@ -44,6 +46,15 @@ def read_parts(content: list[Any], ours: object) -> list[Part]:
     """Content parts; one of a type 1.0 does not have shows as text."""
     facts = ours if isinstance(ours, list) else []
     return [_part(item, as_object(facts[n]) if n < len(facts) else {}) for n, item in enumerate(content)]
+
+
+def is_odd_part(item: object) -> bool:
+    """Whether a part says more than its text, which is all that is shown of it."""
+    return (
+        isinstance(item, dict)
+        and isinstance(item.get("text"), str)
+        and (item.keys() != {"type", "text"} or item["type"] not in ("text", "thinking"))
+    )
 
 
 def _part(item: object, facts: dict[str, Any]) -> Part:
@@ -109,31 +120,58 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
         tool.output = clean_value(output) if isinstance(output, dict) else {"content": clean_value(output)}
     if fields := {key: value for key, value in data.items() if key not in _TOOL}:
         metadata["toolFields"] = clean_value(fields)
-    keep_malformed(metadata, data, {"name": str, "type": str, "useId": str, "summary": str, "formattedMarkdown": str})
+    keep_malformed(metadata, wrong_kinds(data, _TOOL_KINDS))
+    tool.text, tool.runs, tool.status, tool.exit_code = read_result(data, ours)
     if isinstance(ours, dict):
         _restore(tool, ours)
-    else:
-        _infer(tool, data.get("output"))
+    elif tool.type == "write" and tool.status is not ToolStatus.ERROR:
+        tool.diffs = _diffs(tool)
     return tool
 
 
-def keep_malformed(metadata: dict[str, Any], data: dict[str, Any], kinds: dict[str, type]) -> None:
-    """Keep what stands under a known key and is not of its kind, so that it is not lost."""
-    odd = {key: data[key] for key, kind in kinds.items() if data.get(key) is not None and type(data[key]) is not kind}
+class Result(NamedTuple):
+    """How a tool use ended, and what is read of it."""
+
+    text: str
+    runs: list[Run]
+    status: ToolStatus
+    exit_code: int | None
+
+
+def read_result(data: dict[str, Any], ours: object) -> Result:
+    """A tool's result: what turnlog wrote about it (`ours`), or what another program's document lets us tell."""
+    output = data.get("output")
+    result = as_object(output)
+    if isinstance(ours, dict):
+        text = as_text(ours["text"] if "text" in ours else output if isinstance(output, str) else result.get("content"))
+        status, code = ours.get("status"), ours.get("exitCode")
+        known = ToolStatus(status) if status in _STATUSES else ToolStatus.OK
+        return Result(text, read_runs(ours.get("runs"), len(text)), known, _exit_code(code))
+    said = result.get("exit_code", result.get("exitCode", as_object(result.get("metadata")).get("exit_code")))
+    code = _exit_code(said)
+    failed = result.get("is_error") is True or bool(code)
+    status = ToolStatus.PENDING if output is None else ToolStatus.ERROR if failed else ToolStatus.OK
+    return Result(*clean_styled(_result_text(output)), status, code)
+
+
+def _exit_code(value: object) -> int | None:
+    return value if type(value) is int else None
+
+
+def wrong_kinds(data: dict[str, Any], kinds: dict[str, type]) -> dict[str, Any]:
+    """What stands under a known key and is not of its kind."""
+    return {key: data[key] for key, kind in kinds.items() if data.get(key) is not None and type(data[key]) is not kind}
+
+
+def keep_malformed(metadata: dict[str, Any], odd: dict[str, Any]) -> None:
+    """Keep what would not be valid where it stood, so that it is not lost."""
     if odd:
-        before = metadata.get("malformed")
-        metadata["malformed"] = {**(before if isinstance(before, dict) else {}), **clean_value(odd)}
+        metadata["malformed"] = as_object(metadata.get("malformed")) | clean_value(odd)
 
 
 def _restore(tool: Tool, ours: dict[str, Any]) -> None:
-    """What turnlog wrote about it."""
-    said = tool.output.get("content") if tool.output else None
-    tool.text = as_text(ours.get("text", said))
-    tool.runs = read_runs(ours.get("runs"), len(tool.text))
-    status = ours.get("status")
-    tool.status = ToolStatus(status) if status in list(ToolStatus) else ToolStatus.OK
-    code, seconds = ours.get("exitCode"), ours.get("seconds")
-    tool.exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    """What turnlog wrote about it beside its result."""
+    seconds = ours.get("seconds")
     tool.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
     diffs = ours.get("diffs")
     tool.diffs = [d for item in (diffs if isinstance(diffs, list) else []) if (d := diff_from_json(item))]
@@ -142,17 +180,6 @@ def _restore(tool: Tool, ours: dict[str, Any]) -> None:
         tool.images.append(_image(as_text(image.get("text")), image))
     tool.subagent = as_text(ours.get("subagent")) or None
     tool.spilled = ours.get("spilled") is True
-
-
-def _infer(tool: Tool, output: object) -> None:
-    """What another program's document lets us tell."""
-    tool.text, tool.runs = clean_styled(_result_text(output))
-    result = as_object(output)
-    code = result.get("exit_code", result.get("exitCode", as_object(result.get("metadata")).get("exit_code")))
-    tool.exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
-    failed = result.get("is_error") is True or bool(tool.exit_code)
-    tool.status = ToolStatus.PENDING if output is None else ToolStatus.ERROR if failed else ToolStatus.OK
-    tool.diffs = _diffs(tool) if tool.type == "write" and not failed else []
 
 
 def _result_text(output: object) -> str:
@@ -178,37 +205,24 @@ def _diffs(tool: Tool) -> list[FileDiff]:
     patch = said.get("input", said.get("patch"))
     if isinstance(patch, str) and "*** Begin Patch" in patch:
         return from_v4a(patch)
-    path = said.get("file_path", said.get("path"))
-    if not isinstance(path, str):
+    path = _said(said, "file_path", "path")
+    if path is None:
         return []
-    old, new, content = said.get("old_string"), said.get("new_string"), said.get("content")
-    if isinstance(old, str) and isinstance(new, str):
-        return [from_strings(path, old, new)]
-    return [added_file(path, content)] if isinstance(content, str) else []
+    edits = said.get("edits")
+    pairs = [_replaced(edit) for edit in map(as_object, edits)] if isinstance(edits, list) else [_replaced(said)]
+    if changes := [from_strings(path, *pair) for pair in pairs if pair is not None]:
+        changes[0].hunks = [hunk for change in changes for hunk in change.hunks]
+        return changes[:1]
+    content = _said(said, "content", "contents", "file_text")
+    return [added_file(path, content)] if content is not None else []
 
 
-def read_usage(value: object) -> TokenUsage | None:
-    """A message's `usage` as the producer writes it, in each agent's own counting (formats note 2.1)."""
-    if not isinstance(value, dict):
-        return None
-    count = {key: as_count(item) for key, item in value.items()}
-    whole, output = count.get("inputTokens"), count.get("outputTokens")
-    if "cacheReadInputTokens" in count or "cacheCreationInputTokens" in count:
-        usage = TokenUsage(
-            whole,
-            output,
-            count.get("cacheReadInputTokens"),
-            count.get("cacheCreationInputTokens"),
-            count.get("thinkingTokens"),
-        )
-    elif {"cachedTokens", "thoughtTokens", "toolTokens"} & count.keys():
-        # Gemini: thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
-        cached, thoughts = count.get("cachedTokens"), count.get("thoughtTokens")
-        tools = count.get("toolTokens") or 0
-        fresh = max(whole - (cached or 0), 0) + tools if whole is not None else None
-        usage = TokenUsage(fresh, (output or 0) + thoughts if thoughts is not None else output, cached, None, thoughts)
-    else:
-        cached = count.get("cachedInputTokens")
-        fresh = max(whole - (cached or 0), 0) if whole is not None else None
-        usage = TokenUsage(fresh, output, cached, None, count.get("reasoningOutputTokens"))
-    return usage if usage.total is not None else None
+def _replaced(edit: dict[str, Any]) -> tuple[str, str] | None:
+    """The text that an edit looks for, and the one that it puts there."""
+    old, new = _said(edit, "old_string", "old_str"), _said(edit, "new_string", "new_str")
+    return (old, new) if old is not None and new is not None else None
+
+
+def _said(data: dict[str, Any], *keys: str) -> str | None:
+    """The first of these that is a string."""
+    return next((value for key in keys if isinstance(value := data.get(key), str)), None)

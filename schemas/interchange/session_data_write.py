@@ -18,7 +18,9 @@ import orjson
 
 from schemas.clean import Run, Sgr, clean_value
 from schemas.diffs import diff_to_json
-from schemas.message import Message, Part, Tool, ToolStatus
+from schemas.interchange.session_data_slug import session_slug
+from schemas.interchange.session_data_usage import own_usage
+from schemas.message import Flag, Message, Part, Tool, ToolStatus
 from schemas.paths import path_name
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
@@ -31,6 +33,7 @@ EPOCH = "1970-01-01T00:00:00Z"
 KEEP = "sessionData"
 """Key of `Session.metadata` under which the reader keeps what a document says that a Session has no place for."""
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_FLAG_NAMES = [(flag.value, name.lower()) for name, flag in Flag.__members__.items()]
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
 
 Edit = Callable[[str], str]
@@ -91,9 +94,7 @@ class SessionDataWriter:
         self._subagents = subagents
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
-        self._exchange_ids: dict[str, int] = {}
-        self._message_ids: dict[str, int] = {}
-        self._group_ids: dict[str, int] = {}
+        self._exchange_ids, self._message_ids, self._group_ids = _Names(), _Names(), _Names()
         kept = session.metadata.get(KEEP)
         self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
 
@@ -121,7 +122,7 @@ class SessionDataWriter:
         }
         if updated := iso_time(session.updated):
             data["updatedAt"] = updated
-        if slug := self._kept.get("slug"):
+        if slug := self._kept.get("slug") or session_slug(session, self._edit):
             data["slug"] = slug
         data["workspaceRoot"] = session.workspace_root or UNKNOWN
         return data
@@ -139,7 +140,7 @@ class SessionDataWriter:
         """
         session = self.session
         data: dict[str, Any] = {
-            "exchangeId": _unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index, self._exchange_ids)
+            "exchangeId": self._exchange_ids.unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index)
         }
         if started := iso_time(exchange.started):
             data["startTime"] = started
@@ -164,6 +165,8 @@ class SessionDataWriter:
             if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
                 ours[key] = whole
         foreign = _object(_object(self._kept.get("exchanges")).get(str(exchange.index)))
+        if "turnlog" in foreign:  # somebody else's key of that name
+            ours["foreign"] = foreign.pop("turnlog")
         data["metadata"] = foreign | {"turnlog": ours}
         return data
 
@@ -175,9 +178,8 @@ class SessionDataWriter:
         session = self.session
         metadata = dict(message.metadata)
         data: dict[str, Any] = _object(metadata.pop("messageFields", None))
-        data["id"] = _unique(
-            message.id or f"{session.id}:{message.exchange}:{message.index}", message.index, self._message_ids
-        )
+        name = message.id or f"{session.id}:{message.exchange}:{message.index}"
+        data["id"] = self._message_ids.unique(name, message.index)
         if time := iso_time(message.timestamp):
             data["timestamp"] = time
         data["role"] = message.role
@@ -196,11 +198,14 @@ class SessionDataWriter:
             ours["tool"] = self.tool_facts(message.tool)
         if message.path_hints:
             data["pathHints"] = message.path_hints
-        flags = [flag.name.lower() for flag in message.flags if flag.name]
+        said = message.flags.value
+        flags = [name for flag, name in _FLAG_NAMES if said & flag] if said else []
         ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
         ours |= _given(figures=message.figures or None)
         self._put_usage(message, data, ours)
-        if records := metadata.pop("records", None) or self._records(self.session.messages.span[message.index]):
+        if (records := metadata.pop("records", None)) is None:
+            records = self._records(self.session.messages.span[message.index])
+        if records:
             ours["records"] = records
         if "turnlog" in metadata:  # somebody else's key of that name
             ours["foreign"] = metadata.pop("turnlog")
@@ -220,7 +225,7 @@ class SessionDataWriter:
 
     def group_id(self, group: int) -> str:
         """A token group's id, unique in the document: two groups of one name would be read as one."""
-        return _unique(self.session.groups.ids[group], group, self._group_ids)
+        return self._group_ids.unique(self.session.groups.ids[group], group)
 
     def _group(self, group: int) -> dict[str, Any]:
         groups = self.session.groups
@@ -236,7 +241,7 @@ class SessionDataWriter:
     def _records(self, head: int) -> list[dict[str, Any]]:
         """Where the records lie, in the file that the session was read from (or in the one named)."""
         rows = []
-        for span in self.session.spans.chain(head):
+        for span in filter(self.session.in_lines, self.session.spans.chain(head)):
             row: dict[str, Any] = {"line": span.line, "offset": span.offset, "length": span.length}
             if span.role:
                 row["role"] = span.role.name.lower()
@@ -346,38 +351,6 @@ def iso_time(seconds: float | None) -> str | None:
     return (text[:23] if text.endswith("000") else text) + "Z"
 
 
-def own_usage(provider: str, usage: TokenUsage) -> dict[str, int]:
-    """Usage under the keys, and in the counting, that SessionData's producer uses for a provider (formats note 2.1)."""
-    whole = _sum(usage.input, usage.cache_read)
-    if provider == "codex":
-        keys = {
-            "inputTokens": whole,
-            "cachedInputTokens": usage.cache_read,
-            "outputTokens": usage.output,
-            "reasoningOutputTokens": usage.reasoning,
-        }
-    elif provider == "gemini":
-        said = max(usage.output - (usage.reasoning or 0), 0) if usage.output is not None else None
-        keys = {
-            "inputTokens": whole,
-            "cachedTokens": usage.cache_read,
-            "outputTokens": said,
-            "thoughtTokens": usage.reasoning,
-        }
-    else:
-        keys = {
-            "inputTokens": usage.input,
-            "outputTokens": usage.output,
-            "cacheCreationInputTokens": usage.cache_write,
-            "cacheReadInputTokens": usage.cache_read,
-        }
-    return {key: count for key, count in keys.items() if count is not None}
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b
-
-
 def _usage(usage: TokenUsage) -> dict[str, int | None]:
     """The USAGE object, with the part of the cache that is kept for an hour where that is known."""
     return usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
@@ -418,13 +391,29 @@ def _object(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _unique(name: str, index: int, taken: dict[str, int]) -> str:
-    """The name, unless something with another index has it; the same index gets the same answer."""
-    number, free = 1, name
-    while taken.setdefault(free, index) != index:
-        number += 1
-        free = f"{name}#{number}"
-    return free
+class _Names:
+    """Names of things that are told apart by their index: the second of a name gets `#2` behind it."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+        self._numbered: dict[tuple[str, int], str] = {}
+        self._last: dict[str, int] = {}
+        """Where the search for a free name ended: with thousands of one name, each from the start takes minutes."""
+
+    def unique(self, name: str, index: int) -> str:
+        """The name, unless something with another index has it; the same index gets the same answer."""
+        if self._taken.setdefault(name, index) == index:
+            return name
+        if (given := self._numbered.get((name, index))) is not None:
+            return given
+        number = self._last.get(name, 1)
+        while True:
+            number += 1
+            free = f"{name}#{number}"
+            if self._taken.setdefault(free, index) == index:
+                break
+        self._last[name], self._numbered[name, index] = number, free
+        return free
 
 
 def _fitting(value: Any) -> Any:

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.provider import HEAD_BYTES, Format, Head, Reading, Saved
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 KIND = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
 """What turnlog writes."""
@@ -87,6 +90,19 @@ def is_stream(head: Head) -> bool:
     return bool(head.records) and isinstance(head.records[0].get("PathOpen"), dict)
 
 
+def merges_in(session: Session) -> int:
+    """How many steps follow several, in a session that was read from a Toolpath document and in those within it."""
+    # Asked of every session that is exported, few of which make it worth while to import the reader.
+    merges: int = getattr(getattr(session.build, "__self__", None), "merges", 0)
+    return merges + sum(merges_in(child.session) for child in session.subagents if child.session is not None)
+
+
+def others_in(session: Session) -> list[str]:
+    """The ids of the paths that are sessions too, in the document that a session was read from."""
+    others: list[str] = getattr(getattr(session.build, "__self__", None), "others", [])
+    return others
+
+
 class ToolpathProvider(Saved):
     """Toolpath documents in the place of an agent: a file of them can be opened like any session."""
 
@@ -109,7 +125,7 @@ class ToolpathProvider(Saved):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a document or a stream; `start` means nothing, since steps name earlier ones."""
-        from schemas.interchange.toolpath_read import open_toolpath
+        from schemas.interchange.toolpath_open import open_toolpath
 
         return open_toolpath(path)
 

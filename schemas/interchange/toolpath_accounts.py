@@ -56,7 +56,7 @@ def plan_of(session: Session, origin: Origin) -> Plan:
         _count_rounds(session, origin, plan, last)
     else:
         _count_groups(session, plan, last, whole)
-    if "toolpath" in session.metadata:
+    if "toolpath" in session.metadata and origin.attributes:
         _take_noted(session, plan)
     return plan
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.interchange.toolpath_rules import identity_of
+from schemas.interchange.toolpath_rules import identity_of, in_a_cycle
 from schemas.interchange.toolpath_stream import parents_of
 
 
 def in_order(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps as they stand, unless one stands before a step that it follows: then each behind its parents."""
+    """The steps as they stand, unless one stands before a step that it follows: then each behind its parents. Steps on
+    a cycle have no order but the document's.
+    """
     numbers = {identity_of(step, "step"): number for number, step in enumerate(steps)}
     above = [[numbers[p] for p in parents_of(step) if p in numbers] for step in steps]
     if all(parent < number for number, parents in enumerate(above) for parent in parents):
         return steps
+    cyclic = {numbers[name] for name in in_a_cycle(steps)}
+    for number in cyclic:
+        above[number] = [parent for parent in above[number] if parent < number or parent not in cyclic]
     done: set[int] = set()
     order: list[int] = []
     for number in range(len(steps)):

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.interchange.toolpath import LEGACY_TAGS, is_session_step
+from schemas.clean import one_line
+from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.toolpath import LEGACY_TAGS, as_graph, is_session_path, is_session_step
+from schemas.interchange.toolpath_branches import in_order
 from schemas.interchange.toolpath_stream import parents_of
 from schemas.records import Record, read_record
 
 Data = dict[str, Any]
 _raw_decode = json.JSONDecoder().raw_decode
 _SPACE = re.compile(r"[ \t\r\n]*")
+OTHER_PATH = "path that is no session"
+"""Under which `Session.hidden` counts the document's paths that are none."""
 _PLACE = "place"
 """The key of a step that stands for one: where the step lies."""
 _SESSION = {"turn": {"structural": {"type": "conversation.append"}}}
@@ -53,10 +58,11 @@ class StepStore:
         self._places.append(place)
         return (*place, self.record(place.offset, place.length))
 
-    def records(self) -> Iterator[Record]:
-        """All steps again, in the order in which they were read."""
+    def records(self, known: Container[int] = ()) -> Iterator[Record]:
+        """All steps again, in the order in which they were read, but for those at `known` offsets."""
         for place in self._places:
-            yield (*place, self.record(place.offset, place.length))
+            if place.offset not in known:
+                yield (*place, {"Step": read_record(self.read(place.offset, place.length))})
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span."""
@@ -79,6 +85,58 @@ def place_of(step: object) -> Place | None:
     """Where a step lies, of what `skim` left to stand for it."""
     place = step.get(_PLACE) if isinstance(step, dict) else None
     return place if isinstance(place, Place) else None
+
+
+def session_lines(document: object) -> list[list[Data]]:
+    """Each session in a document as the lines that its stream form would have. Raises OSError if it holds none; empty
+    for what is no document.
+
+    The first is the one that is opened; a note at its beginning names the document's other paths.
+    """
+    if (graph := as_graph(document)) is None:
+        return []
+    paths = graph["paths"]
+    sessions = [path for path in paths if is_session_path(path)]
+    if not sessions:
+        names = ", ".join(one_line(_name(path), 40) for path in paths[:3]) or "none"
+        raise OSError(f"a Toolpath document in which no path is an agent's session (paths: {names})")
+    refs = [path["$ref"] for path in paths if isinstance(path, dict) and isinstance(path.get("$ref"), str)]
+    hidden = len(paths) - len(sessions) - len(refs)
+    around: Data = {
+        "graph": as_object(graph.get("graph")).get("id"),
+        "graphMeta": as_object(graph.get("meta")),
+        "refs": refs,
+        "hidden": {OTHER_PATH: hidden} if hidden else {},
+    }
+    opening: Data = {"around": around}
+    if len(paths) > 1:
+        opening["note"] = _note_of(paths)
+    return [_lines(sessions[0], opening), *(_lines(path, {}) for path in sessions[1:])]
+
+
+def _note_of(paths: list[Any]) -> str:
+    """What else is in a document of several paths."""
+    first = next(number for number, path in enumerate(paths) if is_session_path(path))
+    note = f"path {first + 1} of {len(paths)}: {_name(paths[first])}"
+    others = [path for number, path in enumerate(paths) if number != first]
+    for words, are_sessions in (("also sessions", True), ("not opened", False)):
+        if names := [_name(path) for path in others if is_session_path(path) == are_sessions]:
+            note += f"; {words}: {', '.join(names)}"
+    return note
+
+
+def _lines(path: Data, opening: Data) -> list[Data]:
+    identity = as_object(path.get("path"))
+    opening = identity | {"version": "1", "meta": as_object(path.get("meta"))} | opening
+    entries, head = path.get("steps"), identity.get("head")
+    steps = [step for step in (entries if isinstance(entries, list) else []) if isinstance(step, dict)]
+    closing = [{"Head": {"step_id": head}}] if isinstance(head, str) else []
+    return [{"PathOpen": opening}, *({"Step": step} for step in in_order(steps)), *closing]
+
+
+def _name(path: object) -> str:
+    data = as_object(path)
+    return as_text(data.get("$ref")) or as_text(as_object(data.get("path")).get("id")) or "(no id)"
 
 
 def in_place(lines: list[Data]) -> bool:

@@ -13,8 +13,9 @@ import orjson
 from schemas.clean import clean, clean_value, one_line
 from schemas.diffs import diff_to_json
 from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.toolpath import COMPACT, EVENT, TURN, WRITE, structural_type
+from schemas.interchange.toolpath import COMPACT, EVENT, PROVIDERS, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_tools import read_writes, type_of
+from schemas.providers.claude.classify import strip_envelopes
 
 Data = dict[str, Any]
 _TURN_KEYS = frozenset(
@@ -28,7 +29,7 @@ _MARKED = (
     ("<user_instructions>", "context", "instructions"),
     ("# AGENTS.md instructions", "context", "instructions"),
     ("<permissions instructions>", "context", "permissions"),
-    ("<system-reminder>", "context", "reminder"),
+    ("<system-reminder>", "context", "reminder"),  # of which the end is missing
     ("Caveat: The messages below were generated", "context", "caveat"),
     ("<command-name>", "command", ""),
     ("<command-message>", "command", ""),
@@ -36,6 +37,7 @@ _MARKED = (
     ("<task-notification>", "note", "background task"),
     ("[Request interrupted by user", "interrupt", "Interrupted"),
     ("[compacted summary]", "compaction", "Compacted"),
+    ("Compacted (summary):", "compaction", "Compacted"),
     ("This session is being continued from a previous conversation", "compaction", "Compacted"),
 )
 """User turns that nobody typed: how their text begins, their kind, their label."""
@@ -138,8 +140,8 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
         if text:
             messages.append(_message("text", text))
     elif text:
-        messages.append(_typed(text, role, actor))
-    messages += [_tool(use, said, change) for use in _uses(said)]
+        messages += _typed(text, role, actor)
+    messages += [_tool(use, said, change, PROVIDERS.get(source, source)) for use in _uses(said)]
     messages += _delegated(said)
     if not messages:
         messages.append(_nothing(role, source))
@@ -147,8 +149,18 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
     return messages
 
 
-def _typed(text: str, role: str, actor: str) -> Data:
-    """A turn that is not the model's: a person's, unless it says otherwise or begins as only programs do."""
+def _typed(text: str, role: str, actor: str) -> list[Data]:
+    """A turn that is not the model's: a person's, unless it says otherwise or begins as only programs do. What programs
+    put before a person's words is a message of its own.
+    """
+    rest, envelopes = strip_envelopes(text)
+    before = [_message("context", "\n\n".join(envelopes), "reminder")] if envelopes else []
+    if not rest:
+        return before or [_message("context", text, one_line(role, 40))]
+    return [*before, _without_envelopes(rest if envelopes else text, role, actor)]
+
+
+def _without_envelopes(text: str, role: str, actor: str) -> Data:
     for beginning, kind, label in _MARKED:
         if text.startswith(beginning):
             return _message(kind, text, label, role="user" if kind == "command" else "agent")
@@ -169,7 +181,7 @@ def _uses(said: Data) -> list[Data]:
     return [use for use in uses if isinstance(use, dict)] if isinstance(uses, list) else []
 
 
-def _tool(use: Data, said: Data, change: Data) -> Data:
+def _tool(use: Data, said: Data, change: Data, provider: str) -> Data:
     name = as_text(use.get("name")) or "unknown"
     result, given = use.get("result"), use.get("input")
     writes = read_writes(change, use.get("id"))
@@ -177,7 +189,7 @@ def _tool(use: Data, said: Data, change: Data) -> Data:
     flags = (("error",) if failed else ()) + (("pending",) if result is None else ())
     delegated = delegation_of(use, said)
     message = _message("tool", flags=flags + (("subagent",) if delegated else ()))
-    tool: Data = {"name": name, "type": type_of(name, use.get("category")), "useId": use.get("id")}
+    tool: Data = {"name": name, "type": type_of(provider, name, use.get("category")), "useId": use.get("id")}
     tool["input"] = given if isinstance(given, dict) else {} if given is None else {"input": given}
     if result is not None:
         tool["output"] = result
@@ -203,6 +215,11 @@ def delegation_of(use: Data, said: Data) -> Data | None:
     if use.get("category") == "delegation" and len(uses) == len(rows):
         return rows[uses.index(use)]
     return None
+
+
+def is_started(row: Data, said: Data) -> bool:
+    """Whether one of the turn's tool uses started a delegation of it."""
+    return any(delegation_of(use, said) is row for use in _uses(said))
 
 
 def _delegated(said: Data) -> list[Data]:

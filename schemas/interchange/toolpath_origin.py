@@ -7,20 +7,27 @@ the writer goes back to the records.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_read import read_time
 from schemas.interchange.session_data_write import KEEP, iso_time
 from schemas.interchange.toolpath import COMPACT, EVENT, SOURCES, TURN, structural_type
 from schemas.interchange.toolpath_document import StepStore
+from schemas.interchange.toolpath_foreign import delegations_of
 from schemas.interchange.toolpath_sound import ACTOR, is_event, sound_actor, sound_change
-from schemas.message import USER_KINDS, Kind, Message, SpanRole
+from schemas.interchange.toolpath_tools import PLACE
+from schemas.message import USER_KINDS, Kind, Message, SpanRole, Tool
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, Store, read_record
-from schemas.session import Session
+from schemas.session import Session, Subagent
+
+if TYPE_CHECKING:
+    from schemas.interchange.toolpath_read import ToolpathParser
 
 _CHUNK = 1 << 20
+_HANDED = ("agent_id", "prompt", "result")
+"""What a delegation says beside its turns."""
 _ALL = 1 << 62
 _SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
 
@@ -29,6 +36,8 @@ class Origin:
     """Of an agent whose records nobody described here: a turn is a record, and the rest is as the session has it."""
 
     provider = ""
+    attributes = True
+    """Whether messages may say what their turn attributes to itself."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -67,6 +76,14 @@ class Origin:
     def result(self, message: Message) -> str | None:
         """A tool's result as the model was given it; None where that is not known."""
         return None
+
+    def takes_text(self, message: Message, tool: Tool) -> bool:
+        """Whether a tool's input is a text, for which the object that holds it only stands."""
+        return tool.name == "apply_patch" and _is_text(tool.input)
+
+    def delegations(self, messages: list[Message]) -> list[tuple[dict[str, Any], Subagent]]:
+        """What a turn handed to subagents without a tool use, each with the subagent."""
+        return []
 
     def name(self, messages: list[Message], number: int) -> str:
         """The step's id; `number` counts turns from 1."""
@@ -112,6 +129,8 @@ class Origin:
     def environment(self, message: Message) -> dict[str, Any]:
         """Where the agent worked at the message."""
         said = message.metadata
+        if message.tool is not None and PLACE in message.tool.input:
+            said = {"cwd": message.tool.input[PLACE]} | said
         names = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevision", "vcs_revision"))
         return {name: said[key] for key, name in names if isinstance(said.get(key), str)}
 
@@ -120,31 +139,30 @@ class Origin:
         session = self.session
         if not session.stores or KEEP in session.metadata:  # of a SessionData document all is in the session
             return
-        owned = self._owned()
-        for offset, _, line, value in _records(session):
-            if offset not in owned:
-                yield offset, line, value
+        for offset, _, line, value in _records(session, self._owned()):
+            yield offset, line, value
 
     def _owned(self) -> set[int]:
         """Where the records are that stand in the document as something else; also those of subagents in the file."""
         return _offsets(self.session, self.session.stores[0])
 
 
-def _records(session: Session) -> Iterator[Record]:
-    """All records of the session's first store."""
+def _records(session: Session, known: Container[int] = ()) -> Iterator[Record]:
+    """The records of the session's first store, but for those at `known` offsets."""
     store = session.stores[0]
     if isinstance(store, FileStore):
         lines, offset = JsonLines(), 0
         while data := store.read(offset, _CHUNK):
-            yield from lines.push(data)
+            yield from (record for record in lines.push(data) if record[0] not in known)
             offset += len(data)
-        yield from lines.take_tail()
+        yield from (record for record in lines.take_tail() if record[0] not in known)
     elif isinstance(store, StepStore):
-        yield from store.records()
+        yield from store.records(known)
     elif isinstance(store, MemoryStore):
         number = 0
         while raw := store.read(number, _ALL):
-            yield number, len(raw), number + 1, read_record(raw)
+            if number not in known:
+                yield number, len(raw), number + 1, read_record(raw)
             number += 1
 
 
@@ -301,20 +319,25 @@ class CodexOrigin(Origin):
         """The line, named as those that no message was made from."""
         return self._as_event(messages[0])
 
+    def takes_text(self, message: Message, tool: Tool) -> bool:
+        """Whether the item is one of a custom tool."""
+        return _is_text(tool.input) and self._payload(message).get("type") == "custom_tool_call"
+
     def environment(self, message: Message) -> dict[str, Any]:
-        """The directory that the session names."""
+        """The directory of the turn, else the one that the session names."""
         root = self.session.workspace_root
-        return {"working_dir": root} if root else {}
+        return ({"working_dir": root} if root else {}) | super().environment(message)
 
     def _owned(self) -> set[int]:
         # Items are the turns. What an event tells of an item too (a text again, how a command ended, a count) is an
-        # event all the same; only one that is a message by itself is that message's step.
-        alone: set[int] = set()
-        for head in self.session.messages.span:
-            offsets = [span.offset for span in self.session.spans.chain(head) if span.store == 0]
-            if self._events.issuperset(offsets):
-                alone.update(offsets)
-        return super()._owned() - (self._events - alone)
+        # event all the same, also where no item tells it; only a notice's own step is one that holds the line.
+        noted: set[int] = set()
+        table = self.session.messages
+        for head, kind in zip(table.span, table.kind, strict=True):
+            span = next(self.session.spans.chain(head))
+            if span.store == 0 and kind not in _SAID and kind not in USER_KINDS:
+                noted.add(span.offset)
+        return super()._owned() - (self._events - noted)
 
     def _payload(self, message: Message) -> dict[str, Any]:
         payload = self.record(message).get("payload")
@@ -324,18 +347,19 @@ class CodexOrigin(Origin):
 class ToolpathOrigin(Origin):
     """A Toolpath document: each step is written again as it was."""
 
-    def __init__(self, session: Session, *, rounds: bool, actors: dict[str, Any]) -> None:
+    def __init__(self, session: Session, parser: ToolpathParser) -> None:
         super().__init__(session)
-        self._actors = actors
-        self.rounds = rounds
+        self._actors, self.alone, self.attributes = parser.actors, parser.alone, parser.attributes
+        self.rounds = parser.rounds
         """Whether turnlog wrote it of a session whose token groups are parts of rounds."""
+        self._asked: tuple[int, dict[str, Any]] = -1, {}
 
     def others(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """The steps that no message was made from, but for those that the writer makes itself."""
         session = self.session
         owned = {offset for offset, _ in session.spans.owners(session.messages.span)}
-        for offset, _, line, value in _records(session):
-            if offset not in owned and (step := _step(value)) and not is_made(step):
+        for offset, _, line, value in _records(session, owned):
+            if (step := _step(value)) and not is_made(step):
                 yield offset, line, value
 
     def round(self, index: int) -> str | None:
@@ -346,7 +370,9 @@ class ToolpathOrigin(Origin):
         return None
 
     def _said(self, message: Message) -> dict[str, Any]:
-        return payload_of(_step(self.record(message)))
+        if self._asked[0] != message.index:  # what there is to say of a turn asks again and again
+            self._asked = message.index, payload_of(_step(self.record(message)))
+        return self._asked[1]
 
     def event(self, messages: list[Message]) -> dict[str, Any] | None:
         """The event's; a draft's compaction becomes one."""
@@ -402,17 +428,30 @@ class ToolpathOrigin(Origin):
 
     def result(self, message: Message) -> str | None:
         """The result of the item that has the tool's id."""
+        result = self._use(message).get("result")
+        content = result.get("content") if isinstance(result, dict) else None
+        return clean(content) if isinstance(content, str) else None
+
+    def takes_text(self, message: Message, tool: Tool) -> bool:
+        """Whether the item's input is one."""
+        return _is_text(tool.input) and isinstance(self._use(message).get("input"), str)
+
+    def delegations(self, messages: list[Message]) -> list[tuple[dict[str, Any], Subagent]]:
+        """The turn's delegations that no tool use started, as far as the schema allows, each with its subagent."""
+        span = self.session.message_spans(messages[0].index)[0]
+        found: list[tuple[dict[str, Any], Subagent]] = []
+        for number, row in enumerate(delegations_of(self._said(messages[0]))):
+            if (child := self.alone.get((span.offset, number))) is not None:
+                words = {key: clean(text) for key in _HANDED if isinstance(text := row.get(key), str)}
+                found.append(({"agent_id": "", "prompt": ""} | words, child))
+        return found
+
+    def _use(self, message: Message) -> dict[str, Any]:
+        """The item that has the tool's id."""
         uses = self._said(message).get("tool_uses")
-        for use in uses if isinstance(uses, list) else ():
-            if (
-                message.tool is not None
-                and isinstance(use, dict)
-                and use.get("id") in (message.tool.use_id, message.id)
-            ):
-                result = use.get("result")
-                content = result.get("content") if isinstance(result, dict) else None
-                return clean(content) if isinstance(content, str) else None
-        return None
+        names = (message.tool.use_id, message.id) if message.tool is not None else ()
+        items = (use for use in (uses if isinstance(uses, list) else ()) if isinstance(use, dict))
+        return next((use for use in items if use.get("id") in names), {})
 
     def name(self, messages: list[Message], number: int) -> str:
         """The step's."""
@@ -446,6 +485,10 @@ def payload_of(step: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _is_text(given: dict[str, Any]) -> bool:
+    return given.keys() - {PLACE} == {"input"} and isinstance(given["input"], str)
+
+
 def _step(record: dict[str, Any]) -> dict[str, Any]:
     step = record.get("Step")
     return step if isinstance(step, dict) else {}
@@ -468,7 +511,7 @@ def origin_of(session: Session) -> Origin:
     from schemas.interchange.toolpath_read import parser_of
 
     if (parser := parser_of(session)) is not None:
-        return ToolpathOrigin(session, rounds=parser.rounds, actors=parser.actors)
+        return ToolpathOrigin(session, parser)
     native = all(isinstance(store, FileStore) for store in session.stores) and bool(session.stores)
     kinds: dict[str, type[Origin]] = {"claude": ClaudeOrigin, "codex": CodexOrigin} if native else {}
     return kinds.get(session.provider, Origin)(session)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas.diffs import diff_to_json
+from schemas.interchange.toolpath import EVENT
 from schemas.interchange.toolpath_tools import drop_told, put_writes, read_writes, tool_back, tool_use
+from schemas.message import Message
 
 BETWEEN = {"text": "\n\n", "thinking": "\n"}
 """What stands between the pieces of a turn's text and of its thinking (formats note 6)."""
@@ -35,13 +37,14 @@ def take_apart(
     results: list[str | None],
     writes: dict[str, Any] | None = None,
     *,
+    plain: list[bool],
     aside: bool = False,
 ) -> Payload:
     """The payload of a step; `messages` (SessionData's) lose what it says and get places in it.
 
     `aside`: the step is neither a person's nor the agent's turn, so that any message of it may be its text.
     `raw` is the step's text as its source had it, where that is known; likewise `results` are the tools' results and
-    `writes` the artifacts beside the turn.
+    `writes` the artifacts beside the turn. `plain`: which of the messages' tools take a text.
     """
     pieces: dict[str, list[str]] = {"text": [], "thinking": []}
     lengths = {"text": 0, "thinking": 0}
@@ -62,12 +65,13 @@ def take_apart(
         facts = ours.get("tool")
         if "tool" in message and isinstance(facts, dict):
             name = f"{message['id']}"
-            use = tool_use(provider, message["tool"], facts, name, results[number] if number < len(results) else None)
+            result = results[number] if number < len(results) else None
+            use = tool_use(provider, message["tool"], facts, name, result, plain=plain[number])
             message["tool"]["use"] = len(uses)
             uses.append(use)
             told_by.append((use, facts))
             if writes is None:
-                put_writes(beside, use, facts)
+                put_writes(beside, use, facts, message["tool"]["type"])
     for use, facts in told_by:
         drop_told(beside, use, facts)
     text = raw if raw is not None else BETWEEN["text"].join(pieces["text"])
@@ -142,6 +146,8 @@ def _use(tool: object, structural: dict[str, Any]) -> dict[str, Any] | None:
 
 def _whole(item: dict[str, Any], structural: dict[str, Any], change: dict[str, Any], time: object) -> dict[str, Any]:
     message = dict(item)
+    ours = {"records": []} | message["metadata"]["turnlog"]  # none are known: this document's own lines are not meant
+    message["metadata"] = message["metadata"] | {"turnlog": ours}
     if "timestamp" not in message:
         message["timestamp"] = time
     if "content" in message:
@@ -149,11 +155,9 @@ def _whole(item: dict[str, Any], structural: dict[str, Any], change: dict[str, A
     tool = message.get("tool")
     if isinstance(tool, dict) and (use := _use(tool, structural)) is not None:
         message["tool"] = tool_back(use, tool)
-        ours = dict(message["metadata"]["turnlog"])
         if isinstance(facts := ours.get("tool"), dict) and "diffs" not in facts:
             diffs = [diff_to_json(diff) for diff in read_writes(change, use.get("id"))]
             ours["tool"] = facts | ({"diffs": diffs} if diffs else {})
-            message["metadata"] = message["metadata"] | {"turnlog": ours}
     return message
 
 
@@ -163,3 +167,59 @@ def _part(part: dict[str, Any], structural: dict[str, Any]) -> dict[str, Any]:
     start, end = part["at"]
     text = structural.get("thinking" if part.get("type") == "thinking" else "text", "")
     return {"type": part.get("type"), "text": text[start:end]}
+
+
+# -- what messages say beside their texts ------------------------------------------------------------------------------
+
+
+def handed(use: dict[str, Any], agent: str) -> dict[str, Any]:
+    """A tool use as a delegation."""
+    said = use["input"] if isinstance(use["input"], dict) else {"prompt": use["input"]}
+    words = (said.get(key) for key in ("prompt", "message", "task", "description"))
+    row: dict[str, Any] = {
+        "agent_id": agent or use["id"],
+        "prompt": next((word for word in words if isinstance(word, str)), ""),
+    }
+    if "result" in use and not use["result"]["is_error"]:
+        row["result"] = use["result"]["content"]
+    return row
+
+
+def thin(item: dict[str, Any], time: str) -> None:
+    """Leave out of a message what the step says as well."""
+    if item.get("timestamp") == time:
+        del item["timestamp"]
+    elif "timestamp" not in item:
+        item["timestamp"] = None
+
+
+def count_images(message: Message) -> int:
+    """How many images a message has, its tool's included."""
+    in_parts = sum(part.type == "image" for part in message.parts)
+    return in_parts + (len(message.tool.images) if message.tool is not None else 0)
+
+
+def count_runs(message: Message) -> int:
+    """How many runs of coloured text a message has, its tool's included."""
+    tool = message.tool
+    parts = message.parts if tool is None else [*message.parts, *tool.images]
+    return sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
+
+
+def told_as_event(message: Message, kept: dict[str, Any], text: str, name: str) -> dict[str, Any]:
+    """A message that is no turn as the payload of an event."""
+    said: dict[str, Any] = {"type": EVENT, "entry_type": _entry_type(message), "event_source_id": name}
+    if label := kept["metadata"]["turnlog"].get("label"):
+        said["label"] = label
+    return said | ({"text": text} if text else {})
+
+
+def beside_turn(messages: list[Message], environment: dict[str, Any]) -> dict[str, Any]:
+    """A turn's stop reason and environment."""
+    reasons = [m.metadata["stopReason"] for m in messages if isinstance(m.metadata.get("stopReason"), str)]
+    return ({"stop_reason": reasons[-1]} if reasons else {}) | ({"environment": environment} if environment else {})
+
+
+def _entry_type(message: Message) -> str:
+    said = message.metadata.get("recordType")
+    return said if isinstance(said, str) and said else message.kind.name.lower()

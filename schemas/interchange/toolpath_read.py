@@ -1,4 +1,4 @@
-"""A Toolpath document or stream as a session.
+"""A Toolpath path as a session, whether its steps stand in a document or in a stream (toolpath_open.py).
 
 Read are versions 1.0.0 and 1.1.0 of the kind, both drafts of 1.2, and documents of the older, tagged form (formats
 note 1.9). What turnlog wrote comes back as it was from `meta.turnlog`; toolpath_write.py is the other half. Steps stay
@@ -21,24 +21,19 @@ from schemas.interchange.toolpath import (
     KIND_1_0,
     NAMES,
     PROVIDERS,
-    SESSION_KIND,
     TURN,
-    as_graph,
-    is_session_path,
-    is_session_step,
     structural_type,
 )
 from schemas.interchange.toolpath_accounts import read_counted
-from schemas.interchange.toolpath_branches import Branches, in_order
+from schemas.interchange.toolpath_branches import Branches
 from schemas.interchange.toolpath_calls import Run, calls_of, more_than
-from schemas.interchange.toolpath_document import StepStore, in_place, skim
-from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, step_messages, turns_of
+from schemas.interchange.toolpath_document import session_lines
+from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, is_started, step_messages, turns_of
 from schemas.interchange.toolpath_origin import payload_of
 from schemas.interchange.toolpath_pieces import put_together
+from schemas.interchange.toolpath_stream import parents_of
 from schemas.message import Flag, Kind, Message
-from schemas.provider import HEAD_BYTES, Parser, Reading
-from schemas.reading import DocumentReading, LinesReading, open_file
-from schemas.records import JsonLines, MemoryStore, Record
+from schemas.records import MemoryStore, Record
 from schemas.session import Change, Op, Session, Subagent
 from schemas.usage import TokenUsage
 
@@ -49,92 +44,11 @@ _DEEPEST = 80
 """Subagents within subagents; 79 levels have been seen, and a session must not end in Python's own limit."""
 
 
-def open_toolpath(path: Path) -> Reading:
-    """A reading of the session in a file; one that is empty so far becomes a stream.
-
-    Raises OSError for a document, or the beginning of a stream, of paths that are no sessions.
-    """
-    store = open_file(path)
-    start = store.read(0, HEAD_BYTES)
-    records = JsonLines().push(start if start.endswith(b"\n") else start + b"\n")
-    if start.strip() and not (records and "PathOpen" in records[0][3]):
-        store.close()
-        return ToolpathReading(path)
-    try:
-        _refuse_stream([record[3] for record in records])
-    except OSError:
-        store.close()
-        raise
-    return LinesReading(store, ToolpathParser(path))
-
-
-class ToolpathReading(DocumentReading):
-    """A document. Its steps stay the bytes they are, where it is one as producers write them."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, lambda: ToolpathParser(path), document_lines, lambda d: as_graph(d) is not None)
-
-    def parse(self, data: bytes) -> Parser:
-        """The document's session. Raises OSError for what is no document, or holds none."""
-        try:
-            document = skim(data)
-        except (ValueError, RecursionError):
-            return super().parse(data)  # damaged, or not a whole one
-        if as_graph(document) is None or not in_place(lines := document_lines(document)):
-            return super().parse(data)
-        parser, store = ToolpathParser(self.path), StepStore(self.path, data)
-        parser.session.stores.append(store)
-        parser.feed(map(store.add, lines))
-        return parser
-
-
-def _refuse_stream(records: list[Data]) -> None:
-    kind = as_object(as_object(records[0].get("PathOpen")).get("meta")).get("kind") if records else None
-    step = next((record["Step"] for record in records if "Step" in record), None)
-    if isinstance(kind, str) and not SESSION_KIND.fullmatch(kind):
-        raise OSError(f"a Toolpath stream of the kind {one_line(kind, 80)}, which is no agent's session")
-    if kind is None and step is not None and not is_session_step(step):
-        raise OSError("a Toolpath stream of a path that names no kind and is no agent's session")
-
-
-def document_lines(document: object) -> list[Data]:
-    """The session in a document as the lines that its stream form would have. Raises OSError if it holds none.
-
-    Of several sessions the first is opened; a note at its beginning names the others.
-    """
-    graph = as_graph(document) or {}
-    paths = graph.get("paths", [])
-    number = next((n for n, path in enumerate(paths) if is_session_path(path)), None)
-    if number is None:
-        names = ", ".join(one_line(_name(path), 40) for path in paths[:3]) or "none"
-        raise OSError(f"a Toolpath document in which no path is an agent's session (paths: {names})")
-    path = paths[number]
-    identity = as_object(path.get("path"))
-    others = [_name(other) for n, other in enumerate(paths) if n != number]
-    around = {
-        "graph": as_object(graph.get("graph")).get("id"),
-        "graphMeta": as_object(graph.get("meta")),
-        "refs": [other["$ref"] for other in paths if isinstance(other, dict) and isinstance(other.get("$ref"), str)],
-    }
-    opening: Data = identity | {"version": "1", "meta": as_object(path.get("meta")), "around": around}
-    if others:
-        opening["note"] = f"path {number + 1} of {len(paths)}: {_name(path)}; not opened: {', '.join(others)}"
-    steps = [step for step in _list(path.get("steps")) if isinstance(step, dict)]
-    head = identity.get("head")
-    closing = [{"Head": {"step_id": head}}] if isinstance(head, str) else []
-    return [{"PathOpen": opening}, *({"Step": step} for step in in_order(steps)), *closing]
-
-
-def _name(path: object) -> str:
-    data = as_object(path)
-    return as_text(data.get("$ref")) or as_text(as_object(data.get("path")).get("id")) or "(no id)"
-
-
 def read_path(path: Data, file: Path, depth: int = 0) -> Session:
     """The session in a path that is at hand already, such as a subagent's within its parent's."""
     parser, store = ToolpathParser(file, depth), MemoryStore(file)
     parser.session.stores.append(store)
-    parser.feed([store.add(line) for line in document_lines({"graph": {}, "paths": [path]})])
+    parser.feed([store.add(line) for line in session_lines({"graph": {}, "paths": [path]})[0]])
     return parser.session
 
 
@@ -153,6 +67,17 @@ class ToolpathParser(SessionDataParser):
         self.session.build = self._build
         self.rounds = False
         """Whether turnlog wrote it of a session whose token groups are parts of the format's."""
+        self.merges = 0
+        """Steps that follow several, which no other format can say."""
+        self.attributes = False
+        """Whether a message may say what its turn attributes to itself."""
+        self.alone: dict[tuple[int, int], Subagent] = {}
+        """The subagents that a turn names and no tool use started, by the step's offset and the place in its list."""
+        self.others: list[str] = []
+        """The ids of the document's other paths that are sessions too."""
+        self._path_id = ""
+        self._built: tuple[Data, list[Data]] = {}, []
+        """The step of which a message was built last, and its messages: they are asked for in turn."""
         self._depth = depth
         self._opened = self._named = False
         self._ours = False
@@ -201,11 +126,13 @@ class ToolpathParser(SessionDataParser):
 
     def _open(self, body: Data, record: Record) -> None:
         self._opened = True
+        self._path_id = as_text(body.get("id"))
         meta = as_object(body.get("meta"))
         ours = as_object(meta.get("turnlog"))
         self._ours = isinstance(ours.get("document"), dict)
         self._old = meta.get("kind") == KIND_1_0
         session = self.session
+        self.attributes = self._ours
         if self._ours:
             self.rounds = ours.get("accounting") == "rounds"
             self._take_head(ours["document"])
@@ -229,10 +156,26 @@ class ToolpathParser(SessionDataParser):
                 | {key: body[key] for key in ("id", "base", "parent") if key in body}
                 | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
             )
+            self.session.hidden.update(as_object(around.get("hidden")))
         self.actors |= as_object(meta.get("actors"))
         self._take_meta(meta)
-        if "note" in body:
+        if "note" in body and not self._ours:  # what turnlog wrote has it already
             self._add([self._note(body)], record)
+
+    def take_others(self, others: Iterable[ToolpathParser]) -> None:
+        """The document's other sessions: who opens this one gets at them as at subagents that no tool use started."""
+        session = self.session
+        rows = zip(self._rows, session.subagents, strict=False)  # turnlog's own document has a row for each
+        known = {as_text(row.get("graphPath")): child for row, child in rows}
+        for other in others:
+            child = known.get(other._path_id) if other._path_id else None
+            if child is None:
+                title = f": {other.session.title}" if other.session.title else ""
+                child = Subagent(other._path_id or other.session.id)
+                child.description = one_line(f"another session of the document{title}", 200)
+                session.subagents.append(child)
+            child.session = other.session
+            self.others.append(child.id)
 
     def _take_meta(self, patch: Data) -> None:
         """The path's meta, or what a later line says it is by now."""
@@ -241,7 +184,8 @@ class ToolpathParser(SessionDataParser):
         self._source = as_text(meta.get("source"))
         if self._ours:
             return
-        session.title = one_line(as_text(meta.get("title")))
+        graph = as_object(as_object(session.metadata.get("toolpath")).get("graphMeta"))
+        session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
         session.provider = PROVIDERS.get(self._source, self._source) or "toolpath"
         producer = as_object(meta.get("producer"))
         session.version = as_text(producer.get("version")) or None
@@ -285,13 +229,16 @@ class ToolpathParser(SessionDataParser):
     def _build(self, session: Session, index: int) -> Message:
         rows = session.messages
         line = session.record(next(session.spans.chain(rows.span[index])))
-        messages = self._messages_of(line)
+        if self._built[0] is not line:
+            self._built = line, self._messages_of(line)
+        messages = self._built[1]
         block = rows.block[index]
         return make_message(session, index, messages[block] if block < len(messages) else {}, block, 0)
 
     def _take_step(self, step: Data, record: Record) -> None:
         session = self.session
         identity = as_object(step.get("step"))
+        self.merges += len(set(parents_of(step))) > 1
         if not self._named and not self._ours:
             self._name_session(step)
         ours = as_object(as_object(step.get("meta")).get("turnlog"))
@@ -306,14 +253,18 @@ class ToolpathParser(SessionDataParser):
             if not messages and not self._ours:  # turnlog's own document says how many were hidden
                 session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
             name = as_text(identity.get("id"))
-            parents = [clean(p) for p in _list(identity.get("parents")) if isinstance(p, str)]
+            parents = [clean(p) for p in parents_of(step)]
             is_turn = said.get("type") == TURN
             self._branches.add(name, parents, range(first, len(session.messages)) if is_turn else None)
             if is_turn:
                 self._count(said, name, range(first, len(session.messages)), record)
             self._hide_signatures(as_object(step.get("meta")))
-        for row in delegations_of(said):
-            self._delegate(row, said, first, own=kept is not None)
+        for number, row in enumerate(delegations_of(said)):
+            child = self._delegate(row, said, first, own=kept is not None)
+            ours = as_object(row.get("turnlog"))
+            alone = ours.get("alone") is True if kept is not None else not is_started(row, said)
+            if child is not None and alone:
+                self.alone[record[0], number] = child
         for other in turns_of(step)[1:] if kept is None else ():  # no producer writes two turns into a step
             self._count(other, name, range(0), record)
             for row in delegations_of(other):
@@ -371,6 +322,7 @@ class ToolpathParser(SessionDataParser):
     def _count(self, said: Data, name: str, messages: range, record: Record) -> None:
         """Put a turn's messages into their token group; the total comes with the group's last turn."""
         usage, share = self._usage_of(said, "token_usage"), self._usage_of(said, "attributed_token_usage")
+        self.attributes = self.attributes or share is not None
         if self._old:
             self._count_old(usage, name, messages, record)
             return
@@ -443,14 +395,14 @@ class ToolpathParser(SessionDataParser):
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
-    def _delegate(self, row: Data, said: Data, first: int, *, own: bool) -> None:
-        """A subagent, with its session where its turns stand here."""
+    def _delegate(self, row: Data, said: Data, first: int, *, own: bool) -> Subagent | None:
+        """A subagent, with its session where its turns stand here; None where turnlog's own facts know none."""
         session, turns = self.session, [turn for turn in _list(row.get("turns")) if isinstance(turn, dict)]
         ours = as_object(row.get("turnlog"))
         name = as_text(ours.get("id")) if own else as_text(row.get("agent_id"))
         child = next((subagent for subagent in session.subagents if subagent.id == name), None) if name else None
         if own and child is None:
-            return
+            return None
         if child is None:
             child = Subagent(name or f"{session.id}:{len(session.subagents)}")
             child.description = one_line(as_text(row.get("prompt")), 200)
@@ -462,6 +414,7 @@ class ToolpathParser(SessionDataParser):
             path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self.actors}
             child.session = read_path(path, session.path, self._depth + 1)
             child.session.lineage.parent = child.session.lineage.parent or (None if own else session.id)
+        return child
 
     def _tool_of(self, row: Data, said: Data, first: int) -> int | None:
         uses = [use for use in _list(said.get("tool_uses")) if isinstance(use, dict)]

@@ -52,13 +52,13 @@ def lineage(path: dict[str, Any], place: str) -> Judged:
             if isinstance(parent, str) and parent not in ids:
                 at = f"{place}/steps/{number}/step/parents/{index}"
                 yield Finding(at, f"{shown(parent)} is no step of this path"), True
-    if cycle := _in_a_cycle([step for step in steps if isinstance(step, dict)]):
+    if cycle := in_a_cycle([step for step in steps if isinstance(step, dict)]):
         named = ", ".join(map(shown, cycle[:5])) + (", …" if len(cycle) > 5 else "")
         words = f"steps that come before themselves: {named}"
         yield Finding(f"{place}/steps/{ids[cycle[0]]}/step/parents", words), True
 
 
-def _in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:
+def in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:
     """The steps that are on a cycle, or between two."""
     parents: dict[str, set[str]] = {}
     for step in steps:

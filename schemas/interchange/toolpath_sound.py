@@ -75,14 +75,15 @@ def sound_base(value: object) -> Data:
 
 def sound_change(value: object) -> Data:
     """The artifacts of a step beside its turn; those that no schema knows are left out."""
-    return {key: part for key, part in as_object(clean_value(value)).items() if _is_change(part)}
+    beside = {key: part for key, part in as_object(value).items() if structural_type(part) not in (TURN, COMPACT)}
+    return {key: part for key, part in as_object(clean_value(beside)).items() if _is_change(part)}
 
 
 def _is_change(part: object) -> bool:
     if not isinstance(part, dict) or not part or not part.keys() <= {"raw", "structural"}:
         return False
     kind, said = structural_type(part), as_object(part.get("structural"))
-    if kind in (TURN, COMPACT) or ("structural" in part and kind is None) or not isinstance(part.get("raw", ""), str):
+    if ("structural" in part and kind is None) or not isinstance(part.get("raw", ""), str):
         return False
     if kind == EVENT:
         return is_event(said)

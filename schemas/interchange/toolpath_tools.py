@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from schemas.diffs import FileDiff, diff_from_json, diff_to_json, from_unified
+from schemas.diffs import FileDiff, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
 from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import ToolType
 
@@ -65,6 +68,15 @@ _BY_TYPE: dict[ToolType, str] = {
 }
 _WEB = ("web", "fetch", "url", "http")
 _DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
+_NAMES = {
+    "claude": "schemas.providers.claude.tools",
+    "codex": "schemas.providers.codex.tools",
+    "cursor": "schemas.providers.cursor.tools",
+    "gemini": "schemas.providers._google_tools",
+    "qwen": "schemas.providers._google_tools",
+    "opencode": "schemas.providers.streams.opencode",
+}
+"""Where the agents' own tables of tools are: a tool has the same type in a document as in the agent's own session."""
 _TYPES: dict[str, ToolType] = {
     "file_read": "read",
     "file_write": "write",
@@ -73,6 +85,8 @@ _TYPES: dict[str, ToolType] = {
     "network": "search",
     "delegation": "generic",
 }
+PLACE = "_cwd"
+"""What SessionData's producer adds to the input of tools (formats note 2.3)."""
 _FAILED = ("error", "denied", "interrupted")
 _TASKS = ("todo", "plan", "checklist")
 
@@ -90,8 +104,12 @@ def category(provider: str, name: str, tool_type: str) -> str | None:
     return _BY_TYPE.get(tool_type)  # type: ignore[call-overload,no-any-return]  # any string may be asked for
 
 
-def type_of(name: str, said: object) -> ToolType:
-    """SessionData's type of a tool of which the category is known (formats note 5.3)."""
+def type_of(provider: str, name: str, said: object) -> ToolType:
+    """SessionData's type of a tool: by its name where the agent's table has it, else by its category (formats note
+    5.3).
+    """
+    if (known := _named(provider)(name)) != "unknown":
+        return known
     if isinstance(said, str) and said in _TYPES:
         if said == "network":
             return "search" if "search" in name.lower() else "read"
@@ -99,19 +117,32 @@ def type_of(name: str, said: object) -> ToolType:
     return "task" if any(word in name.lower() for word in _TASKS) else "unknown"
 
 
-def tool_use(provider: str, data: dict[str, Any], facts: dict[str, Any], name: str, raw: str | None) -> dict[str, Any]:
+@cache
+def _named(provider: str) -> Callable[[str], ToolType]:
+    """What tells an agent's tools by their names."""
+    if (module := _NAMES.get(provider)) is None:
+        return lambda _: "unknown"
+    table: Callable[[str], ToolType] = import_module(module).tool_type
+    return table
+
+
+def tool_use(
+    provider: str, data: dict[str, Any], facts: dict[str, Any], name: str, raw: str | None, *, plain: bool
+) -> dict[str, Any]:
     """A SessionData tool as an item of `tool_uses`; what the item says goes out of `data`, which keeps the rest.
 
     `facts` is turnlog's own part about the tool, `name` stands in for an id, `raw` is the result as the source has it.
+    `plain`: the tool takes a text; as SessionData's input must be an object, it stands in one.
     """
     use: dict[str, Any] = {"id": data.pop("useId", ""), "name": data.pop("name")}
     if not use["id"]:
         use["id"] = name
         data["stand_in"] = True
     said = data.pop("input")
-    # Codex's custom tools take a text; as SessionData's input must be an object, it stands in one.
-    text = said.get("input") if provider == "codex" and len(said) == 1 else None
-    use["input"] = text if isinstance(text, str) else said
+    if PLACE in said:  # put there by SessionData's producer: where the agent was, and no part of the input
+        data[PLACE] = said[PLACE]
+        said = {key: value for key, value in said.items() if key != PLACE}
+    use["input"] = said["input"] if plain else said
     use["category"] = category(provider, use["name"], data["type"])
     output = data.pop("output", None)
     if output is not None:
@@ -146,12 +177,14 @@ def _complement(output: dict[str, Any], result: dict[str, Any]) -> dict[str, Any
 
 def tool_back(use: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """The SessionData tool that `tool_use` was given, from the item and the complement."""
-    data = {key: value for key, value in kept.items() if key not in ("use", "stand_in", "rest", "at", "output")}
+    data = {key: value for key, value in kept.items() if key not in ("use", "stand_in", "rest", "at", "output", PLACE)}
     data["name"] = use.get("name")
     if not kept.get("stand_in"):
         data["useId"] = use.get("id")
     said = use.get("input")
     data["input"] = said if isinstance(said, dict) else {"input": said}
+    if PLACE in kept:
+        data["input"] |= {PLACE: kept[PLACE]}
     result = use.get("result")
     if "output" in kept:
         data["output"] = kept["output"]
@@ -166,19 +199,26 @@ def tool_back(use: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
+_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
+_PATCH_KEYS = ("input", "patch")
+_OLD_KEYS = ("old_string", "old_str", "oldString")
+_NEW_KEYS = ("new_string", "new_str", "newString")
+_CONTENT_KEYS = ("content", "contents", "file_text", "fileText")
 _OPERATIONS = {"create": "add", "write": "update", "modify": "update", "remove": "delete", "rename": "move"}
 _WRITTEN = {"move": "update"}
 """What the format's own producer calls operations; where the file went, `rename_to` says."""
 
 
-def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
+def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any], tool_type: object) -> None:
     """Put the files that a tool use changed beside the turn, one artifact a path; a use that failed changed none.
 
-    Two changes of one path in a turn share an artifact, which names the later use.
+    Two changes of one path in a turn share an artifact, which names the later use. Of a tool that writes and of which
+    no difference is known the input tells.
     """
     if facts.get("status") in _FAILED:
         return
-    for diff in _diffs(facts):
+    writes = use["category"] == "file_write" or (use["category"] is None and tool_type == "write")
+    for diff in _diffs(facts) or (_asked(use["name"], use["input"]) if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
@@ -191,8 +231,35 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any
             structural["rename_to"] = diff.renamed_to
         if diff.operation == "add" and (after := _content(use, diff)) is not None:
             structural["after"] = after
-        earlier = taken["raw"] if taken is not None else ""
-        change[diff.path] = {"raw": earlier + diff.unified(), "structural": structural}
+        raw = taken.get("raw", "") if taken is not None else ""
+        if diff.hunks or diff.operation in ("delete", "move"):  # else it is only known that the file changed
+            raw += diff.unified()
+        change[diff.path] = ({"raw": raw} if raw else {}) | {"structural": structural}
+
+
+def _asked(name: str, given: object) -> list[FileDiff]:
+    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
+    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
+    if "*** Begin Patch" in patch:
+        return from_v4a(patch)
+    path = _said(given, _PATH_KEYS)
+    if not isinstance(given, dict) or not path or given.get("command") == "view":
+        return []
+    if name.lower().startswith("delete"):
+        return [FileDiff(path, "delete")]
+    edits = given.get("edits")
+    whole = FileDiff(path)
+    for edit in edits if isinstance(edits, list) else [given]:
+        old, new = _said(edit, _OLD_KEYS), _said(edit, _NEW_KEYS)
+        whole.hunks += from_strings(path, old, new).hunks if old or new else []
+    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
+    return [whole] if whole.hunks or content is None else [added_file(path, content)]
+
+
+def _said(given: object, keys: tuple[str, ...]) -> str:
+    """The first text under one of these keys."""
+    said = given if isinstance(given, dict) else {}
+    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")
 
 
 def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
@@ -206,10 +273,14 @@ def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
 
 
 def drop_told(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
-    """Take the diffs of a use out of turnlog's own part about it, if they can be read back from the artifacts."""
-    diffs = _diffs(facts)
-    if diffs and read_writes(change, use["id"]) == diffs and [diff_to_json(diff) for diff in diffs] == facts["diffs"]:
+    """Take the diffs of a use out of turnlog's own part about it, if they can be read back from the artifacts; where
+    the artifacts tell more, it says that there are none.
+    """
+    diffs, told = _diffs(facts), read_writes(change, use["id"])
+    if diffs and told == diffs and [diff_to_json(diff) for diff in diffs] == facts["diffs"]:
         del facts["diffs"]
+    elif told and not diffs:
+        facts["diffs"] = []
 
 
 def _diffs(facts: dict[str, Any]) -> list[FileDiff]:

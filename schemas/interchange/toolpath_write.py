@@ -18,8 +18,18 @@ from schemas.interchange.session_data_parts import as_object
 from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, to_session_data
 from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_accounts import Account, counted, plan_of
+from schemas.interchange.toolpath_document import OTHER_PATH
 from schemas.interchange.toolpath_origin import MADE, ClaudeOrigin, ToolpathOrigin, event_of, origin_of
-from schemas.interchange.toolpath_pieces import Payload, take_apart
+from schemas.interchange.toolpath_pieces import (
+    Payload,
+    beside_turn,
+    count_images,
+    count_runs,
+    handed,
+    take_apart,
+    thin,
+    told_as_event,
+)
 from schemas.interchange.toolpath_sound import sound_base, sound_meta, sound_step, sound_step_meta
 from schemas.message import USER_KINDS, Flag, Kind, Message
 from schemas.session import Exchange, Session, Subagent
@@ -27,6 +37,8 @@ from schemas.session import Exchange, Session, Subagent
 LOSSES = {
     "image": "named, not included",
     "subagent session": "named only: in files of their own, or nested too deeply",
+    "other path": "left out, being no session's",
+    "merge": "written as a step like any other, since only Toolpath has them",
     "signature": "left out, since what was signed is another document",
     "coloured run": "shown plain: redaction may change the text that a run counts characters of",
 }
@@ -51,16 +63,27 @@ def to_toolpath(
     What the format cannot hold is counted in `lost`, by what it is.
     """
     writer = ToolpathWriter(session, edit=edit, subagents=subagents, lost=lost)
+    others = writer.put_beside()
     graph = writer.graph
-    yield writer.dump({"graph": graph["graph"]})[:-1] + b',"paths":[{"steps":['
-    lead = b"\n"
+    yield writer.dump({"graph": graph["graph"]})[:-1] + b',"paths":['
+    yield from _path_pieces(writer)
+    for other in others:
+        yield b","
+        yield from _path_pieces(other)
+    refs = b"".join(b",\n" + writer.dump(ref) for ref in graph["refs"])
+    about = b',"meta":' + writer.dump(graph["meta"]) if graph["meta"] else b""
+    yield refs + b"]" + about + b"}\n"
+
+
+def _path_pieces(writer: ToolpathWriter) -> Iterator[bytes]:
+    """A path, a step a line."""
+    lead = b'{"steps":[\n'
     for step in writer.steps():
         yield lead + writer.dump(step)
         lead = b",\n"
-    others = b"".join(b",\n" + writer.dump(other) for other in graph["others"])
-    about = b',"meta":' + writer.dump(graph["meta"]) if graph["meta"] else b""
     # The last step's line goes on: no line of the document is a record by itself, so none is taken for a session's.
-    yield b"]," + writer.dump({"path": writer.identity(), "meta": writer.meta()})[1:] + others + b"]" + about + b"}\n"
+    opening = b'{"steps":[' if lead.startswith(b"{") else b""
+    yield opening + b"]," + writer.dump({"path": writer.identity(), "meta": writer.meta()})[1:]
 
 
 def to_toolpath_stream(
@@ -100,6 +123,7 @@ class ToolpathWriter:
         lost: Counter[str] | None = None,
         inside: bool = False,
         depth: int = 0,
+        since: str = _NO_TIME,
     ) -> None:
         self.session = session
         self._inside = inside
@@ -117,7 +141,7 @@ class ToolpathWriter:
         self._taken: set[str] = set()
         self._repeats: dict[str, int] = {}
         self._files: set[str] = set()
-        self._time = iso_time(session.created) or _NO_TIME
+        self._time = iso_time(session.created) or since
         self._live = self._latest = ""
         self._turns = 0
         self._group: str | None = None
@@ -128,12 +152,47 @@ class ToolpathWriter:
         for child in session.subagents if depth < _DEEPEST else ():
             if self._is_within(child) and child.tool_use is not None and kinds[child.tool_use] == Kind.TOOL:
                 self._children.setdefault(child.tool_use, []).append(child)
+        self._alone = self._origin.alone if isinstance(self._origin, ToolpathOrigin) else {}
+        within = (child for some in self._children.values() for child in some)
+        self._placed = {id(child) for child in (*within, *self._alone.values())}
+        """The subagents whose turns stand with the turn that handed them their work."""
+        self._path_id = _word(self._kept.get("id")) or f"path-{self._origin.source}-{(session.id or 'session')[:8]}"
+        self._paths: dict[int, str] = {}
+        """The subagents that are paths of their own, by their place, each with its path's id."""
         self._agents = self._agent_names()
         outside = [child for child in session.subagents if not self._is_within(child)]
         self._lost["subagent session"] += sum(child.path is not None for child in outside)
         if depth >= _DEEPEST:
             self._lost["subagent session"] += len(session.subagents) - len(outside)
         self._lost["signature"] += session.hidden["Signature"]
+        self._lost["other path"] += session.hidden[OTHER_PATH]
+
+    def put_beside(self) -> list[ToolpathWriter]:
+        """Let the subagents of which nobody knows what started them be paths of their own; returns their writers."""
+        taken, writers = {self._path_id}, []
+        for place, child in enumerate(self.session.subagents):
+            if child.session is None or not self._is_within(child) or id(child) in self._placed:
+                continue
+            writer = self._writer_of(child, child.session, self._depth)
+            name, number = writer._path_id, 1
+            while writer._path_id in taken:
+                number += 1
+                writer._path_id = f"{name}#{number}"
+            taken.add(writer._path_id)
+            self._paths[place] = writer._path_id
+            writers.append(writer)
+        return writers
+
+    def _writer_of(self, child: Subagent, session: Session, depth: int) -> ToolpathWriter:
+        return ToolpathWriter(
+            session,
+            edit=self._edit,
+            subagents=self._subagents,
+            lost=self._lost,
+            inside=child.path is None,
+            depth=depth,
+            since=self._time,
+        )
 
     def _is_within(self, child: Subagent) -> bool:
         return child.session is not None and (self._subagents or child.path is None)
@@ -146,21 +205,20 @@ class ToolpathWriter:
 
     @property
     def graph(self) -> Data:
-        """What stands around the path: the graph's id and meta, and the other paths that were only referred to."""
+        """What stands around the paths: the graph's id and meta, and the paths that were only referred to."""
         kept = self._kept
         return self._edited(
             {
                 "graph": {"id": _word(kept.get("graph")) or self.identity()["id"]},
                 "meta": sound_meta(kept.get("graphMeta")),
-                "others": [{"$ref": ref} for ref in _list(kept.get("refs")) if isinstance(ref, str)],
+                "refs": [{"$ref": ref} for ref in _list(kept.get("refs")) if isinstance(ref, str)],
             }
         )
 
     def identity(self) -> Data:
         """The path's own object."""
         session, kept = self.session, self._kept
-        name = _word(kept.get("id")) or f"path-{self._origin.source}-{(session.id or 'session')[:8]}"
-        identity: Data = {"id": name, "head": self.head}
+        identity: Data = {"id": self._path_id, "head": self.head}
         base = sound_base(kept.get("base"))
         if root := session.workspace_root:
             base = {"uri": base.get("uri") or f"file://{root}"} | base
@@ -190,8 +248,8 @@ class ToolpathWriter:
         if self._files:
             meta["files_changed"] = sorted(self._files)
         facts = self._data.session_facts()
-        for row, child in zip(facts.get("subagents", ()), session.subagents, strict=False):
-            self._put_child(row, child)
+        for place, (row, child) in enumerate(zip(facts.get("subagents", ()), session.subagents, strict=False)):
+            self._put_child(row, child, self._paths.get(place))
         ours: Data = {"document": header, "session": facts}
         if self._plan.rounds:
             ours["accounting"] = "rounds"
@@ -199,11 +257,13 @@ class ToolpathWriter:
         meta["actors"] = self._actors()
         return meta
 
-    def _put_child(self, row: Data, child: Subagent) -> None:
-        """See to it that a subagent's session stands in one place: with the tool use that started it, or with the facts
-        about it, where no tool use is known.
+    def _put_child(self, row: Data, child: Subagent, path: str | None) -> None:
+        """See to it that a subagent's session stands in one place: with the turn that handed it its work, in a path of
+        its own, or with the facts about it, where there is no other place.
         """
-        if self._depth >= _DEEPEST or any(child is other for some in self._children.values() for other in some):
+        if path is not None:
+            row["graphPath"] = path
+        if path is not None or self._depth >= _DEEPEST or id(child) in self._placed:
             row.pop("session", None)
         elif "session" not in row and child.session is not None and self._is_within(child):
             row["session"] = orjson.loads(b"".join(to_session_data(child.session, subagents=self._subagents)))
@@ -261,6 +321,9 @@ class ToolpathWriter:
         turn = next(turns, None)
         for exchange in session.exchanges:
             opened = False
+            self._time = (
+                iso_time(next((t for t in (exchange.started, exchange.ended) if t is not None), None)) or self._time
+            )
             while turn is not None and session.messages.exchange[turn[1][0]] == exchange.index:
                 place = self._place(turn[1][0])
                 account = self._plan.accounts.get(turn[0])
@@ -286,8 +349,8 @@ class ToolpathWriter:
         """The step of a run of messages; with what there is to say of the exchange that it opens."""
         origin, account = self._origin, self._plan.accounts.get(number, Account())
         messages = [self.session.message(index) for index in turn]
-        self._lost["image"] += sum(map(_images, messages))
-        self._lost["coloured run"] += sum(map(_runs, messages)) if self._edit is not None else 0
+        self._lost["image"] += sum(map(count_images, messages))
+        self._lost["coloured run"] += sum(map(count_runs, messages)) if self._edit is not None else 0
         role = origin.role(messages)
         role = "assistant" if role is None and (account.total or account.attributed) else role
         event = self._edited(origin.event(messages)) if role is None else None
@@ -300,7 +363,7 @@ class ToolpathWriter:
         if role is not None:
             said = self._turn(role, payload, account, messages, {name, kept[0]["id"]})
         elif event is None:
-            said = _event(messages[0], kept[0], payload.text, name)
+            said = told_as_event(messages[0], kept[0], payload.text, name)
             said |= (
                 self._edited({key: recorded[0][key] for key in ("entry_type", "raw")}) if recorded is not None else {}
             )
@@ -310,7 +373,7 @@ class ToolpathWriter:
             said["tool_uses"] = payload.uses
         time = iso_time(origin.time(messages)) or self._time
         for item in kept:
-            _thin(item, time)
+            thin(item, time)
         ours: Data = {"messages": kept}
         if opened is not None:
             ours["exchange"] = self._exchange(opened)
@@ -336,13 +399,14 @@ class ToolpathWriter:
         known = self._edited([text, *map(origin.result, messages)])
         writes = self._edited(origin.writes(messages))
         aside = event is None and role not in ("user", "assistant")
-        return take_apart(self.session.provider, kept, known[0], known[1:], writes, aside=aside)
+        plain = [message.tool is not None and origin.takes_text(message, message.tool) for message in messages]
+        return take_apart(self.session.provider, kept, known[0], known[1:], writes, plain=plain, aside=aside)
 
     def _turn(self, role: str, payload: Payload, account: Account, messages: list[Message], names: set[str]) -> Data:
         """A turn's payload, thinking and tools apart. `names`: what the turn is called."""
         said: Data = {"type": TURN, "role": self._edited(role), "text": payload.text}
         self._put_account(said, account, names, messages[0].index)
-        said |= self._edited(_beside(messages, self._origin.environment(messages[0])))
+        said |= self._edited(beside_turn(messages, self._origin.environment(messages[0])))
         if delegations := self._delegations(messages, payload.uses):
             said["delegations"] = delegations
         return said
@@ -455,22 +519,18 @@ class ToolpathWriter:
             name = message.tool.subagent if message.tool is not None else None
             if not (use["category"] == "delegation" or started or name or children):
                 continue
-            row = _handed(use, self._edited(name or ""))
+            row = handed(use, self._edited(name or ""))
             found += [row | self._turns_of(child) for child in children] or [row]
+        for row, child in self._origin.delegations(messages):
+            within = self._turns_of(child) if child.tool_use is None and self._depth < _DEEPEST else {}
+            ours = {"id": self._edited(child.id), "alone": True} | within.pop("turnlog", {})
+            found.append(self._edited(row) | within | {"turnlog": ours})
         return found
 
     def _turns_of(self, child: Subagent) -> Data:
         if child.session is None:
             return {}
-        writer = ToolpathWriter(
-            child.session,
-            edit=self._edit,
-            subagents=self._subagents,
-            lost=self._lost,
-            inside=child.path is None,
-            depth=self._depth + 1,
-        )
-        path = _to_path(writer)
+        path = _to_path(self._writer_of(child, child.session, self._depth + 1))
         known = self._edited({"id": child.id})
         return {"turns": path["steps"], "turnlog": known | {"path": path["path"], "meta": path["meta"]}}
 
@@ -499,58 +559,8 @@ def _edit(value: Any, edit: Edit) -> Any:
     if isinstance(value, str):
         return edit(value)
     if isinstance(value, dict):
-        return {key: _edit(item, edit) for key, item in value.items()}
+        return {key: edit(item) if isinstance(item, str) else _edit(item, edit) for key, item in value.items()}
     return [_edit(item, edit) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _handed(use: Data, agent: str) -> Data:
-    """A tool use as a delegation."""
-    said = use["input"] if isinstance(use["input"], dict) else {"prompt": use["input"]}
-    words = (said.get(key) for key in ("prompt", "message", "task", "description"))
-    row: Data = {"agent_id": agent or use["id"], "prompt": next((word for word in words if isinstance(word, str)), "")}
-    if "result" in use and not use["result"]["is_error"]:
-        row["result"] = use["result"]["content"]
-    return row
-
-
-def _thin(item: Data, time: str) -> None:
-    """Leave out of a message what the step says as well."""
-    if item.get("timestamp") == time:
-        del item["timestamp"]
-    elif "timestamp" not in item:
-        item["timestamp"] = None
-
-
-def _images(message: Message) -> int:
-    """How many images a message has, its tool's included."""
-    in_parts = sum(part.type == "image" for part in message.parts)
-    return in_parts + (len(message.tool.images) if message.tool is not None else 0)
-
-
-def _runs(message: Message) -> int:
-    """How many runs of coloured text a message has, its tool's included."""
-    tool = message.tool
-    parts = message.parts if tool is None else [*message.parts, *tool.images]
-    return sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
-
-
-def _event(message: Message, kept: Data, text: str, name: str) -> Data:
-    """A message that is no turn as the payload of an event."""
-    said: Data = {"type": EVENT, "entry_type": _entry_type(message), "event_source_id": name}
-    if label := kept["metadata"]["turnlog"].get("label"):
-        said["label"] = label
-    return said | ({"text": text} if text else {})
-
-
-def _beside(messages: list[Message], environment: Data) -> Data:
-    """A turn's stop reason and environment."""
-    reasons = [m.metadata["stopReason"] for m in messages if isinstance(m.metadata.get("stopReason"), str)]
-    return ({"stop_reason": reasons[-1]} if reasons else {}) | ({"environment": environment} if environment else {})
-
-
-def _entry_type(message: Message) -> str:
-    said = message.metadata.get("recordType")
-    return said if isinstance(said, str) and said else message.kind.name.lower()
 
 
 def _word(value: object) -> str:

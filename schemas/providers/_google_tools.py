@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers._google import Data, media_in, parts_of
 from schemas.values import dict_of, list_of, text_of
 
@@ -345,7 +345,8 @@ def diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
 
 def hints_of(tool: Tool, cwd: str | None, root: str | None) -> list[str]:
     """The files a tool use names, changes or writes, as seen from the workspace (interchange note 2.4)."""
-    return resolve_hints(list(dict.fromkeys(_hints(tool))), cwd, root)
+    place = shell_directory(tool.input, cwd or root) if tool.name in _SHELLS else cwd
+    return resolve_hints(list(dict.fromkeys(_hints(tool))), place, root)
 
 
 def _hints(tool: Tool) -> Iterator[str]:
@@ -354,5 +355,5 @@ def _hints(tool: Tool) -> Iterator[str]:
         yield path
     for diff in tool.diffs:
         yield diff.path
-    if tool.type == "shell" and isinstance(command := tool.input.get("command"), str):
+    if tool.name in _SHELLS and isinstance(command := tool.input.get("command"), str):
         yield from shell_path_hints(command)

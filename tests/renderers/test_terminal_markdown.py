@@ -51,6 +51,17 @@ def test_a_wide_table_wraps_its_cells_and_then_becomes_records() -> None:
     assert "c39: 39" in rows
 
 
+@pytest.mark.parametrize("before", ["", "> ", "- "])
+@pytest.mark.parametrize("bar", ["|", ""])
+def test_a_row_with_more_cells_than_the_heading_keeps_them(before: str, bar: str) -> None:
+    rows = ["a | b", "--- | ---", "1 | 2", "x | `y` | z\\|w | **last**", "p | q | | r"]
+    indent = before if before == "> " else " " * len(before)
+    lines = [f"{indent if number else before}{bar}{row}{bar}" for number, row in enumerate(rows)]
+    said = " ".join("\n".join(shown("\n".join(lines))).split())
+    assert "x │ y | z|w | last" in said and "p │ q | | r" in said
+    assert "1 │ 2" in said and "2 |" not in said
+
+
 def test_links_say_where_they_lead() -> None:
     assert shown("[here](https://evil.example/x) and <https://a.example>") == [
         "here (https://evil.example/x) and https://a.example"

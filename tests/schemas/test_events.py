@@ -267,6 +267,8 @@ def test_one_without_a_required_key_is_known_all_the_same(tmp_path, key):
         {"type": "assistant", "model": "m", "session_id": "s", "timestamp": "t", "usage": {}},
         {"role": "assistant", "model": "m", "provider": "p", "timestamp": "t", "usage": {}},
         {"model": "m", "session_id": "s", "usage": {}},
+        {"model": "m", "provider": "p", "timestamp": "t", "usage": {"input": 1, "output": 2, "cacheRead": 0}},
+        {"model": "m", "provider": "p", "timestamp": "t", "usage": {"input_tokens": 1, "output_tokens": 2}},
     ],
 )
 def test_a_record_of_another_kind_is_no_event(record):

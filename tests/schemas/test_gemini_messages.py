@@ -190,6 +190,15 @@ def test_a_result_in_a_record_of_its_own_reaches_the_tool_that_has_none(log: Any
     assert all(tool and tool.status is ToolStatus.OK for tool in tools) and not session.live_exchanges
 
 
+def test_what_the_cli_calls_a_tool_is_its_summary_where_nothing_else_is_known_of_it(log: Any) -> None:
+    calls = [{"id": n, "name": n, "args": {}, "description": f"about {n}"} for n in ("glob", "frobnicate")]
+    session = log({"id": "a", "type": "gemini", "content": "", "toolCalls": calls})
+    known, unknown = (session.message(i) for i in range(len(session.messages)))
+    assert known.tool and unknown.tool
+    assert (known.tool.summary, known.metadata["description"]) == (None, "about glob")
+    assert (unknown.tool.summary, unknown.metadata.get("description")) == ("about frobnicate", None)
+
+
 def test_what_was_typed_is_shown_and_what_was_sent_is_kept(log: Any) -> None:
     session = log(g.user("u", 1, "see @a", "\ncontent of a", displayContent="see @a"))
     message = session.message(0)

@@ -106,6 +106,16 @@ def test_heads():
     assert spread.document == {"list": [json.loads(record)] * 2}
 
 
+def test_a_document_on_one_line_is_parsed_once(monkeypatch):
+    data = json.dumps({"exchanges": []}).encode()
+    heads = [read_head(Path("x"), text, whole=True) for text in (data, b"\xef\xbb\xbf" + data, data + b"\n", data[:-1])]
+    assert [head.document for head in heads] == [{"exchanges": []}] * 3 + [None]
+    assert [head.records for head in heads] == [[{"exchanges": []}]] * 3 + [[]]
+    for again in ("read_document", "JsonLines"):
+        monkeypatch.setattr("schemas.provider." + again, lambda *_: pytest.fail("parsed again"))
+    assert read_head(Path("x"), data, whole=True).document == {"exchanges": []}
+
+
 def test_progress_is_told(tmp_path):
     path = document(tmp_path / "x.json")
     told: list[tuple[int, int]] = []

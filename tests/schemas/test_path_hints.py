@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 
 GOLDENS = Path(__file__).parents[2] / "../shared/goldens/specstory/cases/TestExtractShellPathHints.json"
 
@@ -39,9 +39,63 @@ def test_names_in_an_input() -> None:
     assert input_path_hints(given_input) == ["a", "n.ipynb", "b"]
 
 
-def test_as_seen_from_the_workspace() -> None:
-    paths = ["/p/a", "b", "../c", "/p2/d", "/p/a", "~/e", "C:\\f", "", "x\ny"]
-    assert resolve_hints(paths, "/p/src", "/p") == ["a", "src/b", "c", "/p2/d", "~/e", "C:\\f"]
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/p/a", "a"),
+        ("b", "src/b"),
+        ("./b/../c/", "src/c"),
+        ("../c", "c"),
+        ("/p2/d", "/p2/d"),
+        ("~/e", "~/e"),
+        ("/p", "."),
+        ("/p/", "."),
+        ("..", "."),
+        ("C:\\f", "C:\\f"),
+    ],
+)
+def test_as_seen_from_the_workspace(path: str, hint: str) -> None:
+    assert resolve_hints([path], "/p/src", "/p/") == [hint]
+
+
+def test_each_hint_once_and_no_nonsense() -> None:
+    assert resolve_hints(["/p/a", "a", "", "x\ny", "./a", "/p/a"], None, "/p") == ["a"]
+
+
+def test_without_a_workspace_paths_are_still_tidied() -> None:
+    assert resolve_hints(["./a", "a", "b//c", "/d/../e", "../f"], None, None) == ["a", "b/c", "/e", "../f"]
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("a/b.txt", "src\\a\\b.txt"),
+        ("..\\c.txt", "c.txt"),
+        ("c:/P/d.txt", "d.txt"),
+        ("C:\\p", "."),
+        ("D:\\e", "D:\\e"),
+        ("/c/p/f", "/c/p/f"),
+    ],
+)
+def test_paths_of_windows_go_by_its_rules(path: str, hint: str) -> None:
+    assert resolve_hints([path], "C:\\p\\src", "C:\\p") == [hint]
+
+
+@pytest.mark.parametrize(
+    ("given_input", "place"),
+    [
+        ({}, "/p/src"),
+        ({"workdir": ""}, "/p/src"),
+        ({"workdir": "../lib"}, "/p/src/../lib"),
+        ({"working_directory": "/q"}, "/q"),
+        ({"directory": "web", "command": "ls"}, "/p/src/web"),
+        ({"cwd": "file:///a%20b"}, "/a b"),
+        ({"cwd": "file:///C:/a"}, "C:/a"),
+        ({"workdir": 5}, "/p/src"),
+    ],
+)
+def test_where_a_command_runs(given_input: dict[str, object], place: str) -> None:
+    assert shell_directory(given_input, "/p/src") == place
 
 
 @pytest.mark.skipif(not GOLDENS.is_file(), reason="the goldens are not here")

@@ -39,6 +39,7 @@ def test_a_missing_key_does_not_hide_the_format(name, document):
     ("data", "name"),
     [
         (b'{"messages": []}', "agent-response"),
+        (lines(EVENT, {"type": "note"}), "events"),
         (lines(*STREAM), "toolpath-jsonl"),
         (lines(*STREAM[1:]), "toolpath-jsonl"),
         (lines(STREAM[0]), "toolpath-jsonl"),
@@ -64,6 +65,7 @@ def test_a_format_is_told_by_what_is_there(data, name):
     [
         b"", b"hello", b"[1]", b"{}", b'"final_response"', b'{"a": {"final_response": 1}}', b'["final_response"]',
         b'{"type": "user", "uuid": "u", "sessionId": "s", "timestamp": "t", "message": {}}',
+        lines({"role": "assistant", "provider": "anthropic", "model": "m", "usage": {"input": 1}, "timestamp": 1}),
         b'{"model": "m", "messages": [], "stream": true, "temperature": 1}', b'{"steps": [], "agent": {}, "notes": ""}',
     ],
 )  # fmt: skip

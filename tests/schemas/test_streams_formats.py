@@ -160,7 +160,7 @@ def test_codex_file_changes_name_files_without_saying_how(tmp_path: Path) -> Non
     )
     first, second = (message for message in messages(session) if message.tool is not None)
     assert first.tool is not None and second.tool is not None
-    assert first.tool.diffs == [] and first.tool.summary == "update /w/a.py, add /w/b.py"
+    assert first.tool.diffs == [] and first.tool.input == {"changes": plain}
     assert first.path_hints == ["/w/a.py", "/w/b.py"] and first.tool.type == "write"
     assert (second.tool.diffs[0].path, second.tool.diffs[0].added, second.tool.diffs[0].removed) == ("/w/c.py", 1, 1)
 

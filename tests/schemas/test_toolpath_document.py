@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_document import StepStore, skim
-from schemas.interchange.toolpath_read import open_toolpath
+from schemas.interchange.toolpath_open import open_toolpath
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import head_of, read_session, recognise
 

@@ -22,7 +22,7 @@ from schemas.providers import providers
 from schemas.session import Session, Subagent
 from schemas.usage import total_usage
 from tests.schemas.conformance import assert_same_in_pieces
-from tests.schemas.test_session_data import seen, sessions
+from tests.schemas.test_session_data_laws import seen, sessions
 from tests.support import Hand
 
 FIELDS = (

@@ -232,16 +232,20 @@ def test_a_bare_step_that_is_a_turn_is_read(tmp_path):
 # -- which path --------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_session_is_opened_and_the_others_are_named(tmp_path):
+def test_the_first_session_is_opened_and_the_others_stand_in_it(tmp_path):
     plain = {"path": {"id": "plain", "head": "s"}, "steps": []}
     graph = {"graph": {"id": "g"}, "paths": [plain, {"$ref": "https://x/y.path.json"}, path(USER), path(USER)]}
     graph["paths"][3]["path"]["id"] = "path-2"
     session = open_document(tmp_path, graph)
     assert kinds(session) == [Kind.NOTE, Kind.PROMPT]
-    assert session.message(0).label == ("path 3 of 4: path-1; not opened: plain, https://x/y.path.json, path-2")
-    again = json.loads(b"".join(to_toolpath(session)))
-    assert again["paths"][1] == {"$ref": "https://x/y.path.json"}
+    named = "path 3 of 4: path-1; also sessions: path-2; not opened: plain, https://x/y.path.json"
+    assert session.message(0).label == named
+    lost: Counter[str] = Counter()
+    again = json.loads(b"".join(to_toolpath(session, lost=lost)))
+    assert [path["path"]["id"] for path in again["paths"][:2]] == ["path-1", "path-2"]
+    assert again["paths"][2:] == [{"$ref": "https://x/y.path.json"}]
     assert again["graph"] == {"id": "g"}
+    assert lost["other path"] == 1
 
 
 def test_paths_that_are_no_sessions_are_refused_in_words(tmp_path):
@@ -290,9 +294,13 @@ def test_steps_that_stand_before_their_parents_are_put_behind_them():
     assert [session.message(index).id for index in range(3)] == ["u", "a", "b"]
 
 
-def test_a_cycle_is_read_all_the_same():
-    session = read(step("a", "b", role="user", text="x"), step("b", "a", text="y"))
-    assert len(session.messages) == 2
+def test_steps_on_a_cycle_stay_where_they_stand():
+    steps = [step("a", "c", role="user", text="x"), step("b", "a", text="y"), step("c", "b", text="z")]
+    session = read(*steps)
+    assert [session.message(index).id for index in range(3)] == ["a", "b", "c"]
+    behind = [step("d", "e", text="!"), step("e", "c", text="?")]  # off the cycle, and in the wrong order
+    session = read(*steps, *behind)
+    assert [session.message(index).id for index in range(5)] == ["a", "b", "c", "e", "d"]
 
 
 # -- subagents ---------------------------------------------------------------------------------------------------------
@@ -559,3 +567,17 @@ def test_a_path_that_began_at_a_step_of_another_one_is_its_fork():
     session = read_path(made, Path("/nowhere/x.path.json"))
     assert session.lineage.forked_from == "path-0"
     assert session.hidden == {"Signature": 2}
+
+
+def test_what_programs_put_before_a_prompt_does_not_hide_it(tmp_path):
+    text = "<system-reminder>\nBe brief.\n</system-reminder>\n<ide_selection>a.py</ide_selection>\nCount the lamps."
+    session = read(tmp_path, step("s1", role="user", text=text), step("s2", "s1", text="Three."))
+    assert [exchange.prompt for exchange in session.exchanges if exchange.prompt] == ["Count the lamps."]
+    kinds = [session.messages.kind_of(i) for i in range(len(session.messages))]
+    assert kinds == [Kind.CONTEXT, Kind.PROMPT, Kind.TEXT]
+    assert "Be brief." in session.message(0).text and "a.py" in session.message(0).text
+
+
+def test_a_turn_that_says_it_is_a_summary_is_a_compaction(tmp_path):
+    session = read(tmp_path, step("s1", role="system", text="Compacted (summary): Three lamps were counted."))
+    assert session.messages.kind_of(0) == Kind.COMPACTION

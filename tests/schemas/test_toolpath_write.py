@@ -115,11 +115,20 @@ def test_each_of_codex_events_is_one_in_the_document(tmp_path):
     ]
 
 
-def test_an_event_that_is_a_message_by_itself_is_not_said_twice(tmp_path):
-    path = written(native(tmp_path, meta(), codex("event_msg", type="user_message", message="go")))
+def test_an_event_that_no_item_tells_is_a_turn_and_an_event_with_its_record(tmp_path):
+    typed = codex("event_msg", type="user_message", message="go")
+    asked = {"server": "s", "tool": "t", "arguments": {}}
+    ended = codex("event_msg", type="mcp_tool_call_end", call_id="c", invocation=asked, result={"Ok": {"content": []}})
+    path = written(native(tmp_path, meta(), typed, ended))
     texts = [part["structural"].get("text") for step in path["steps"] for part in step["change"].values()]
     assert texts.count("go") == 1
-    assert [said["entry_type"] for said in events(path)] == ["session_meta"]
+    assert [said["raw"] for said in events(path)][1:] == [typed, ended]
+
+
+def test_a_notice_is_not_said_twice(tmp_path):
+    noticed = codex("event_msg", type="error", message="down")
+    path = written(native(tmp_path, meta(), item("user", "go"), noticed))
+    assert [said["raw"] for said in events(path)][1:] == [noticed]
 
 
 def test_a_compaction_of_codex_is_an_event_with_its_record(tmp_path):
@@ -153,7 +162,7 @@ def test_a_notice_of_claude_code_is_an_event_with_its_record(tmp_path):
 def put(*diffs: FileDiff, name: str = "apply_patch", given: Any = "", use: str = "c") -> dict[str, Any]:
     change: dict[str, Any] = {}
     facts = {"status": "ok", "diffs": [diff_to_json(diff) for diff in diffs]}
-    put_writes(change, {"id": use, "name": name, "input": given}, facts)
+    put_writes(change, {"id": use, "name": name, "input": given, "category": None}, facts, "write")
     return change
 
 
@@ -181,7 +190,7 @@ def test_a_patch_adds_deletes_and_renames():
 def test_a_file_that_is_made_and_changed_in_one_turn_is_a_new_one_with_both_diffs():
     change = put(added_file("a.py", "x\n"), name="Write", given={"content": "x\n"})
     facts = {"status": "ok", "diffs": [diff_to_json(from_unified("a.py", "@@ -1,1 +1,1 @@\n-x\n+y\n"))]}
-    put_writes(change, {"id": "d", "name": "Edit", "input": {}}, facts)
+    put_writes(change, {"id": "d", "name": "Edit", "input": {}, "category": "file_write"}, facts, "write")
     said = change["a.py"]["structural"]
     assert (said["operation"], said["tool_id"], said["tool"]) == ("add", "d", "Edit")
     assert "after" not in said  # what the first one wrote is not what the file is now

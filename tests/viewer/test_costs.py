@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from viewer.screens.records import LookupScreen, why_screen
 from viewer.spending import Tally
 from viewer.summary import GroupRow
 from viewer.transcript.family import FamilyUsage
+from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.preview import Preview
 
@@ -197,6 +199,24 @@ async def test_costs_come_when_prices_do_and_nothing_moves(not_loaded: None) -> 
         after = lines(view)
         assert after[0].endswith(" · $5.00")
         assert [before[0], before[1]] == [after[0].removesuffix(" · $5.00"), after[1]]
+
+
+async def test_what_was_looked_up_before_the_prices_came_is_filled_in(
+    not_loaded: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr("viewer.screens.figures.load", lambda: gate.wait(10) and costs.load())
+    async with transcript(talk(OPUS)) as (pilot, _, _):
+        await pilot.press("w")
+        pane = pilot.app.screen.query_one(RowsPane)
+        assert "1,000,000 tokens" in pane.text and "$" not in pane.text
+        gate.set()
+        for _ in range(100):
+            await pilot.pause(0.05)
+            if "$" in pane.text:
+                break
+        assert pane.text.count("$5.00") == 2, "the exchange's and the session's"
+        assert pane.size.height == pane.virtual_size.height, "it grows with what there is to say"
 
 
 async def test_a_growing_exchange_costs_more() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,24 @@ def test_subagents_belong_to_their_session_and_copies_are_left_out(machine: Mach
     own = events(machine.run("events", path))
     assert [event["session_id"] for event in own] == [ONE, ONE]
     assert [event["turnlog"].get("agent") for event in own] == [None, "a1f00001"]
+
+
+def test_a_response_belongs_to_the_session_that_made_it_first(machine: Machine) -> None:
+    ids = "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd"
+    parent = machine.session(TWO, ["first", "one"], usage=FIGURES, message_ids=ids)
+    fork = machine.session(ONE, ["first", "one", "second", "two"], usage=FIGURES, message_ids=ids)
+    os.utime(parent)  # a copy of the folder, say, need not keep the times of files
+    for targets in ([], [fork, parent], [parent, fork]):
+        assert [event["session_id"] for event in events(machine.run("events", *targets))] == [TWO, ONE]
+        rows = machine.run("usage", "--by", "session", "--json", *targets).json["rows"]
+        assert {row["id"]: row["responses"] for row in rows} == {ONE: 1, TWO: 1}
+        explained = machine.run("usage", "--explain", "--json", *targets).json["leftOut"]
+        assert [(Path(one["path"]).stem, TWO in one["reason"]) for one in explained if one["what"]] == [(ONE, True)]
+    for targets in ([fork, parent], [parent, fork]):
+        answer = machine.run("usage", "--json", *targets).json
+        assert [session["id"] for session in answer["sessions"]] == [path.stem for path in targets]
+        snapshot = machine.run("snapshot", "--mode", "extended", *targets).json
+        assert snapshot["totals"]["tokens"] == answer["total"]["totalTokens"] == 2 * 370
 
 
 def test_a_file_is_written_at_once_or_kept(machine: Machine) -> None:

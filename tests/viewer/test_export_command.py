@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.qwen import Chat
 from tests.viewer.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -62,6 +63,19 @@ def test_what_a_format_cannot_hold_is_said_once_a_kind_and_counted(machine: Mach
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     result = machine.run("export", ONE, "--to", form)
     assert (result.code, result.err) == (0, f"turnlog: {form}: 2 images named, not included\n")
+
+
+def test_an_agent_that_the_format_does_not_name_is_said(machine: Machine, tmp_path: Path) -> None:
+    chat = Chat()
+    chat.user("hi")
+    chat.agent("hello")
+    path = chat.write(tmp_path / f"{chat.session}.jsonl")
+    result = machine.run("export", path, "--to", "json")
+    assert result.json["provider"]["id"] == "qwen"
+    assert result.err == (
+        "turnlog: json: the provider id qwen is kept, though the format names only claude, cursor, codex, gemini\n"
+    )
+    assert "provider id" not in machine.run("export", machine.session(ONE, ["a", "b"]), "--to", "json").err
 
 
 def test_only_a_name_with_a_slash_makes_a_directory(machine: Machine) -> None:

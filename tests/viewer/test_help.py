@@ -8,7 +8,7 @@ from viewer.app import TurnlogApp
 from viewer.bindings import TABLES, Config
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.help import HelpScreen, help_text
-from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting
+from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -41,6 +41,26 @@ def test_facts_give_way_to_the_title() -> None:
     assert both_ends(left, right, 8).plain == "a title"
     assert both_ends(Content("x" * 50), right, 20).cell_length == 20
     assert both_ends(left, right, 0).plain == ""
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (80, "1 unknown record · 1.2M tokens · $4.10   one-liners · exchange 3 of 8 · end"),
+        (66, "1 unknown record · 1.2M tokens · $4.10     exchange 3 of 8 · end"),
+        (58, "1 unknown record · 1.2M tokens · …  exchange 3 of 8 · end"),
+        (44, "1 unknown record · …  exchange 3 of 8 · end"),
+        (30, "1 unknown record · …"),
+        (20, "1 unknown record · …"),
+    ],
+)
+def test_facts_of_a_status_line_go_whole(width: int, line: str) -> None:
+    from textual.content import Content
+
+    left = Content("1 unknown record · 1.2M tokens · $4.10")
+    ends = fitting_facts(left, Content("one-liners · exchange 3 of 8 · end"), width)
+    said = both_ends(*ends, width).plain
+    assert said.split() == line.split() and len(said) <= width
 
 
 async def test_help_opens_and_closes_and_shows_own_keys() -> None:

@@ -47,6 +47,14 @@ def test_a_book_and_nothing_else(machine: Machine) -> None:
     assert result.err == "turnlog: 1 event without a price left out: who/gpt-5 (1)\n"
 
 
+def test_what_has_no_price_may_be_an_error(machine: Machine) -> None:
+    options = ("--pricing", "book.json", "--on-unpriced", "error")
+    result = machine.run("snapshot", "e.jsonl", *options, "-o", "s.json")
+    assert (result.code, result.out) == (1, "") and not (machine.home / "s.json").exists()
+    assert result.err == "turnlog: 1 event without a price, so no snapshot is made: who/gpt-5 (1)\n"
+    assert machine.run("snapshot", "e.jsonl", *options, "--provider", "codex").code == 0
+
+
 def test_without_a_book_the_tables(machine: Machine) -> None:
     document = machine.run("snapshot", "e.jsonl", "--mode", "extended").json
     assert document["mode"] == "extended"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import AsyncIterator
@@ -187,3 +188,32 @@ async def test_a_file_from_yesterday_runs_no_more(tmp_path: Path) -> None:
     async with followed(path) as pilot:
         assert "Fix the lamp" in shown(pilot)
         assert "running" not in shown(pilot)
+
+
+# -- other sessions of a document --------------------------------------------------------------------------------------
+
+
+async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Path) -> None:
+    from viewer.app import TurnlogApp
+
+    kind = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
+
+    def talk(name: str) -> dict[str, object]:
+        said = {"structural": {"type": "conversation.append", "role": "user", "text": f"ask {name}"}}
+        step = {
+            "step": {"id": name, "actor": "human:user", "timestamp": "2026-06-01T10:00:00Z"},
+            "change": {"a://b": said},
+        }
+        return {"path": {"id": name, "head": name}, "steps": [step], "meta": {"kind": kind}}
+
+    file = tmp_path / "two.path.json"
+    file.write_text(json.dumps({"graph": {"id": "g"}, "paths": [talk("one"), talk("two")]}))
+    app = TurnlogApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.push_screen(TranscriptScreen(Follower(file), False))
+        await pilot.pause(0.3)
+        command = next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title.startswith("Open "))
+        assert "another session" in command.help
+        command.callback()
+        await pilot.pause(0.3)
+        assert "ask two" in shown(pilot)

@@ -12,6 +12,7 @@ from schemas import opening
 from schemas.prices import Prices
 from schemas.provider import Reading
 from schemas.usage import TokenUsage
+from tests.fixtures.gemini import old_document, write_json
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.commands.usage import _Report, session_object
@@ -306,3 +307,16 @@ def test_what_a_parser_took_back_counts_nowhere() -> None:
     assert [group["groupId"] for group in answer["groups"]] == [session.groups.ids[1]]
     assert answer["exchanges"][0]["usage"] is None
     assert answer["usage"]["totalTokens"] == 30
+
+
+def test_no_place_in_a_file_is_named_where_a_source_has_no_lines(machine: Machine) -> None:
+    path = write_json(machine.home / "session.json", old_document())
+    (session,) = machine.run("usage", "--json", path).json["sessions"]
+    assert session["groups"] and all(group["records"] == [] for group in session["groups"])
+    (row, *_) = machine.run("usage", "--by", "group", "--explain", "--json", path).json["rows"]
+    assert [record.keys() for record in row["from"][0]["records"]] == [{"path", "record"}]
+    assert "record " in machine.run("usage", "--explain", path).out
+    document = machine.run("export", path, "--to", "json").json
+    assert all(
+        "records" not in message["metadata"]["turnlog"] for e in document["exchanges"] for message in e["messages"]
+    )

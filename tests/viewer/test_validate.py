@@ -130,7 +130,7 @@ def test_what_show_writes_is_valid(machine):
 def test_a_document_without_a_required_key_is_invalid_and_not_unknown(machine):
     for document, missing in (
         ({key: value for key, value in GOOD.items() if key != "exchanges"}, "`exchanges` is missing"),
-        ({"messages": []}, "`final_response` is missing"),
+        ({"graph": {"id": "g"}}, "`paths` is missing"),
     ):
         result = check(machine, document)
         assert (result.code, result.err) == (1, "")

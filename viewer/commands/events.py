@@ -27,15 +27,14 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     """
     from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
-    from viewer.sessions import chosen
+    from viewer.sessions import chosen, in_order_made
 
     path = place_of(destination, force=force)
     files = chosen(targets)
     if path is not None:
         check_not_read(path, (target.path for target in files))
-    if not targets:
-        files.reverse()  # in the order of time; and a response counts where it was given, not in a fork
     with progress("reading sessions") as bar:
+        files = in_order_made(files, bar, strict=bool(targets))
         writer = EventWriter(bar)
         lines = writer.lines(files, strict=bool(targets))
         first = next(lines, None)

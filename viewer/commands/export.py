@@ -49,8 +49,10 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     from renderers.names import export_name
     from renderers.options import Include
     from renderers.redact import Redactor
+    from schemas.interchange.toolpath import merges_in
     from schemas.opening import read_session
     from viewer.exporting import check_not_read, own_files, place_of, write_file
+    from viewer.sessions import say_others
     from viewer.targets import Targets
 
     _check(form, parts)
@@ -60,6 +62,9 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
+        say_others(session)
+        if form not in ("toolpath", "toolpath-jsonl"):
+            _say_losses(form, Counter(merge=merges_in(session)))
         redactor = Redactor() if redact else None
         chunks = document(session, form, include, redactor)
         if _is_folder(destination):
@@ -114,6 +119,7 @@ def document(session: Session, form: str, include: Include, redactor: Redactor |
                 pass  # the document holds subagents that have been read
         yield from to_session_data(session, edit=edit, subagents=include.subagents, lost=lost)
         _say_losses(form, lost)
+        _say_foreign(session)
         return
     if form in ("toolpath", "toolpath-jsonl"):
         from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
@@ -150,6 +156,15 @@ def _say_losses(form: str, lost: Counter[str]) -> None:
     for what, count in lost.items():
         if count:
             warn(f"{form}: {plural(count, what)} {LOSSES[what]}")
+
+
+def _say_foreign(session: Session) -> None:
+    """One line where SessionData names the agent by an id of its own that this one does not have."""
+    from schemas.interchange.session_data_check import PROVIDER_IDS
+
+    if session.provider not in PROVIDER_IDS:
+        known = ", ".join(PROVIDER_IDS)
+        warn(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {known}")
 
 
 def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:

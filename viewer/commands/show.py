@@ -41,6 +41,7 @@ def _print_json(path: Path) -> None:
     """The document, a message at a time: a session need not fit into memory."""
     from schemas.interchange.session_data_write import to_session_data
     from schemas.opening import read_session
+    from viewer.sessions import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
@@ -49,6 +50,7 @@ def _print_json(path: Path) -> None:
         for piece in to_session_data(session):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
+        say_others(session)
         if notice := unreadable_notice(session):
             warn(f"{path_text(path)}: {notice}")
     finally:

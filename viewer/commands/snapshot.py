@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from schemas.interchange.events_read import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
     from viewer.eventing import EventWriter
+    from viewer.output import Progress
     from viewer.targets import Target
 
 _NAMED = 8
@@ -30,6 +31,9 @@ _NAMED = 8
     "--mode", type=click.Choice(["compact", "extended"]), default="compact", help="Five rows a table, or all of them."
 )
 @click.option("--pricing", metavar="BOOK.json", help="Price by this book and nothing else.")
+@click.option(
+    "--on-unpriced", type=click.Choice(["skip", "error"]), default="skip", help="Count events without a price, or end."
+)
 @click.option("-o", "destination", metavar="FILE", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file, but never one that is read.")
 def command(
@@ -39,13 +43,14 @@ def command(
     models: tuple[str, ...],
     mode: Literal["compact", "extended"],
     pricing: str | None,
+    on_unpriced: Literal["skip", "error"],
     destination: str | None,
     force: bool,
 ) -> int:
     """Write a UI Snapshot v1 of what the EVENTS files (or sessions) used.
 
     Without --pricing, prices are those of the genai-prices package. An event without a price is counted as such, and in
-    nothing else. Names in filters may be the price book's aliases.
+    nothing else; with --on-unpriced error there is no snapshot then. Names in filters may be the price book's aliases.
     """
     from datetime import UTC, datetime
 
@@ -62,19 +67,24 @@ def command(
     try:
         with progress("reading events") as bar:
             filters, writer = Filters(month, providers, models), EventWriter(bar)
-            snapshot = make_snapshot(_events(chosen(events), writer), prices, mode, datetime.now(UTC), filters)
+            targets = _in_order(chosen(events), bar)
+            snapshot = make_snapshot(_events(targets, writer), prices, mode, datetime.now(UTC), filters)
     except NoEvents as error:
         warn(str(error))
         return NO
     except TooManyTokens as error:
         raise CallError(str(error)) from error
+    if snapshot.unpriced and on_unpriced == "error":
+        warn(_unpriced(snapshot, ", so no snapshot is made"))
+        return NO
     if path is None:
         write_bytes(snapshot.to_bytes())
     else:
         check_not_read(path, writer.read | ({given_path(pricing)} if pricing else set()))
         write_file(path, [snapshot.to_bytes()], force=force)
         warn(f"wrote {short_path(path)}")
-    _say_unpriced(snapshot)
+    if snapshot.unpriced:
+        warn(_unpriced(snapshot, " left out"))
     return DONE
 
 
@@ -106,6 +116,15 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     writer.say()
 
 
+def _in_order(targets: list[Target], bar: Progress) -> list[Target]:
+    """The sessions among the targets as they were made. Event files, by which the month goes, stay in their places."""
+    from viewer.sessions import in_order_made
+
+    sessions = [target for target in targets if _is_session(target.path)]
+    made = iter(in_order_made(sessions, bar, strict=True))
+    return [next(made) if target in sessions else target for target in targets]
+
+
 def _is_session(path: Path) -> bool:
     """Whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
     from schemas.interchange.events import EVENTS
@@ -118,13 +137,12 @@ def _is_session(path: Path) -> bool:
         return False  # what is wrong with its lines is said when they are read, with their numbers
 
 
-def _say_unpriced(snapshot: Snapshot) -> None:
+def _unpriced(snapshot: Snapshot, what: str) -> str:
+    """How many events have no price, what becomes of it, and of which models they are."""
+    from renderers.facts import plural
     from schemas.clean import one_line
 
     unpriced = sorted(snapshot.unpriced.items(), key=lambda item: (-item[1], item[0]))
-    if not unpriced:
-        return
     names = [f"{one_line(f'{provider}/{model}', 80)} ({count:,})" for (provider, model), count in unpriced[:_NAMED]]
     more = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""
-    total = sum(snapshot.unpriced.values())
-    warn(f"{total:,} event{'s' if total != 1 else ''} without a price left out: {', '.join(names)}{more}")
+    return f"{plural(sum(snapshot.unpriced.values()), 'event')} without a price{what}: {', '.join(names)}{more}"

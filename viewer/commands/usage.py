@@ -9,7 +9,7 @@ import click
 
 from viewer.counting import Once
 from viewer.output import DONE, console, json_bytes, path_text, progress, warn, write_bytes
-from viewer.sessions import chosen, each_session, failed
+from viewer.sessions import chosen, each_session, failed, in_order_made, say_others
 from viewer.spending import KINDS, Coster, Filters, Tally, rounded_cost
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def command(
     """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
     A session's own tokens and those with its subagents are told apart; sums with --by have them in. A response that
-    lies in several files, as forks and resumed sessions copy them, counts once. Days are those of this machine's clock.
-    Costs are what the API would charge; a model without a price is named, and is in no sum of costs.
+    lies in several files, as forks and resumed sessions copy them, counts once, in the session that made it first. Days
+    are those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
+    charge at that time; a model without a price is named, and is in no sum of costs.
     """
     from schemas.prices import Prices
 
@@ -89,19 +90,24 @@ class _Report:
         """Whether the total counts the subagents' responses too."""
         self.total = Tally()
         self.once = Once()
-        self.sessions: list[bytes] = []
+        self.sessions: list[tuple[Target, bytes]] = []
         self.tables: list[tuple[Target, Rows, list[str]]] = []
 
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
-        """Read the targets. A file that is no session is an error where it was named, else it is left out and said."""
-        for target, session in each_session(targets, bar, strict=strict):
+        """Read the targets; the answers stand in their order. A file that is no session is an error where it was named,
+        else it is left out and said.
+        """
+        for target, session in each_session(in_order_made(targets, bar, strict=strict), bar, strict=strict):
             try:
                 self._add(target, session)
             except Exception as error:  # noqa: BLE001
                 failed(target, error, strict=strict)
+        places = {target.path: place for place, target in enumerate(targets)}
+        self.sessions.sort(key=lambda answer: places[answer[0].path])
+        self.tables.sort(key=lambda answer: places[answer[0].path])
 
     def _add(self, target: Target, session: Session) -> None:
-        from schemas.charges import charges
+        from schemas.charges import charges, time_or_files
         from schemas.usage import total_usage
         from viewer.summary import members_of, response_key
 
@@ -113,7 +119,8 @@ class _Report:
         for number, member in enumerate(members_of(session, lost)):
             usages.append(member.usage())
             for charge in charges(member):
-                cost = self._coster.cost(charge.provider, charge.model, charge.call, charge.time)
+                time = time_or_files(member, charge.time)
+                cost = self._coster.cost(charge.provider, charge.model, charge.call, time)
                 everything.add(charge.usage, cost, charge.model)
                 if number == 0:
                     own.add(charge.usage, cost, charge.model)
@@ -123,12 +130,13 @@ class _Report:
                 if self.once.is_new(response_key(charge.provider, member, charge.group)):
                     self.total.add(charge.usage, cost, charge.model)
         both = total_usage(usages)
+        say_others(session)
         for problem in lost:
             warn(f"{path_text(problem.path)}: {problem.reason}")
         if not self._make_tables:
             answer = session_object(target.shown_path, session, both, costs)
             answer["costUsd"], answer["costUsdWithSubagents"] = rounded_cost(own.cost), rounded_cost(everything.cost)
-            self.sessions.append(json_bytes(answer))
+            self.sessions.append((target, json_bytes(answer)))
         else:
             subagents = len(usages) - 1
             rows = _session_table(session, costs, own, everything, subagents)
@@ -138,7 +146,7 @@ class _Report:
         """The answer of `usage --json`."""
         totals = self.total.to_json()
         rest = json_bytes({"total": totals["usage"], "costUsd": totals["costUsd"], "unpriced": totals["unpriced"]})
-        return b'{"sessions":[' + b",".join(self.sessions) + b"]," + rest[1:] + b"\n"
+        return b'{"sessions":[' + b",".join(answer for _, answer in self.sessions) + b"]," + rest[1:] + b"\n"
 
     def print(self) -> None:
         """The answer for people."""
@@ -200,7 +208,7 @@ def session_object(
                 "costUsd": rounded_cost(costs.get(index)),
                 "records": [
                     {"line": span.line, "offset": span.offset, "length": span.length}
-                    for span in session.group_spans(index)
+                    for span in filter(session.in_lines, session.group_spans(index))
                 ],
             }
             for index in counted_groups(session)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from viewer.commands.usage import copies_note, cost_text, unpriced_note
 from viewer.counting import Once
 from viewer.output import DONE, NO, console, progress, warn, write_json
-from viewer.sessions import chosen, each_session
+from viewer.sessions import chosen, each_session, in_order_made
 from viewer.spending import FileSpending, LeftOut, Row, Spent, Tally, from_index, rows_by
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def print_sums(
     notes: list[str] = []
     if targets or explain or kind in _FROM_FILES:
         files = chosen(targets)
-        if not targets:
-            files.reverse()  # so that a response counts where it was given, and not in a fork
         with progress("reading sessions") as bar:
+            files = in_order_made(files, bar, strict=bool(targets))
             spending = FileSpending(filters, coster, once, explain=explain)
             spent = (
                 one

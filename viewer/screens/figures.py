@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from schemas.session import Change
 from viewer.costs import SessionCosts, load, loaded
@@ -14,6 +15,9 @@ from viewer.transcript.source import SLICE, Following
 from viewer.transcript.status import is_fresh, totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
+
+if TYPE_CHECKING:
+    from viewer.screens.records import LookupScreen
 
 TOTALS_EVERY = 0.3
 """Seconds from one picture of the totals to the next."""
@@ -36,6 +40,8 @@ class FiguresScreen(FindingScreen):
         self._costs_due = asyncio.Event()
         self._totals_at, self._totals_due = 0.0, True
         self._cut_shown: int | None = None
+        self._why: LookupScreen | None = None
+        """The figures that were looked up last, and perhaps are still looked at."""
         view.show_costs(self._costs.of)
 
     async def _pause(self) -> None:
@@ -70,6 +76,8 @@ class FiguresScreen(FindingScreen):
             if late:
                 self._view.show_costs(self._costs.of, late)
             self._show_totals()
+            if self._why is not None:
+                self._why.renew()
             await asyncio.sleep(TOTALS_EVERY)
             if self._totals_due:
                 self._show_totals()
@@ -79,6 +87,7 @@ class FiguresScreen(FindingScreen):
         """What was read changed the session so; None: it is another one now, or all of it is new."""
         if changes is None:
             self._costs.begin(self._follower.session)
+            self._why = None  # it is about the one before
         else:
             exchanges, count = self.session.messages.exchange, len(self.session.messages)
             self._costs.changed({exchanges[c.message] for c in changes if 0 <= c.message < count})
@@ -94,7 +103,8 @@ class FiguresScreen(FindingScreen):
             self._totals_at, self._totals_due = now, False
             self._cut_shown = self._cut_line()
             line = totals_line(self.session, self._family, self._cut_shown, self._costs.total)
-            self.query_one("#status", TitleBar).left = line
+            for bar in self.query("#status").results(TitleBar):  # none when the screen is going away
+                bar.left = line
 
     def _cut_line(self) -> int | None:
         """The number of a last line that was cut short: no more of it came for a while."""

@@ -68,6 +68,11 @@ class LookupScreen(Dialog[None]):
         """The rows."""
         yield RowsPane(self._make, id="lookup")
 
+    def renew(self) -> None:
+        """There is more to say than when the rows were drawn."""
+        for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
+            pane.remake()
+
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one(RowsPane).scroll_relative(y=lines, animate=False)
@@ -138,8 +143,9 @@ def _pretty(raw: bytes) -> str:
 
 def _where(session: Session, span: Span) -> str:
     store = f"{clean(session.stores[span.store].path.name)} " if span.store else ""
+    place = f"line {span.line:,} · byte {span.offset:,}" if session.in_lines(span) else f"record {span.line:,}"
     role = {"BODY": "", "RESULT": " · the result", "DETAIL": " · a detail", "USAGE": " · usage"}[span.role.name]
-    return f"{store}line {span.line:,} · byte {span.offset:,} · {format_size(span.length)}{role}"
+    return f"{store}{place} · {format_size(span.length)}{role}"
 
 
 def why_screen(
@@ -224,11 +230,12 @@ def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:
         for name, count in session.unknown.most_common(_MOST_LINES):
             yield from prose_rows(f"{clean(name)}: {count:,}", width, Style())
         kinds = session.messages.kind
-        lines = [session.message_spans(i)[0].line for i in range(len(kinds)) if kinds[i] == Kind.UNKNOWN]
-        if lines:
-            shown = ", ".join(f"{line:,}" for line in lines[:_MOST_LINES])
-            yield from prose_rows(f"on line{'' if len(lines) == 1 else 's'} {shown}", width, _DIM)
-            yield from _and_more(len(lines) - _MOST_LINES, "line", "lines")
+        spans = [session.message_spans(i)[0] for i in range(len(kinds)) if kinds[i] == Kind.UNKNOWN]
+        if spans:
+            word = "line" if session.in_lines(spans[0]) else "record"
+            shown = ", ".join(f"{span.line:,}" for span in spans[:_MOST_LINES])
+            yield from prose_rows(f"on {word}{'' if len(spans) == 1 else 's'} {shown}", width, _DIM)
+            yield from _and_more(len(spans) - _MOST_LINES, word, f"{word}s")
 
 
 def _and_more(count: int, one: str, many: str) -> Iterator[Row]:

@@ -31,9 +31,10 @@ from viewer.transcript.select import message_source
 from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import KeyFooter, TitleBar
+from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from schemas.session import Subagent
     from viewer.followset import Succession
     from viewer.stdin import StreamFollower
 
@@ -104,7 +105,7 @@ class TranscriptScreen(FiguresScreen):
         """Title, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._view
-        yield TitleBar(id="status")
+        yield StatusBar(id="status")
         yield KeyFooter("transcript", id="keys")
 
     def on_mount(self) -> None:
@@ -466,17 +467,31 @@ class TranscriptScreen(FiguresScreen):
 
         if self._has_cursor():
             block, cut = self._view.cursor.block, self._cut_line()
-            self.app.push_screen(why_screen(self.session, block, self._family, cut, self._costs))
+            self._why = why_screen(self.session, block, self._family, cut, self._costs)
+            self.app.push_screen(self._why)
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
         block = self._view.cursor.block
         session = self.session
         if not self._has_cursor() or not session.messages.has(block, Flag.SUBAGENT):
-            self._say("The block under the cursor started no subagent.")
+            others = " No call started those that the palette names." if self.uncalled() else ""
+            self._say(f"The block under the cursor started no subagent.{others}")
             return
         wanted = (tool := session.message(block).tool) and tool.subagent
-        found = next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None)
+        self.open_subagent(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
+
+    def uncalled(self) -> list[Subagent]:
+        """The subagents that no call leads to, such as the other sessions of a Toolpath document."""
+        unlinked = [s for s in self.session.subagents if s.tool_use is None and not s.internal]
+        if not unlinked:
+            return []
+        starts = (i for i, flags in enumerate(self.session.messages.flags) if flags & Flag.SUBAGENT)
+        called = {tool.subagent for i in starts if (tool := self.session.message(i).tool) is not None}
+        return [s for s in unlinked if s.id not in called]
+
+    def open_subagent(self, found: Subagent | None) -> None:
+        """Show a subagent's session above this one."""
         if found is None or (found.path is None and found.session is None):
             self._say("The subagent's own transcript was not found beside this session.")
         elif found.session is not None and found.path is None:

@@ -28,9 +28,14 @@ class RowsPane(ScrollView, can_focus=True):
 
     def on_resize(self, event: Resize) -> None:
         """Wrap anew."""
+        self.remake()
+
+    def remake(self) -> None:
+        """Make the rows again: for another width, or because there is more to say in them."""
         width = max(20, self.scrollable_content_region.width)
         self._rows = self._make(width)
         self.virtual_size = Size(width, len(self._rows))
+        self.refresh(layout=True)
 
     def render_line(self, y: int) -> Strip:
         """One row."""

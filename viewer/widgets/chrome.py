@@ -14,6 +14,9 @@ from viewer.bindings import FooterItem, effective, footer_items
 
 _GAP = 3
 """Blank cells between two keys of a footer."""
+_APART = 2
+"""Blank cells between the ends of a line, at least."""
+_DOT = " · "
 
 
 class TitleBar(Widget):
@@ -34,11 +37,36 @@ class TitleBar(Widget):
 
 def both_ends(left: Content, right: Content, width: int) -> Content:
     """`left` and `right` at the ends of a line; `right` goes when less than a third of the line would be left."""
-    room = width - right.cell_length - 2
+    room = width - right.cell_length - _APART
     if not right or room < min(left.cell_length, width // 3):
         return left.truncate(width, ellipsis=True)
     left = left.truncate(room, ellipsis=True)
     return left + Content(" " * (width - left.cell_length - right.cell_length)) + right
+
+
+class StatusBar(TitleBar):
+    """A line of facts at both ends."""
+
+    def render(self) -> Content:
+        """As many of them as fit."""
+        return both_ends(*fitting_facts(self.left, self.right, self.content_size.width), self.content_size.width)
+
+
+def fitting_facts(left: Content, right: Content, width: int) -> tuple[Content, Content]:
+    """Both ends of a line without the facts, ` · ` between them, for which there is no room. Nothing is cut within a
+    word: on the right the first ones go, but for the last two, then on the left the last ones, but for the first, which
+    is said with `…`.
+    """
+
+    def too_long() -> bool:
+        return left.cell_length + right.cell_length + _APART > width
+
+    while too_long() and right.plain.count(_DOT) > 1:
+        right = right[right.plain.index(_DOT) + len(_DOT) :]
+    whole, end = left, len(left.plain)
+    while too_long() and (end := whole.plain.rfind(_DOT, 0, end)) > 0:
+        left = whole[: end + len(_DOT)] + Content.styled("…", "$text-muted")
+    return left, right
 
 
 class KeyFooter(Widget):

@@ -10,6 +10,7 @@ from schemas.message import Flag, Kind, Message, Part
 from schemas.providers.codex.build_tool import build_tool
 from schemas.providers.codex.items import PLAN_CLOSE, PLAN_OPEN, thought_parts, visible
 from schemas.providers.codex.notes import interrupt_label, note_of
+from schemas.providers.codex.places import Places
 from schemas.providers.codex.prompts import Segment, completed_segments, event_segments, segments
 from schemas.providers.codex.values import content_images, content_text, image_part
 from schemas.session import Session
@@ -20,8 +21,18 @@ Data = dict[str, Any]
 _WITHHELD = "The provider keeps the text of this thinking back; the file holds it encrypted."
 
 
-def build(session: Session, index: int) -> Message:
-    """The message at `index`, with all its records read back."""
+class Builder:
+    """Makes messages of one session. `places`: where the agent worked."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message at `index`, with all its records read back."""
+        return _build(session, index, self._places.at(index))
+
+
+def _build(session: Session, index: int, cwd: str | None) -> Message:
     table = session.messages
     kind = table.kind_of(index)
     group = table.group[index]
@@ -39,10 +50,12 @@ def build(session: Session, index: int) -> Message:
         group=session.groups.ids[group] if group != NONE else None,
         flags=Flag(table.flags[index]),
     )
+    if cwd:
+        message.metadata["cwd"] = cwd
     if item_id := text_of(bodies[0].get("id")):
         message.metadata["item_id"] = clean(item_id)
     if kind == Kind.TOOL:
-        build_tool(session, message, bodies, [span.role for span in spans])
+        build_tool(session, message, bodies, [span.role for span in spans], cwd)
     elif (builder := _BUILDERS.get(kind)) is not None:
         builder(message, bodies, table.block[index])
     elif kind in (Kind.NOTE, Kind.CONTEXT, Kind.COMMAND, Kind.OUTPUT):

@@ -7,6 +7,7 @@ from typing import Any
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.path_hints import shell_directory
 from schemas.providers.codex.notes import collab_text
 from schemas.providers.codex.outputs import Outcome, decode, exec_outcome, mcp_outcome, patch_outcome
 from schemas.providers.codex.tools import (
@@ -63,8 +64,8 @@ _COLLAB = tuple(kind for kind in _FIXED_NAMES if kind.startswith("collab_"))
 _DYNAMIC = ("dynamic_tool_call_response", "DynamicToolCall", "dynamicToolCall")
 
 
-def build_tool(session: Session, message: Message, bodies: list[Data], roles: list[SpanRole]) -> None:
-    """Fill in a message's tool from its records: the use, its result, and the events about it."""
+def build_tool(session: Session, message: Message, bodies: list[Data], roles: list[SpanRole], cwd: str | None) -> None:
+    """Fill in a message's tool from its records: the use, its result, and the events about it. `cwd`: the turn's."""
     calls = [body for body in bodies if body.get("type") in _CALLS]
     call = calls[0] if calls else bodies[0]
     others = [body for body in bodies if body is not call]
@@ -87,7 +88,7 @@ def build_tool(session: Session, message: Message, bodies: list[Data], roles: li
     if name == "image_generation":
         tool.images.extend(_made_images(bodies))
     tool.status = _status(message, tool, bool(results) or _has_end(others, call))
-    message.path_hints = path_hints(asked, tool.diffs, session.workspace_root, session.workspace_root)
+    message.path_hints = path_hints(asked, tool.diffs, _place(name, asked, details, cwd), session.workspace_root)
     tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index), None)
     if tool.status is not ToolStatus.PENDING:
         tool.output = {"content": tool.text, "is_error": tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)}
@@ -216,6 +217,15 @@ def _diffs(name: str, asked: Data, details: list[Data], tool: Tool) -> list[File
         if body.get("type") in _PATCH and (diffs := change_diffs(body.get("changes"))):
             return diffs
     return patch_diffs(patch_text(name, asked))
+
+
+def _place(name: str, asked: Data, details: list[Data], cwd: str | None) -> str | None:
+    """Where a use took place: a command's event knows better than what was asked for, that better than the turn."""
+    place = shell_directory(asked, cwd) if tool_type(name) == "shell" else cwd
+    for body in details:
+        if body.get("type") in _EXEC:
+            place = shell_directory(body, place)
+    return place
 
 
 def _made_images(bodies: list[Data]) -> list[Part]:

@@ -150,11 +150,12 @@ def thread_name(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
 
 def settings(scan: Scan, record: Record, payload: dict[str, Any]) -> None:
     """Settings changed, the model perhaps."""
-    model_of_turn(scan, record, dict_of(payload.get("thread_settings")), "thread_settings_applied")
+    turn_settings(scan, record, dict_of(payload.get("thread_settings")), "thread_settings_applied")
 
 
-def model_of_turn(scan: Scan, record: Record, data: dict[str, Any], kind: str) -> None:
-    """A record that names the model; a line tells when it is another one."""
+def turn_settings(scan: Scan, record: Record, data: dict[str, Any], kind: str) -> None:
+    """A record that names the directory and the model; a line tells when the model is another one."""
+    scan.enter(data.get("cwd"))
     if scan.set_model(data.get("model")):
         scan.add(Kind.NOTE, record)
     else:

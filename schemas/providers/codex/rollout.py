@@ -9,8 +9,8 @@ from typing import Any
 from schemas.clean import one_line
 from schemas.message import Kind
 from schemas.providers.codex.beside import Beside
-from schemas.providers.codex.build import build
-from schemas.providers.codex.events import EVENTS, hide, model_of_turn
+from schemas.providers.codex.build import Builder
+from schemas.providers.codex.events import EVENTS, hide, turn_settings
 from schemas.providers.codex.items import ITEMS, compacted
 from schemas.providers.codex.mirrors import Source
 from schemas.providers.codex.old import environment_cwd, is_old_header
@@ -36,8 +36,8 @@ class CodexParser:
         self, path: Path, identifier: str, meta: dict[str, Any], turns_of_parent: TurnsOfParent | None = None
     ) -> None:
         self.session: Session = make_session(path, identifier)
-        self.session.build = build
         self._scan = Scan(self.session, meta, turns_of_parent or _no_turns)
+        self.session.build = Builder(self._scan.places)
         self._headed = bool(meta)
         self._base_read = False
         self._beside = Beside(self.session, meta)
@@ -158,9 +158,7 @@ class CodexParser:
         turn = text_of(payload.get("turn_id"))
         if turn and not scan.in_turn:
             scan.tokens.begin_turn(turn)
-        if not self.session.workspace_root:
-            self.session.workspace_root = one_line(text_of(payload.get("cwd")), 1000) or None
-        model_of_turn(scan, record, payload, "turn_context")
+        turn_settings(scan, record, payload, "turn_context")
 
     def _compacted(self, record: Record, payload: dict[str, Any]) -> None:
         text = text_of(payload.get("message")) or text_of(payload.get("summary"))
@@ -207,8 +205,8 @@ class CodexParser:
             self._unknown(record, kind if isinstance(kind, str) and kind else "(no type)")
 
     def _take_cwd(self, value: dict[str, Any]) -> None:
-        if not self.session.workspace_root and value.get("role") == "user" and (cwd := environment_cwd(value)):
-            self.session.workspace_root = one_line(cwd, 1000)
+        if value.get("role") == "user":
+            self._scan.enter(environment_cwd(value))
 
     def _title(self) -> None:
         scan, session = self._scan, self.session

@@ -15,8 +15,10 @@ from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, SpanRole
+from schemas.path_hints import local_path
 from schemas.providers.codex.history import History, agent_name, agent_path, is_subagent, parent_of
 from schemas.providers.codex.mirrors import Mirrors, key_of
+from schemas.providers.codex.places import Places
 from schemas.providers.codex.tokens import Tokens
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
@@ -55,6 +57,7 @@ class Scan:
         self.batch = 0
         """Messages from here on are new to whoever asked for more: that they changed too says nothing more."""
         self._updated: dict[int, None] = {}
+        self.places = Places()
         self.tokens = Tokens(session)
         self._tails: dict[int, int] = {}
         """The last record of messages that were added to lately: a command that is polled has thousands."""
@@ -92,7 +95,8 @@ class Scan:
         self.inherited = self.history.inherited
         if identifier := text_of(meta.get("id")):
             session.id = one_line(identifier, 100)
-        session.workspace_root = one_line(text_of(meta.get("cwd")), 1000) or session.workspace_root
+        session.workspace_root = one_line(local_path(text_of(meta.get("cwd"))), 1000) or session.workspace_root
+        self.enter(meta.get("cwd"))
         git = dict_of(meta.get("git"))
         session.branch = one_line(text_of(git.get("branch")), 200) or None
         for name, key in (("commit_hash", "gitRevision"), ("repository_url", "gitRemote")):
@@ -305,6 +309,12 @@ class Scan:
         """Let a record's time count for the running exchange."""
         if self.session.exchanges and not self.inherited:
             self.session.touch(self.session.exchanges[-1], when(record[3].get("timestamp")))
+
+    def enter(self, place: object) -> None:
+        """The agent works in that directory from here on; the first one is the session's."""
+        session = self.session
+        self.places.enter(place, len(session.messages))
+        session.workspace_root = session.workspace_root or self.places.at(len(session.messages))
 
     def set_model(self, name: object) -> str:
         """The model from here on; returns the one before if it was another."""

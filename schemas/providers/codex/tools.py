@@ -160,15 +160,16 @@ def change_diffs(changes: object) -> list[FileDiff]:
     return diffs
 
 
-def path_hints(asked: dict[str, Any], diffs: list[FileDiff], cwd: str | None, root: str | None) -> list[str]:
-    """Files that a tool use names or its command writes, in order, each once (formats/interchange.md 2.4)."""
+def path_hints(asked: dict[str, Any], diffs: list[FileDiff], place: str | None, root: str | None) -> list[str]:
+    """Files that a tool use names or its command writes, in order, each once (formats/interchange.md 2.4). `place`:
+    where it runs.
+    """
     hints = input_path_hints(asked)
     hints.extend(value for key in _HINT_KEYS if isinstance(value := asked.get(key), str) and value)
     for diff in diffs:
         hints.extend(path for path in (diff.path, diff.renamed_to) if path)
     if not diffs and (command := command_of(asked)):
         hints.extend(shell_path_hints(command))
-    place = next((v for key in ("workdir", "working_directory", "cwd") if isinstance(v := asked.get(key), str)), cwd)
     return resolve_hints(list(dict.fromkeys(hints)), place, root)
 
 

@@ -10,7 +10,7 @@ import orjson
 from schemas.clean import clean, clean_styled, clean_value, one_line
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers.cursor.results import Outcome, decode
 
 _TYPES: dict[str, ToolType] = {
@@ -147,8 +147,8 @@ def tool_path_hints(tool: Tool, root: str | None) -> list[str]:
     command = tool.input.get("command")
     if tool.type == "shell" and isinstance(command, str):
         paths += shell_path_hints(command)
-    place = tool.input.get("working_directory", tool.input.get("cwd"))
-    return resolve_hints(list(dict.fromkeys(paths)), place if isinstance(place, str) and place else root, root)
+    place = shell_directory(tool.input, root) if tool.type == "shell" else root
+    return resolve_hints(list(dict.fromkeys(paths)), place, root)
 
 
 # -- what was changed --------------------------------------------------------------------------------------------------

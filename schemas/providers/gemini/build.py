@@ -122,7 +122,11 @@ def _tool(session: Session, message: Message, value: Data, block: int) -> str:
     message.tool = tool
     tool.spilled = tool.text.startswith(MASKED)
     if about := one_line(text_of(call.get("description")), 300):
-        tool.summary = about
+        # The program makes it of the input, or takes the words that describe the tool to the model.
+        if tool.type in ("generic", "unknown"):
+            tool.summary = about
+        else:
+            message.metadata["description"] = about
     shown = clean(display_text(display)).strip()
     if shown and "".join(shown.split()) not in "".join(tool.text.split()):
         message.metadata["display"] = shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
+from schemas.clean import as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, from_unified
 from schemas.message import Flag, Message, Tool, ToolStatus
 from schemas.providers.codex.outputs import Outcome, exec_outcome, mcp_outcome
@@ -64,8 +64,6 @@ def build_tool(session: Session, message: Message, item: Item) -> None:
     tool.exit_code, tool.images = outcome.exit_code, list(outcome.images)
     changes = _changes(item) if kind == "file_change" else []
     tool.diffs = [diff for diff in changes if diff.hunks]
-    if changes and not tool.diffs:  # which files, but not how
-        tool.summary = one_line(", ".join(f"{diff.operation} {diff.path}" for diff in changes), 300)
     tool.status = _status(message.flags, item)
     tool.subagent = next((agent.id for agent in session.subagents if agent.tool_use == message.index), None)
     if tool.status is not ToolStatus.PENDING:

@@ -7,7 +7,7 @@ from typing import Any
 from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import added_file, from_strings, from_unified, from_v4a
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus, ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers.codex.values import image_part
 from schemas.providers.streams.stream import Run, Stream, Value, latest, span_of, text_part
 from schemas.records import Record
@@ -284,9 +284,11 @@ def build_tool(run: OpenCodeRun, message: Message, part: Value) -> None:
             tool.output["exit_code"] = tool.exit_code
     hints = input_path_hints(asked) + [path for path in (text_of(asked.get("filePath")),) if path]
     hints += [path for diff in tool.diffs for path in (diff.path, diff.renamed_to) if path]
+    root = place = session.workspace_root
     if tool.type == "shell":
         hints += shell_path_hints(text_of(asked.get("command")))
-    message.path_hints = resolve_hints(hints, None, session.workspace_root)
+        place = shell_directory(asked, root)
+    message.path_hints = resolve_hints(hints, place, root)
 
 
 def _status(flags: Flag, text: str) -> ToolStatus:

@@ -1,0 +1,36 @@
+"""session-data.md says which tools are of which type; it must say what the agents' tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schemas import documents
+from schemas.providers import _google_tools
+from schemas.providers.claude import tools as claude
+from schemas.providers.codex import tools as codex
+from schemas.providers.cursor import tools as cursor
+from schemas.providers.streams import opencode
+
+PAGE = Path(documents.__file__).with_name("session-data.md").read_text()
+TYPES = ("write", "read", "search", "shell", "task", "generic")
+AGENTS = {
+    "Claude Code": claude,
+    "Codex": codex,
+    "Gemini CLI, Qwen Code": _google_tools,
+    "Cursor": cursor,
+    "OpenCode": opencode,
+}
+
+
+def told(agent: str) -> dict[str, str]:
+    """The types on the page, by the tool's name."""
+    row = next(line for line in PAGE.split("\n") if line.startswith(f"| {agent} | "))
+    cells = [cell.split() for cell in row.strip("|").split("|")[1:]]
+    return {name: kind for kind, names in zip(TYPES, cells, strict=True) for name in names if name not in ("+", "–")}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_page_has_the_tools_of_each_agent(agent):
+    assert told(agent) == AGENTS[agent]._TYPES
