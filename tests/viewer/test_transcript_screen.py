@@ -19,6 +19,7 @@ from schemas.session import Subagent
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from viewer.screens.finding import FindingScreen
+from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.layout import Position
 from viewer.transcript.select import row_number
 from viewer.transcript.view import TranscriptView
@@ -434,3 +435,14 @@ async def test_each_level_that_was_chosen_is_named() -> None:
             await pilot.press("z")
             await pilot.pause()
             assert status.right.plain.startswith(f"{name} · ")
+
+
+async def test_what_still_runs_when_the_screen_goes_away_finds_nothing_to_write_on() -> None:
+    async with transcript(story(1)) as (pilot, _, _):
+        screen = pilot.app.screen
+        assert isinstance(screen, TranscriptScreen)
+        await screen.query(TitleBar).remove()
+        screen._totals_at = 0.0
+        screen._show_totals()
+        screen._show_facts()
+        assert screen._totals_due

@@ -99,12 +99,15 @@ class FiguresScreen(FindingScreen):
         """The totals, which take milliseconds in a session of 100,000 model calls: three times a second at most."""
         self._totals_due = True
         now = time.monotonic()
-        if self.is_mounted and now - self._totals_at > TOTALS_EVERY:
+        if self._is_there() and now - self._totals_at > TOTALS_EVERY:
             self._totals_at, self._totals_due = now, False
             self._cut_shown = self._cut_line()
             line = totals_line(self.session, self._family, self._cut_shown, self._costs.total)
-            for bar in self.query("#status").results(TitleBar):  # none when the screen is going away
-                bar.left = line
+            self.query_one("#status", TitleBar).left = line
+
+    def _is_there(self) -> bool:
+        """Whether there are lines to write on: not before they are made, nor when the screen is going away."""
+        return self.is_mounted and len(self.query(TitleBar)) > 1
 
     def _cut_line(self) -> int | None:
         """The number of a last line that was cut short: no more of it came for a while."""

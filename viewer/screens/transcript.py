@@ -300,7 +300,7 @@ class TranscriptScreen(FiguresScreen):
 
     def _show_facts(self) -> None:
         """The title line."""
-        if not self.is_mounted:
+        if not self._is_there():
             return
         news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
         problem = "file is gone" if self._follower.missing else self._follower.trouble
