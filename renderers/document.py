@@ -447,7 +447,8 @@ class Document:
         if s.duplicates:
             rows.append(f"{plural(s.duplicates, 'record')} left out as copies of earlier ones")
         rows += [f"{plural(count, 'record')} of the unknown type {name}" for name, count in s.unknown.most_common()]
-        rows += [f"line {u.line} could not be read: {u.reason} ({u.length:,} bytes)" for u in s.unreadable[:_LISTED]]
+        for number, u in enumerate(s.unreadable[:_LISTED]):
+            rows.append(f"line {u.line}{s.whose_line(number)} could not be read: {u.reason} ({u.length:,} bytes)")
         if len(s.unreadable) > _LISTED:
             rows.append(f"{len(s.unreadable) - _LISTED:,} more lines could not be read")
         if self.redactor is not None and self.redactor.count:

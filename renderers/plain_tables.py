@@ -87,6 +87,15 @@ def _rows(table: list[list[str]], right: list[bool]) -> Iterator[str]:
     heading, *body = table
     words = [max(map(width_of, cell.split()), default=0) for cell in heading]
     widths = [max([few, *(width_of(row[c]) for row in body)]) for c, few in enumerate(words)]
+    style = Style()
+    wrapped = [
+        ["".join(segment.text for segment in segments) for segments, _ in wrap([(cell, style)], width)]
+        if cell
+        else [""]
+        for cell, width in zip(heading, widths, strict=True)
+    ]
+    # A heading is not wrapped into less than a few cells.
+    widths = [max([width, *map(width_of, cell)]) for width, cell in zip(widths, wrapped, strict=True)]
     if sum(widths) + len(_GAP) * (len(widths) - 1) > WIDEST:
         return
 
@@ -95,13 +104,6 @@ def _rows(table: list[list[str]], right: list[bool]) -> Iterator[str]:
         shown = [f + cell if r else cell + f for cell, f, r in zip(cells, fills, right, strict=True)]
         return _GAP.join(shown).rstrip()
 
-    style = Style()
-    wrapped = [
-        ["".join(segment.text for segment in segments) for segments, _ in wrap([(cell, style)], width)]
-        if cell
-        else [""]
-        for cell, width in zip(heading, widths, strict=True)
-    ]
     height = max(map(len, wrapped))
     for number in range(height):
         yield line([cell[i] if (i := number - height + len(cell)) >= 0 else "" for cell in wrapped])

@@ -23,6 +23,9 @@ class Charge(NamedTuple):
     """When the group's last message was written, in seconds since 1970; see `time_of_group`."""
     usage: TokenUsage
     call: Call
+    group_id: str
+    agent: str | None = None
+    """The subagent whose it is."""
 
 
 def counted_groups(session: Session) -> list[int]:
@@ -70,8 +73,23 @@ def charge_of(session: Session, group: int) -> Charge:
         time_of_group(session, group),
         usage,
         Call(usage),
+        session.groups.ids[group],
+        session.lineage.agent_id,
     )
     return _as_the_event_says(session, charge) if session.provider == "events" else charge
+
+
+INHERITED = -1
+"""Stands for the group of a response that has none in this session, as it was copied from another."""
+
+
+def inherited_charges(session: Session) -> Iterator[Charge]:
+    """The responses that a fork has copies of: they are charged for only where the session they are from is gone."""
+    for one in session.inherited.values():
+        if one.usage.total is not None:
+            time = session.updated if one.time is None else one.time
+            names = session.provider, one.model, session.id
+            yield Charge(INHERITED, *names, time, one.usage, Call(one.usage), one.group_id, session.lineage.agent_id)
 
 
 def _as_the_event_says(session: Session, charge: Charge) -> Charge:
@@ -85,4 +103,6 @@ def _as_the_event_says(session: Session, charge: Charge) -> Charge:
         event = event_of(session.record(spans[0]))
     except EventError:
         return charge  # read from another format than a file of events
-    return charge._replace(provider=event.provider, model=event.model, session_id=event.session_id, call=event.call)
+    return charge._replace(
+        provider=event.provider, model=event.model, session_id=event.session_id, call=event.call, agent=event.agent
+    )

@@ -11,8 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from schemas.broken import read_broken
 from schemas.clean import clean, one_line
-from schemas.interchange.registry import readers
+from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
 from schemas.paths import path_name
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
@@ -36,11 +37,11 @@ class OpenError(Exception):
         self.reason = reason
 
 
-def open_reading(path: Path, *, start: int = 0) -> Reading:
-    """Begin to read the session in a file. `start` skips to a big file's end."""
+def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
+    """Begin to read the session in a file. `start` skips to a big file's end; `growing` is recognise's."""
     try:
         head = head_of(path)
-        return recognise(head).open(path, start=start)
+        return recognise(head, growing=growing).open(path, start=start)
     except OSError as error:
         raise OpenError(path, _why(error)) from error
 
@@ -89,12 +90,35 @@ def _decompressed_head(path: Path) -> bytes:
         raise OpenError(path, f"damaged zstd file ({error})") from error
 
 
-def recognise(head: Head) -> Provider:
-    """The provider whose session this is. Raises OpenError that says what was seen instead."""
+def recognise(head: Head, *, growing: bool = False) -> Provider:
+    """The provider whose session this is. Raises OpenError that says what was seen instead.
+
+    Of the published formats also a document that breaks off, unless it is `growing`, so that the rest may come.
+    """
     for provider in chain(each_provider(), readers()):
         if provider.detect(head):
             return provider
+    if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
+        part = head._replace(document=broken.document)
+        for provider in readers():
+            if provider.detect(part):
+                return provider
+    if said := _nearly(head):
+        raise OpenError(head.path, said)
     raise OpenError(head.path, f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`")
+
+
+def _nearly(head: Head) -> str:
+    """What is wrong with a document that has the keys of a published format; empty for any other file."""
+    whole = len(head.data) < HEAD_BYTES or not head.records
+    begins = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    said = guess(head.data) if begins and whole and len(head.records) < 2 else None
+    errors = check(said.name, head.data).errors if said else []
+    if said is None or not errors:
+        return ""
+    place, message = errors[0]
+    more = f" and {len(errors) - 1:,} more" if len(errors) > 1 else ""
+    return f"by its keys {said.name}, but {f'{place}: ' if place else ''}{message}{more}: `turnlog validate` says all"
 
 
 def _describe(head: Head) -> str:

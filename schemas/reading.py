@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from schemas.broken import Broken, read_broken
 from schemas.provider import Parser
 from schemas.records import FileStore, JsonLines, MemoryStore, read_document
 from schemas.session import Change, Op, Session
@@ -148,11 +149,21 @@ class ParsedReading(WholeReading):
 
     def __init__(self, path: Path, parser: Parser) -> None:
         self.parser = parser
+        self.breaks_off = False
+        """Whether the file was read only as far as it goes (`broken`)."""
         super().__init__(path, parser.session)
 
     def parse(self, data: bytes) -> Parser:
         """A new parser that was fed all of the file's bytes. Raises OSError for what is not this kind of file."""
         raise NotImplementedError
+
+    def broken(self, data: bytes) -> Broken | None:
+        """What can be read of a document that breaks off, the first time. Later it is being written again: nothing that
+        is shown goes away then, and what is new comes once it is whole.
+        """
+        broken = None if self._known else read_broken(data)
+        self.breaks_off = broken is not None
+        return broken
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """Parse the file, if it is another one than before."""
@@ -203,12 +214,16 @@ class DocumentReading(ParsedReading):
 
     def parse(self, data: bytes) -> Parser:
         """The document's items, one record after the other."""
-        document = read_document(data)
+        document, broken = read_document(data), self.broken(data)
+        if broken is not None:
+            document = broken.document
         if not self._is_mine(document):
             raise OSError("not a whole document (being written?)")
         parser, store = self._make_parser(), MemoryStore(self.path)
         parser.session.stores.append(store)
         parser.feed([store.add(item) for item in self._items(document)])
+        if broken is not None:
+            parser.session.unreadable.append(broken.gap)
         return parser
 
 

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import orjson
 
 from schemas.clean import clean_value
+from schemas.json_faults import say_fault
 
 Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 """Offset of its first byte, its length in bytes, its line (from 1), and the object itself."""
@@ -177,13 +178,18 @@ def recover(
     return _split(raw, offset, line, whole.reason, last if anything else None)
 
 
+_AROUND = "\ufeff\0 \t\r\n"
+"""What may stand around a record and is no part of it."""
+
+
 class _Bad(NamedTuple):
     reason: str
 
 
 def _decode(raw: bytes) -> Any:
     """`raw` as JSON, or a `_Bad` that says why not."""
-    text = raw.decode("utf-8", "replace").strip("\ufeff\0 \t\r\n")
+    line = raw.decode("utf-8", "replace").rstrip(_AROUND)
+    text = line.lstrip(_AROUND)
     if not text:
         return _Bad("only NUL bytes")
     try:
@@ -191,12 +197,12 @@ def _decode(raw: bytes) -> Any:
     except RecursionError:
         return _Bad("nested too deeply")
     except ValueError as error:
-        return _Bad(f"not JSON: {_reason(error)}")
+        return _Bad(f"not JSON: {_reason(error, len(line) - len(text))}")
     return value if end == len(text) else _Bad("more than one JSON value")
 
 
-def _reason(error: ValueError) -> str:
-    return error.msg.lower() if isinstance(error, json.JSONDecodeError) else "a number too long"
+def _reason(error: ValueError, shift: int) -> str:
+    return say_fault(error, shift=shift) if isinstance(error, json.JSONDecodeError) else "a number too long"
 
 
 def _split(

@@ -55,6 +55,20 @@ class Lack(StrEnum):
     RESULTS = "tool results"
 
 
+class Inherited(NamedTuple):
+    """A response that was copied from the session that this one was forked from: it is in no figure of this one."""
+
+    group_id: str
+    usage: TokenUsage
+    model: str
+    """Empty where the source names none."""
+    time: float | None
+    exchange: int
+    span: int
+    """Where its figures stand: the first of the records, and the last until now."""
+    tail: int
+
+
 @dataclass(slots=True)
 class Exchange:
     """A prompt and everything up to the next one. Its messages are `start` to the next exchange's `start`."""
@@ -142,6 +156,10 @@ class Session:
         self.exchanges: list[Exchange] = []
         self.stores: list[Store] = []
         self.unreadable: list[Unreadable] = []
+        self.exported_from = ""
+        """The file that a document was made from, where it says so."""
+        self.exported_unreadable = 0
+        """How many of `unreadable`, the first ones, are places in that file and not in the session's own."""
         self.unknown: Counter[str] = Counter()
         """Record types that nobody described, and how many of each."""
         self.hidden: Counter[str] = Counter()
@@ -150,6 +168,8 @@ class Session:
         self.lineage = Lineage()
         self.links: list[str] = []
         """Addresses the session recorded about itself: pull requests, artifacts."""
+        self.inherited: dict[str, Inherited] = {}
+        """By id, where the provider keeps them: they count here only where the session they are from is gone."""
         self.duplicates = 0
         """Records left out because the same record stands earlier in the file."""
         self.lacks: frozenset[Lack] = frozenset()
@@ -342,6 +362,13 @@ class Session:
             for name in type(mine).__slots__:
                 setattr(mine, name, getattr(other, name))
         vars(self).update({**vars(new), "messages": self.messages, "groups": self.groups, "spans": self.spans})
+
+    def whose_line(self, number: int) -> str:
+        """What is to be said between the line of the place `number` in `unreadable` and what is wrong with it."""
+        if number >= self.exported_unreadable:
+            return ""
+        said = "from which it was exported"
+        return f" of {self.exported_from}, {said}," if self.exported_from else f" of the session {said}"
 
     def close(self) -> None:
         """Let go of the files behind it."""

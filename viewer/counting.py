@@ -41,6 +41,10 @@ class Once:
         self._current[key] = self._name
         return True
 
+    def knows(self, key: int) -> bool:
+        """Whether a response was counted, in whatever session."""
+        return key in self._current or key in self._others
+
     def where(self, key: int) -> str:
         """The session that counted it; empty if none did."""
         return self._current.get(key) or self._others.get(key, "")

@@ -12,6 +12,7 @@ from viewer.sessions import each_session
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from schemas.charges import Charge
     from schemas.provider import Problem
     from schemas.session import Session
     from viewer.targets import Target
@@ -28,6 +29,8 @@ class EventWriter:
         self._progress = progress
         self._once = Once()
         self._timeless = self._empty = 0
+        self._inherited: list[tuple[Charge, str]] = []
+        """What forks have copies of, and the fork's id."""
 
     def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
         """The events of the targets, a line each; `strict` as in `each_session`."""
@@ -36,7 +39,7 @@ class EventWriter:
             yield from self._of(session)
 
     def _of(self, session: Session) -> Iterator[bytes]:
-        from schemas.charges import charges
+        from schemas.charges import charges, inherited_charges
         from schemas.interchange.events_write import event_line
         from viewer.exporting import own_files
         from viewer.summary import members_of, response_key
@@ -46,16 +49,32 @@ class EventWriter:
             self.read |= own_files(member)
             # A subagent works for the session that started it, which is what sessions are counted by.
             owner = None if member is session else session.id
+            self._inherited += ((charge, session.id) for charge in inherited_charges(member))
             for charge in charges(member):
                 if not charge.usage.total:
                     self._empty += 1
-                elif (line := event_line(member, charge, session_id=owner)) is None:
+                elif (line := event_line(charge, session_id=owner)) is None:
                     self._timeless += 1
                 elif self._once.is_new(response_key(charge.provider, member, charge.group)):
                     self.count += 1
                     yield line
         for problem in failed:
             warn(f"{path_text(problem.path)}: {problem.reason}")
+
+    def inherited_lines(self) -> Iterator[bytes]:
+        """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        from schemas.interchange.events_write import event_line
+        from viewer.summary import inherited_key
+
+        for charge, session_id in self._inherited:
+            key = inherited_key(charge)
+            if self._once.knows(key) or not charge.usage.total:
+                continue
+            if (line := event_line(charge, session_id=session_id)) is None:
+                self._timeless += 1
+            elif self._once.is_new(key):
+                self.count += 1
+                yield line
 
     def say(self) -> None:
         """Say what was left out, and why."""

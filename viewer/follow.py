@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from schemas.opening import OpenError, open_reading
 from schemas.provider import Reading
-from schemas.reading import LinesReading, WholeReading, restarted
+from schemas.reading import LinesReading, ParsedReading, WholeReading, restarted
 from schemas.session import Change, Session
 from viewer.gathering import Gathered
 
@@ -258,7 +258,7 @@ class Follower:
         """Read the file anew; what is shown stays until the new reading has caught up."""
         self._provisional, self._probe = False, None
         try:
-            self._next = open_reading(self.path)
+            self._next = open_reading(self.path, growing=True)
         except OpenError as error:
             # Emptied or half-written.
             self._next, self._broken, self.loaded = None, True, True
@@ -300,12 +300,14 @@ class Follower:
     def _took_over(self, old: WholeReading) -> bool:
         """Whether a session of another kind lies there now, and not the old one half-written."""
         try:
-            reading = open_reading(self.path)
+            reading = open_reading(self.path, growing=True)
             if type(reading) is type(old) and reading.session.provider == old.session.provider:
                 return False
             while not reading.done:
                 reading.step()
         except (OpenError, OSError):
+            return False
+        if isinstance(reading, ParsedReading) and reading.breaks_off:
             return False
         if isinstance(reading, LinesReading) and not _begins_whole(reading):
             return False  # a document with a fault in it, in which pieces look like the records of a log

@@ -163,8 +163,8 @@ class Library:
         return self.all()
 
     def groups(self) -> Iterator[tuple[Summary, Iterator[GroupRow]]]:
-        """The token groups of each session and its subagents, for sums in which a response that lies in several files
-        counts once.
+        """The token groups of each session and its subagents, inherited ones too, for sums in which a response
+        that lies in several files counts once.
         """
         from viewer.summary import group_rows
 
@@ -175,12 +175,13 @@ class Library:
             yield summary, group_rows(self._groups.get(name) or stored.get(name, b""))
 
     def groups_of(self, path: Path) -> Iterator[GroupRow]:
-        """The token groups of one session, then those of its subagents."""
+        """The token groups of one session, without what it inherited, then those of its subagents."""
         from viewer.summary import group_rows
 
         name = os.fspath(path)
         with self._store() as store:
-            return group_rows(self._groups.get(name) or store.groups_of(name))
+            rows = group_rows(self._groups.get(name) or store.groups_of(name))
+        return (row for row in rows if not row.inherited)
 
     def standing(self, file: SessionFile) -> Standing | None:
         """Where lists show a file; None where the index does not know it as it is now."""

@@ -12,11 +12,13 @@ from viewer.output import path_text, short_path, warn
 
 if TYPE_CHECKING:
     from schemas.charges import Charge
+    from schemas.message import Span
     from schemas.prices import Call, Prices
     from schemas.provider import Problem
     from schemas.session import Session
     from schemas.usage import TokenUsage
     from viewer.library import Library
+    from viewer.summary import GroupRow
     from viewer.targets import Target
 
 KINDS = ("session", "exchange", "group", "day", "model", "provider", "project")
@@ -196,7 +198,7 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
         key, label = _name(kind, one)
         row = rows.get(key)
         if row is None:
-            row = rows[key] = Row(key, label, one.source.id if kind == "session" else "")
+            row = rows[key] = Row(key, label, one.source.id if kind in ("session", "exchange", "group") else "")
         row.tally.add(one.usage, one.cost, one.model)
         if keep:
             row.responses.append(one)
@@ -208,6 +210,9 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
         found.sort(key=lambda row: row.key)
     elif kind not in ("exchange", "group"):
         found.sort(key=lambda row: (-(row.tally.cost or 0), -row.tally.tokens, row.key))
+    if kind != "session" and len({row.mark for row in found}) == 1:
+        for row in found:
+            row.mark = ""  # all of one session, which need not be named
     _shorten(found)
     return found, total
 
@@ -263,11 +268,13 @@ def _day_of_quarter(quarter: int) -> str:
 def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -> Iterator[Spent]:
     """The responses of every session of this machine, subagents included, from the library's index: no file is read.
 
-    A session comes behind those that it was copied from, so that a response counts where it was given.
+    A session comes behind those that it was copied from, so that a response counts where it was given; what none
+    of them gave counts for the first fork that has a copy.
     """
     from schemas.prices import Call
 
     indexed = {summary.path: (summary, groups) for summary, groups in library.groups()}
+    inherited: list[tuple[Source, GroupRow, float]] = []
     for origin in in_order_made(origin_of(summary) for summary, _ in indexed.values()):
         summary, groups = indexed[origin.path]
         name = path_text(summary.path)
@@ -277,9 +284,16 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
         source = Source(summary.provider, summary.id, name, title, summary.workspace_root)
         for group in groups:
             time = summary.when if group.time is None else group.time
-            if once.is_new(group.key) and wanted and filters.fits_time(time):
+            if group.inherited:
+                if wanted:
+                    inherited.append((source, group, time))
+            elif once.is_new(group.key) and wanted and filters.fits_time(time):
                 cost = coster.cost(summary.provider, group.model, Call(group.usage), time)
                 yield Spent(source, summary.provider, group.model, time, group.usage, cost)
+    for source, group, time in inherited:
+        if not once.knows(group.key) and once.is_new(group.key) and filters.fits_time(time):
+            cost = coster.cost(source.provider, group.model, Call(group.usage), time)
+            yield Spent(source, source.provider, group.model, time, group.usage, cost)
 
 
 # -- from files ------------------------------------------------------------------------------------------------------
@@ -290,10 +304,12 @@ class FileSpending:
 
     def __init__(self, filters: Filters, coster: Coster, once: Once, *, explain: bool = False) -> None:
         self.left_out: list[LeftOut] = []
+        self._inherited: list[tuple[Spent, int, str]] = []
+        """What forks have copies of, with its key and the fork's path."""
         self._filters, self._coster, self._once, self._explain = filters, coster, once, explain
 
     def of(self, target: Target, session: Session) -> Iterator[Spent]:
-        """The responses of one session."""
+        """The responses of one session that are its own."""
         from schemas.charges import charges, time_or_files
         from viewer.summary import members_of, response_key
         from viewer.uncounted import Uncounted
@@ -303,7 +319,7 @@ class FileSpending:
         title = session.title or next((e.prompt for e in session.live_exchanges), "")
         source = Source(session.provider, session.id, target.shown_path, title, session.workspace_root)
         failed: list[Problem] = []
-        rest = Uncounted(target.shown_path)
+        rest = Uncounted(target.shown_path, self._filters)
         for member in members_of(session, failed):
             headings = _headings(member) if member is session else {}
             for charge in charges(member):
@@ -312,11 +328,15 @@ class FileSpending:
                 new = self._once.is_new(key)
                 if not wanted:
                     continue
+                if not self._filters.fits_time(charge.time):
+                    continue
                 if not new:
                     reason = f"a copy of the one in {self._once.where(key)}, where it is counted"
                     self._note(target, member, charge.group, reason)
-                elif self._filters.fits_time(charge.time):
+                else:
                     yield self._spent(source, member, charge, headings)
+            if wanted:
+                self._take_inherited(source, member, headings)
             if self._explain and wanted:
                 self._explain_rest(target, member)
                 rest.note(member)
@@ -325,7 +345,10 @@ class FileSpending:
             warn(f"{path_text(problem.path)}: {problem.reason}")
 
     def _spent(self, source: Source, member: Session, charge: Charge, headings: dict[int, str]) -> Spent:
-        exchange = member.groups.exchange[charge.group]
+        from schemas.charges import INHERITED
+
+        copied = member.inherited[charge.group_id] if charge.group == INHERITED else None
+        exchange = copied.exchange if copied else member.groups.exchange[charge.group]
         if charge.session_id != member.id:  # a file of events, which are of many sessions
             from schemas.clean import one_line
 
@@ -338,11 +361,31 @@ class FileSpending:
             charge.time,
             charge.usage,
             self._coster.cost(charge.provider, charge.model, charge.call, charge.time),
-            member.groups.ids[charge.group],
+            charge.group_id,
             member.exchanges[exchange].id if headings else "subagents",
             headings.get(exchange, "(subagents)"),
-            places_of(member, charge.group) if self._explain else (),
+            () if not self._explain else places_at(member, copied.span) if copied else places_of(member, charge.group),
         )
+
+    def _take_inherited(self, source: Source, member: Session, headings: dict[int, str]) -> None:
+        from schemas.charges import inherited_charges, time_or_files
+        from viewer.summary import inherited_key
+
+        for charge in inherited_charges(member):
+            key = inherited_key(charge)
+            charge = charge._replace(time=time_or_files(member, charge.time))
+            self._inherited.append((self._spent(source, member, charge, headings), key, source.path))
+
+    def inherited(self) -> Iterator[Spent]:
+        """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        for one, key, path in self._inherited:
+            self._once.begin_session(path)
+            if self._once.knows(key):
+                if self._explain and self._filters.fits_time(one.time):
+                    reason = f"a copy of the one in {self._once.where(key)}, where it is counted"
+                    self.left_out.append(LeftOut(path, one.group, one.places, reason))
+            elif self._once.is_new(key) and self._filters.fits_time(one.time):
+                yield one
 
     def _note(self, target: Target, member: Session, group: int, reason: str) -> None:
         if self._explain:
@@ -351,13 +394,16 @@ class FileSpending:
 
     def _explain_rest(self, target: Target, member: Session) -> None:
         """Groups that never became a response that counts."""
-        from schemas.charges import counted_groups
+        from schemas.charges import counted_groups, time_of_group, time_or_files
+        from viewer.uncounted import INHERITED as INHERITED_WORDS
 
         counted = set(counted_groups(member))
         held = {group for exchange in member.exchanges for group in exchange.groups}
         for group in range(len(member.groups)):
+            if not self._filters.fits_time(time_or_files(member, time_of_group(member, group))):
+                continue
             if group not in held:
-                self._note(target, member, group, "inherited from another session, where it is counted")
+                self._note(target, member, group, INHERITED_WORDS)
             elif group not in counted:
                 self._note(target, member, group, "no figures are recorded")
 
@@ -375,7 +421,14 @@ def _headings(session: Session) -> dict[int, str]:
 
 def places_of(session: Session, group: int) -> tuple[Place, ...]:
     """Where a group's figures stand."""
-    return tuple(
-        Place(path_text(session.stores[span.store].path), span.line, span.offset, span.length, session.in_lines(span))
-        for span in session.group_spans(group)
-    )
+    return tuple(_place(session, span) for span in session.group_spans(group))
+
+
+def places_at(session: Session, span: int) -> tuple[Place, ...]:
+    """Where the records of a chain stand."""
+    return tuple(_place(session, one) for one in session.spans.chain(span))
+
+
+def _place(session: Session, span: Span) -> Place:
+    path = path_text(session.stores[span.store].path)
+    return Place(path, span.line, span.offset, span.length, session.in_lines(span))

@@ -189,7 +189,7 @@ class Spool:
         except OpenError:
             return False  # white space only
         try:
-            recognise(head)
+            recognise(head, growing=True)
         except OpenError:
             if self.size >= NOISE_BYTES or len(head.records) >= _NOISE_RECORDS:
                 raise

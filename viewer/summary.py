@@ -22,6 +22,7 @@ from schemas.usage import TokenUsage, total_usage
 from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
+    from schemas.charges import Charge
     from schemas.provider import Problem, Reading
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
@@ -89,6 +90,8 @@ class GroupRow(NamedTuple):
     usage: TokenUsage
     model: str = ""
     """Empty where the source names none."""
+    inherited: bool = False
+    """Of the session that this one was forked from: it counts here only where that one is gone."""
 
 
 @dataclass(slots=True)
@@ -350,13 +353,17 @@ def response_key(provider: str, session: Session, group: int) -> int:
     with each other: with them only what has the same figures and the same time is a copy. `provider` is the agent
     that was charged, as a file of events is of many.
     """
+    return key_of(provider, session.groups.ids[group], session.groups.usage[group], _seconds(session, group))
+
+
+def key_of(provider: str, group_id: str, usage: TokenUsage, seconds: int) -> int:
+    """The `response_key` of what has these; `seconds` since 1970, -1 where nobody says."""
     from hashlib import blake2b  # brings OpenSSL, for which a list need not wait
 
-    group_id, usage = session.groups.ids[group], session.groups.usage[group]
     name = f"{provider}\0{group_id}"
     token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
     if len(token) < 8 or len(token & _DIGITS) < 2:  # 11111111-… was made up, and a token of letters is words
-        name += f"\0{usage[:4]}\0{_seconds(session, group)}"
+        name += f"\0{usage[:4]}\0{seconds}"
     return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
 
 
@@ -367,19 +374,31 @@ def _seconds(session: Session, group: int) -> int:
     return -1 if when is None else math.floor(when)
 
 
+def inherited_key(charge: Charge) -> int:
+    """The `response_key` of a response that a fork inherited (`schemas.charges.inherited_charges`)."""
+    seconds = -1 if charge.time is None else math.floor(charge.time)
+    return key_of(charge.provider, charge.group_id, charge.usage, seconds)
+
+
 def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> None:
-    """Append a row of numbers a group; `models` numbers the names of models."""
-    from schemas.charges import time_of_group, time_or_files  # brings the prices, for which a list need not wait
+    """Append a row of numbers a group, and one an inherited response; `models` numbers the names of models."""
+    # These bring the prices, for which a list need not wait.
+    from schemas.charges import inherited_charges, time_of_group, time_or_files
+
+    def add(key: int, time: float | None, model: int, usage: TokenUsage) -> None:
+        when = time_or_files(session, time)
+        rows.extend((key, -1 if when is None else math.floor(when), model))
+        rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
 
     for group in range(len(session.groups.ids)):
         usage = session.groups.usage[group]
         if usage.total is None:
             continue  # nothing to count; a copy of the response may lie elsewhere with its figures
-        when = time_or_files(session, time_of_group(session, group))
-        rows.append(response_key(session.provider, session, group))
-        rows.append(-1 if when is None else math.floor(when))
-        rows.append(models.setdefault(session.models[session.groups.model[group]], len(models)))
-        rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
+        model = models.setdefault(session.models[session.groups.model[group]], len(models))
+        add(response_key(session.provider, session, group), time_of_group(session, group), model, usage)
+    for charge in inherited_charges(session):
+        model = models.setdefault(charge.model, len(models))
+        add(inherited_key(charge), charge.time, ~model, charge.usage)  # below 0, so that it is told from its own
 
 
 def group_rows(data: bytes) -> Iterator[GroupRow]:
@@ -394,4 +413,4 @@ def group_rows(data: bytes) -> Iterator[GroupRow]:
     for start in range(0, len(rows) - width + 1, width):
         key, when, model, *figures = rows[start : start + width]
         usage = TokenUsage(*[None if n < 0 else n for n in figures])
-        yield GroupRow(key, None if when < 0 else when, usage, models[model])
+        yield GroupRow(key, None if when < 0 else when, usage, models[max(model, ~model)], model < 0)

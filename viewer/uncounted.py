@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from schemas.interchange.rfc3339 import parse_time
 from schemas.values import text_of
 from viewer.output import path_text
 from viewer.spending import LeftOut, Place
@@ -13,9 +14,11 @@ from viewer.spending import LeftOut, Place
 if TYPE_CHECKING:
     from schemas.records import FileStore
     from schemas.session import Session
+    from viewer.spending import Filters
 
 _FIGURES = re.compile(rb'"(?:\w*(?:in|out|total)(?:put)?_?token(?:s|_count)?|total)"\s*:\s*[1-9]', re.IGNORECASE)
 """A counter as every agent names it, one way or another, with something in it."""
+INHERITED = "inherited from another session: it counts there, where that one is read"
 _STEP = 1 << 20
 
 
@@ -26,7 +29,8 @@ class Uncounted:
     each member, and `left_out` says what none of them counted. A source without lines holds nothing twice.
     """
 
-    def __init__(self, shown_path: str) -> None:
+    def __init__(self, shown_path: str, filters: Filters) -> None:
+        self._filters = filters
         self._shown_path = shown_path
         self._used: set[tuple[str, int]] = set()
         self._found: dict[str, list[LeftOut]] = {}
@@ -39,6 +43,8 @@ class Uncounted:
         paths = [path_text(store.path) for store in member.stores]
         for group in range(len(member.groups)):
             self._used.update((paths[span.store], span.line) for span in member.group_spans(group))
+        for one in member.inherited.values():
+            self._used.update((paths[span.store], span.line) for span in member.spans.chain(one.span))
         for path, store in zip(paths, member.stores, strict=True):
             if isinstance(store, FileStore) and path not in self._found:
                 self._found[path] = list(self._figures(path, store))
@@ -59,6 +65,9 @@ class Uncounted:
         for offset, length, line, record in _records(store):
             identity = record.get("uuid")
             first = seen.setdefault(identity, line) if isinstance(identity, str) else line
+            time = parse_time(record.get("timestamp"))
+            if not self._filters.fits_time(time.timestamp() if time else None):
+                continue
             if _FIGURES.search(store.read(offset, length)):
                 reason = f"the same record as line {first}" if first != line else _reason(record)
                 yield LeftOut(self._shown_path, "", (Place(path, line, offset, length),), reason)
@@ -89,5 +98,5 @@ _REASONS = {
 def _reason(record: dict[str, Any]) -> str:
     """Why a record's figures are not those of a response."""
     if record.get("forkedFrom"):
-        return "inherited from another session, where it is counted"
+        return INHERITED
     return _REASONS.get(text_of(record.get("type")), "belongs to no response")

@@ -40,7 +40,8 @@ def as_object(value: object) -> dict[str, Any]:
 def tool_uses(message: dict[str, Any]) -> list[Use]:
     """The tool calls of a message, flat or nested; one that names no tool is left out."""
     uses = []
-    for entry in map(as_object, items(message.get("tool_calls"))):
+    said = message.get("tool_calls")
+    for entry in map(as_object, [said] if isinstance(said, dict) else items(said)):
         if name := tool_name(entry):
             inner = entry if _is_name(entry.get("name")) else as_object(entry.get("function"))
             uses.append(Use(id_of(entry.get("id")), clean(name), _arguments(inner.get("arguments"))))
@@ -79,8 +80,9 @@ def _arguments(value: object) -> dict[str, Any]:
 
 
 def thoughts(message: dict[str, Any]) -> list[str]:
-    """The thinking blocks' texts; one without `text` as JSON."""
-    return [_thought(block) for block in items(message.get("thinking"))]
+    """The thinking blocks' texts; one without `text` as JSON. What stands there by itself is one block."""
+    said = message.get("thinking")
+    return [_thought(block) for block in (items(said) if isinstance(said, list) or not said else [said])]
 
 
 def _thought(block: object) -> str:
@@ -94,9 +96,9 @@ def content_parts(content: object) -> list[Part]:
         return []
     if isinstance(content, str):
         return [Part("text", clean(content))]
-    if not isinstance(content, list):
+    if not isinstance(content, list | dict):
         return [Part("text", as_json(content))]
-    return [_part(item) for item in content]
+    return [_part(item) for item in (content if isinstance(content, list) else [content])]
 
 
 def _part(item: object) -> Part:
@@ -138,14 +140,14 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What does not make a run fail, but is not shown as it was meant: a JSON pointer and a sentence each."""
     final = document.get("final_response")
     if not isinstance(final, str):
-        yield "/final_response", "`final_response` is no text: shown as JSON"
+        yield "/final_response", "`final_response` is no text"
     elif len(final) > LONGEST:
         yield "/final_response", f"`final_response` has {len(final):,} characters: cut at about {LONGEST:,}"
     elif not final.strip():
         yield "/final_response", "`final_response` is empty: the platform rejects that"
     messages = document.get("messages")
     if messages is not None and not isinstance(messages, list):
-        yield "/messages", "`messages` is no list: only the final response is shown"
+        yield "/messages", "`messages` is no list: the platform shows only the final response"
     open_calls: set[str] = set()
     for number, message in enumerate(items(messages)):
         place = f"/messages/{number}"
@@ -168,10 +170,10 @@ def _of_message(place: str, message: dict[str, Any], open_calls: set[str]) -> It
     if role not in ROLES:
         yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
     if content is not None and not isinstance(content, str | list):
-        yield f"{place}/content", "`content` is neither text nor a list: shown as JSON"
+        yield f"{place}/content", "`content` is neither text nor a list"
     for key in ("tool_calls", "thinking"):
         if key in message and not isinstance(message[key], list):
-            said = "null: leave the key out" if message[key] is None else "no list: left out"
+            said = "null: leave the key out" if message[key] is None else "no list: the platform leaves it out"
             yield f"{place}/{key}", f"`{key}` is {said}"
     for number, call in enumerate(items(message.get("tool_calls"))):
         yield from _of_call(f"{place}/tool_calls/{number}", call)

@@ -60,11 +60,13 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The document taken apart: what stands beside the messages, then each message, then the end."""
     head = {key: value for key, value in document.items() if key != "messages"}
     messages = items(document.get("messages"))
+    said = document.get("messages")
+    odd = {} if said is None or isinstance(said, list) else {"messages": said}
     warnings = [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]
     return [
         {"head": head},
         *({"message": message, "number": number} for number, message in enumerate(messages)),
-        {"end": {"final": head.get("final_response"), "metadata": head.get("metadata"), "warnings": warnings}},
+        {"end": {"final": head.get("final_response"), "metadata": head.get("metadata"), "warnings": warnings} | odd},
     ]
 
 
@@ -253,8 +255,8 @@ class AgentResponseParser:
                 session.exchanges[-1].model = number or session.exchanges[-1].model
         if not session.live_exchanges and session.exchanges:
             session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
-            if ours.get("placeholder") is not True:
-                session.title = session.title or one_line(clean(str(end.get("final") or "")), 80)
+            if ours.get("placeholder") is not True and end.get("final"):
+                session.title = session.title or one_line(next(_pages(end)).text, 80)
         for row in map(as_object, items(ours.get("groups"))):
             usage = as_object(row.get("usage"))
             model = usage.get("model")
@@ -293,11 +295,13 @@ _FACTS = {
 def _pages(end: dict[str, Any]) -> Iterator[_Block]:
     """What stands behind the transcript: the final response, what will be cut of it, metadata, soft warnings."""
     final = end.get("final")
-    text = clean(final) if isinstance(final, str) else as_json(final)
-    yield _Block(Kind.TEXT, text)
+    said = final if isinstance(final, str | list | dict) else as_json(final)  # "null" is what was answered, too
+    yield _Block(Kind.TEXT, _joined(content_parts(said)))
     if isinstance(final, str) and len(final) > LONGEST:
         cut = f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters"
         yield _Block(Kind.NOTE, cut)
+    if (messages := end.get("messages")) is not None:
+        yield _Block(Kind.NOTE, "messages\n" + (clean(messages) if isinstance(messages, str) else as_json(messages)))
     metadata = end.get("metadata")
     if isinstance(metadata, dict):
         names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
@@ -397,6 +401,8 @@ def _label(data: dict[str, Any], kind: Kind) -> str:
 def _kept(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """A message's facts that have no place of their own: turnlog's, and keys the format does not have."""
     kept = dict(as_object(ours.get("metadata"))) | {key: value for key, value in data.items() if key not in _KNOWN}
+    if (calls := data.get("tool_calls")) and not isinstance(calls, list | dict):
+        kept["tool_calls"] = calls
     cleaned: dict[str, Any] = clean_value(kept)
     return cleaned
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from schemas.clean import clean
 from schemas.interchange.rfc3339 import parse_time
 from schemas.prices import Call
 from schemas.usage import TokenUsage, as_count
@@ -53,6 +54,8 @@ class Event(NamedTuple):
     tool_output: int = 0
     cache_write_1h: int | None = None
     """Of `cache_write`, what is kept for an hour: turnlog's own addition to the format."""
+    agent: str | None = None
+    """The subagent that made the call: turnlog's own addition."""
 
     @property
     def total(self) -> int:
@@ -75,8 +78,10 @@ def read_events(data: bytes) -> Iterator[Event]:
             continue
         try:
             value = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise EventError(number, f"not JSON: {error.msg.lower()}") from None
+        except orjson.JSONDecodeError:
+            from schemas.interchange.json_text import line_fault  # a reading that finds no fault need not wait for it
+
+            raise EventError(number, line_fault(line)) from None
         yield event_of(value, number)
 
 
@@ -97,8 +102,10 @@ def event_of(value: object, line: int = 0) -> Event:
     fresh, output, write, read, tool_in, tool_out = (_count(usage, key, line) for key in COUNTERS)
     ours = value.get("turnlog")
     hour = as_count(ours.get("cache_write_1h_tokens")) if isinstance(ours, dict) else None
+    agent = ours.get("agent") if isinstance(ours, dict) else None
+    agent = clean(agent) if isinstance(agent, str) and agent else None
     names = value["provider"], value["model"], value["session_id"]
-    return Event(*names, time, fresh, output, write, read, tool_in, tool_out, hour)
+    return Event(*names, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
 
 
 def _count(usage: dict[str, Any], key: str, line: int) -> int:

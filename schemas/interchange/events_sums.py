@@ -19,8 +19,8 @@ _ROWS = 10
 """Rows of a kind; what follows is one row together."""
 _NAMED = 8
 """Models without a price that are named."""
-_NAME = 14
-"""Characters of a name, which leave room for the figures in 80 columns."""
+_NAME = 40
+"""Characters of a name; in a narrow column it wraps."""
 _EPOCH = date(1970, 1, 1)
 UUID = 36
 """Characters of an id of which the first eight are enough."""

@@ -62,7 +62,7 @@ class EventsParser:
         try:
             event = event_of(value, record[2])
         except EventError as error:
-            session.unknown[f"no event: {error.reason}"] += 1
+            session.unknown[f"“not an event” ({error.reason})"] += 1
             session.add_message(Kind.UNKNOWN, record[0] + _KEYS, record, chars=record[1], lines=1)
             return
         name = one_line(event.provider, 60), one_line(event.session_id, 200)

@@ -11,13 +11,12 @@ import orjson
 
 from schemas.charges import Charge
 from schemas.interchange.session_data_write import iso_time
-from schemas.session import Session
 
 UNKNOWN_MODEL = "unknown"
 """Stands where a model is required and the source names none."""
 
 
-def event_line(session: Session, charge: Charge, *, session_id: str | None = None) -> bytes | None:
+def event_line(charge: Charge, *, session_id: str | None = None) -> bytes | None:
     """The event of a group and a newline; None where no time is known at all, which the format cannot say.
 
     `session_id` goes before the session's own: a subagent's events belong to the session that started it.
@@ -34,9 +33,9 @@ def event_line(session: Session, charge: Charge, *, session_id: str | None = Non
         "tool_input_tokens": call.tool_input,
         "tool_output_tokens": call.tool_output,
     }
-    ours: dict[str, Any] = {"group": session.groups.ids[charge.group]}
-    if session.lineage.agent_id:
-        ours["agent"] = session.lineage.agent_id
+    ours: dict[str, Any] = {"group": charge.group_id}
+    if charge.agent:
+        ours["agent"] = charge.agent
     if usage.reasoning is not None:
         ours["reasoning_tokens"] = usage.reasoning
     if usage.cache_write_1h is not None:

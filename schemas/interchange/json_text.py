@@ -13,25 +13,13 @@ from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.interchange.verdicts import Finding, pointer
+from schemas.json_faults import say_fault
 
 BOM = b"\xef\xbb\xbf"
 _HUGE = 10**400
 """Stands for a number of more digits than Python turns into one (4,300)."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
-_WORD = re.compile(r"[-+.\w]*\s*\Z")
-"""Nothing, or the beginning of a number or a word, and then the end."""
-_REASONS = {
-    "Expecting value": "a value is missing",
-    "Expecting ',' delimiter": "a comma is missing",
-    "Expecting ':' delimiter": "a colon is missing",
-    "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
-    "Invalid control character at": "a control character in a string",
-    "Invalid \\escape": "a backslash that escapes nothing",
-    "Invalid \\uXXXX escape": "a \\u without four digits",
-    "Extra data": "something follows its end",
-}
-"""What Python's parser says, in plain words."""
 
 
 class Text(NamedTuple):
@@ -61,11 +49,19 @@ def read_json(data: bytes) -> Text:
     try:
         value = _parsed(text, object_pairs_hook=as_dict)
     except json.JSONDecodeError as error:
-        return Text(None, f"not JSON: {_reason(error)}", [])
+        return Text(None, f"not JSON: {say_fault(error)}", [])
     except RecursionError:
         return Text(None, "nested too deeply to be checked", [])
     halves = "\\ud" in text or "\\uD" in text
     return Text(value, "", list(_doubtful(value, repeated)) if repeated or halves else [])
+
+
+def line_fault(line: bytes) -> str:
+    """Why a line that is refused is no JSON, or which JSON of it is refused. Its number stands elsewhere."""
+    text = read_json(line)
+    if text.fault:
+        return text.fault.replace("line 1, column", "column")
+    return text.warnings[0].message if text.warnings else "not JSON as every reader takes it"
 
 
 def line_warnings(data: bytes) -> Iterator[Finding]:
@@ -101,17 +97,6 @@ def _bytes(data: bytes, error: UnicodeDecodeError) -> str:
     if error.reason == "unexpected end of data":
         return f"it breaks off inside the character at {where}"
     return f"the byte 0x{data[error.start]:02x} at {where}"
-
-
-def _reason(error: json.JSONDecodeError) -> str:
-    where = f"line {error.lineno}, column {error.colno}"
-    if not error.doc.strip():
-        return "there is nothing in it"
-    if error.msg.startswith("Unterminated string"):
-        return f"it breaks off inside the string that begins at {where}"
-    if error.msg != "Extra data" and _WORD.match(error.doc, error.pos):
-        return f"it breaks off at {where}"
-    return f"{_REASONS.get(error.msg, error.msg)} at {where}"
 
 
 def _doubtful(value: Any, repeated: list[tuple[dict[str, Any], str]]) -> Iterator[Finding]:

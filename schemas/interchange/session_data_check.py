@@ -16,6 +16,7 @@ from schemas.clean import one_line
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_usage import USAGE_KEYS
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
+from schemas.usage import as_count
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -96,6 +97,8 @@ def _message(path: str, message: dict[str, Any], ids: dict[str, str]) -> Iterato
         # The producer writes such messages for thinking that was withheld; those have a model or usage.
         withheld = "model" in message or "usage" in message
         yield Finding(path, "an agent message needs `content`, `tool` or `pathHints`"), not withheld
+    elif message.get("role") == "agent" and "tool" not in message and _only_empty_thinking(message.get("content")):
+        yield Finding(f"{path}/content", "thinking without its text: there is nothing to read in this message"), False
     for key in ("input", "output"):
         if isinstance(tool, dict) and key in tool and not isinstance(tool[key], dict):
             yield Finding(f"{path}/tool/{key}", f"`{key}` should be an object, not {kind_of(tool[key])}"), False
@@ -113,6 +116,13 @@ def _usage(path: str, usage: object) -> Iterator[Finding]:
             yield Finding(path, f"`{one_line(key, 60)}` is no figure that the producer counts")
         elif type(count) is not int or count < 0:
             yield Finding(f"{path}/{key}", f"`{key}` should be a count, not {shown(count)}")
+        elif as_count(count) is None:
+            yield Finding(f"{path}/{key}", f"`{key}` is larger than any count of tokens: read as unknown")
+
+
+def _only_empty_thinking(content: object) -> bool:
+    """Whether it is nothing but thinking that was withheld, as the producer writes it too."""
+    return bool(_items(content)) and all(part == {"type": "thinking", "text": ""} for part in _items(content))
 
 
 def _items(value: object) -> list[Any]:

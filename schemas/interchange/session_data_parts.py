@@ -35,6 +35,13 @@ def as_text(value: object) -> str:
     return clean(value) if isinstance(value, str) else ""
 
 
+def texts_in(value: object) -> str | None:
+    """The texts of a list, each a string or an object that has one; None for anything else."""
+    said = [as_object(item).get("text", item) for item in value] if isinstance(value, list) else []
+    words = [word for word in said if isinstance(word, str)]
+    return "\n".join(words) if words and len(words) == len(said) else None
+
+
 def _as_json(value: object) -> str:
     try:
         return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2, default=str).decode()
@@ -191,12 +198,13 @@ def _result_text(output: object) -> str:
             value = output.get(key)
             if isinstance(value, str):
                 return value
-            if isinstance(value, list) and all(isinstance(v, dict) and isinstance(v.get("text"), str) for v in value):
-                return "\n".join(v["text"] for v in value)
+            if (text := texts_in(value)) is not None:
+                return text
         streams = [output[key] for key in ("stdout", "stderr") if isinstance(output.get(key), str)]
         if streams:
             return "\n".join(s.rstrip("\n") for s in streams if s)
-    return _as_json(output)
+    text = texts_in(output)
+    return _as_json(output) if text is None else text
 
 
 def _diffs(tool: Tool) -> list[FileDiff]:

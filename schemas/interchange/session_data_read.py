@@ -52,7 +52,6 @@ _KINDS: dict[str, type] = {
     "id": str,
     "timestamp": str,
     "model": str,
-    "content": list,
     "tool": dict,
     "pathHints": list,
     "metadata": dict,
@@ -381,6 +380,7 @@ def take_facts(session: Session, facts: dict[str, Any]) -> None:
     for row in map(as_object, _items(facts.get("unreadable"))):
         place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
         session.unreadable.append(Unreadable(place[0], as_text(row.get("reason")), place[1], place[2]))
+    session.exported_from, session.exported_unreadable = one_line(as_text(facts.get("source"))), len(session.unreadable)
     for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
         for name, count in as_object(facts.get(key)).items():
             counter[clean(name)] += as_count(count) or 0
@@ -388,7 +388,7 @@ def take_facts(session: Session, facts: dict[str, Any]) -> None:
 
 def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     """What a message of a document consists of; turnlog's own is always one block."""
-    content, tool = _items(data.get("content")), data.get("tool")
+    content, tool = _content(data), data.get("tool")
     tool = tool if isinstance(tool, dict) else None
     user = data.get("role") == "user"
     kind = _kind(ours.get("kind"))
@@ -405,6 +405,12 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     if tool:
         blocks.append(_Block(Kind.TOOL, [], tool))
     return blocks or [_Block(Kind.NOTE, [])]
+
+
+def _content(data: dict[str, Any]) -> list[Any]:
+    """The parts of a message; a text or a part that stands there by itself is one."""
+    content = data.get("content")
+    return [content] if isinstance(content, dict) or (content and isinstance(content, str)) else _items(content)
 
 
 class _Opened(NamedTuple):
@@ -440,12 +446,14 @@ def _opened(data: dict[str, Any]) -> _Opened:
 def _malformed(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """What stands under a message's own keys and is not what belongs there."""
     odd = wrong_kinds(data, _KINDS) | _no_times(data, "timestamp")
+    if (content := data.get("content")) is not None and not isinstance(content, str | list | dict):
+        odd["content"] = content
     if (hints := _items(data.get("pathHints"))) and not all(isinstance(hint, str) for hint in hints):
         odd["pathHints"] = [hint for hint in hints if not isinstance(hint, str)]
     if "kind" not in ours:
         if (usage := uncounted(data.get("usage"))) is not None:
             odd["usage"] = usage
-        if parts := [part for part in _items(data.get("content")) if is_odd_part(part)]:
+        if parts := [part for part in _content(data) if is_odd_part(part)]:
             odd["content"] = parts
     return odd
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -120,6 +121,8 @@ class Snapshot(NamedTuple):
     document: dict[str, Any]
     unpriced: dict[tuple[str, str], int]
     """Provider and model without a price, and how many events of theirs were skipped."""
+    months: dict[str, int]
+    """The months the events are of, and how many are of each."""
 
     def to_bytes(self) -> bytes:
         """Pretty JSON and a newline."""
@@ -171,7 +174,7 @@ def make_snapshot(
         "top_models": models.rows(limit),
         "suggestions": suggestions(everything),
     }
-    return Snapshot(document, unpriced)
+    return Snapshot(document, unpriced, dict(sorted(Counter(map(month_of, chosen)).items())))
 
 
 def _named(event: Event, pricing: Pricing) -> Event:

@@ -136,7 +136,7 @@ def pages(document: dict[str, Any]) -> Iterator[Page]:
     yield Page("Overall", table(("month", escaped(_word(document.get("month"))) or "?"), rows))
     for key, title in (("top_providers", "Providers"), ("top_models", "Models")):
         yield Page(title, _rows(title[:-1].lower(), _items(document, key)))
-    tips = [escaped(tip) for tip in _items(document, "suggestions") if isinstance(tip, str)]
+    tips = [escaped(tip if isinstance(tip, str) else json.dumps(tip)) for tip in _items(document, "suggestions")]
     yield Page("Suggestions", "\n\n".join(tips) if tips else "None.")
     if isinstance(path := document.get("reconcile_latest_summary_path"), str):
         yield Page("Reconciliation", f"Latest summary: {escaped(path)}")

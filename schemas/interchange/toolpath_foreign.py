@@ -12,7 +12,7 @@ import orjson
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.diffs import diff_to_json
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_parts import as_object, as_text, texts_in
 from schemas.interchange.toolpath import COMPACT, EVENT, PROVIDERS, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_tools import read_writes, type_of
 from schemas.providers.claude.classify import strip_envelopes
@@ -132,7 +132,7 @@ def _message(kind: str, text: str = "", label: str = "", flags: tuple[str, ...] 
 
 
 def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
-    role, text, thinking = as_text(said.get("role")).lower(), as_text(said.get("text")), as_text(said.get("thinking"))
+    role, text, thinking = as_text(said.get("role")).lower(), _words(said.get("text")), _words(said.get("thinking"))
     messages: list[Data] = []
     if thinking:
         messages.append(_message("thinking", thinking))
@@ -147,6 +147,12 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
         messages.append(_nothing(role, source))
     _note_facts(messages, said)
     return messages
+
+
+def _words(value: object) -> str:
+    """A text, also one that is given as the list of its parts or as the only part."""
+    parts = [value] if isinstance(value, dict) else value
+    return as_text(value) or clean(texts_in(parts) or "")
 
 
 def _typed(text: str, role: str, actor: str) -> list[Data]:

@@ -45,6 +45,14 @@ class ToolpathReading(ParsedReading):
 
     def parse(self, data: bytes) -> ToolpathParser:
         """The document's first session, with the others. Raises OSError for what is no document, or holds none."""
+        if broken := self.broken(data):
+            data = broken.data
+        parser = self._parse(data)
+        if broken:
+            parser.session.unreadable.append(broken.gap)
+        return parser
+
+    def _parse(self, data: bytes) -> ToolpathParser:
         try:
             sessions = session_lines(skim(data))
         except (ValueError, RecursionError):

@@ -52,9 +52,11 @@ def lineage(path: dict[str, Any], place: str) -> Judged:
             if isinstance(parent, str) and parent not in ids:
                 at = f"{place}/steps/{number}/step/parents/{index}"
                 yield Finding(at, f"{shown(parent)} is no step of this path"), True
-    if cycle := in_a_cycle([step for step in steps if isinstance(step, dict)]):
-        named = ", ".join(map(shown, cycle[:5])) + (", …" if len(cycle) > 5 else "")
-        words = f"steps that come before themselves: {named}"
+    # A step that bears another one's id is a fault by itself, and its parents are none of the other's.
+    named = [(identity_of(step, "step"), number) for number, step in enumerate(steps)]
+    distinct = [steps[number] for name, number in named if name is not None and ids[name] == number]
+    if cycle := in_a_cycle(distinct):
+        words = f"steps that come before themselves: {', '.join(map(shown, cycle[:5]))}{', …' * (len(cycle) > 5)}"
         yield Finding(f"{place}/steps/{ids[cycle[0]]}/step/parents", words), True
 
 

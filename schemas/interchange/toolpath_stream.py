@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.clean import one_line
+from schemas.interchange.json_text import line_fault
 from schemas.interchange.verdicts import Finding, pointer, shown
 
 VARIANTS = ("PathOpen", "Step", "ActorDef", "Signature", "PathMeta", "Head", "PathClose")
@@ -82,8 +83,8 @@ def assemble(data: bytes) -> Assembled:
 def _line(place: str, raw: bytes) -> dict[str, Any]:
     try:
         value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise _Fatal(place, f"not JSON: {error.msg.lower()} at column {error.colno}") from None
+    except orjson.JSONDecodeError:
+        raise _Fatal(place, line_fault(raw)) from None
     if not isinstance(value, dict):
         raise _Fatal(place, "not an object")
     if len(value) != 1:

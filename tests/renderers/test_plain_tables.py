@@ -51,3 +51,8 @@ def test_words_are_kept_in_their_order(lines):
     text = "\n".join(lines)
     words = [char for char in text if char.isalpha()]
     assert [char for char in aligned_tables(text) if char.isalpha()] == words
+
+
+def test_a_heading_of_short_words_keeps_its_column_in_line():
+    rows = aligned_tables("| by m | n |\n|---|---:|\n| a | 1 |").split("\n")
+    assert rows == ["by m  n", "────  ─", "a     1"]

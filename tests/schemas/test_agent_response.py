@@ -476,3 +476,30 @@ def test_what_was_rewound_is_left_out_and_said():
 def test_every_string_is_edited():
     document = b"".join(to_agent_response(whole(), edit=lambda text: text.replace("Fix it", "EDITED")))
     assert b"Fix it" not in document and b"EDITED" in document
+
+
+def test_text_of_another_shape_than_the_schema_wants_is_shown(tmp_path):
+    part = {"type": "text", "text": "alone"}
+    call = {"id": "c", "name": "look"}
+    session = opened(
+        tmp_path,
+        response(
+            {"role": "user", "content": part},
+            {"role": "assistant", "content": ["one", part], "thinking": "hm"},
+            {"role": "assistant", "thinking": {"text": "so"}, "tool_calls": call},
+            {"role": "assistant", "content": "x", "tool_calls": "look"},
+            final=[part, "more"],
+        ),
+    )
+    messages = [session.message(n) for n in range(len(session.messages))]
+    assert [message.text for message in messages[:4]] == ["alone", "hm", "one\n\nalone", "so"]
+    assert messages[4].tool is not None and messages[4].tool.name == "look"
+    assert messages[5].metadata["tool_calls"] == "look"
+    assert messages[6].text == "alone\n\nmore"
+
+
+@pytest.mark.parametrize(("messages", "text"), [({"role": "user"}, '"role": "user"'), ("all of it", "all of it")])
+def test_messages_that_are_no_list_are_shown_at_the_end(tmp_path, messages, text):
+    session = opened(tmp_path, {"final_response": "ok", "messages": messages})
+    notes = [session.message(n) for n in range(len(session.messages))]
+    assert text in next(note.text for note in notes if note.label == "messages")

@@ -125,6 +125,15 @@ WARNINGS = [
         "exchanges/0/messages/1/usage", {"costUsd": 0.5}, "/exchanges/0/messages/1/usage",
         "`costUsd` is no figure that the producer counts",
     ),
+    (
+        "exchanges/0/messages/1/usage", {"inputTokens": 10**30}, "/exchanges/0/messages/1/usage/inputTokens",
+        "`inputTokens` is larger than any count of tokens: read as unknown",
+    ),
+    (
+        "exchanges/0/messages/1",
+        {"role": "agent", "model": "m", "content": [{"type": "thinking", "text": ""}], "usage": {"inputTokens": 1}},
+        "/exchanges/0/messages/1/content", "thinking without its text: there is nothing to read in this message",
+    ),
     ("updatedAt", "", "/updatedAt", "an empty time: leave the key out"),
     (
         "createdAt", "20260101T000000Z", "/createdAt",
@@ -142,6 +151,11 @@ def test_a_warning_leaves_the_document_valid(path, value, where, sentence):
     verdict = validate_session_data(changed(path, value))
     assert verdict == ([], [Finding(where, sentence)])
     assert verdict.valid
+
+
+@pytest.mark.parametrize("path", ["exchanges/0/messages/0/extra", "exchanges/0/messages/1/tool/extra"])
+def test_messages_and_tools_may_have_further_keys(path):
+    assert validate_session_data(changed(path, 1)) == ([], [])
 
 
 @pytest.mark.parametrize("value", [None, [], 5, "x"])

@@ -331,7 +331,7 @@ USAGES = st.builds(TokenUsage, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT).filter(
 
 
 def written(session: Session) -> bytes:
-    return b"".join(filter(None, (event_line(session, charge) for charge in charges(session))))
+    return b"".join(filter(None, (event_line(charge) for charge in charges(session))))
 
 
 @settings(deadline=None)
@@ -385,4 +385,4 @@ def test_without_any_time_there_is_no_event():
     session = hand.session
     session.messages.time[1] = float("nan")
     session.exchanges[0].ended = session.updated = None
-    assert [event_line(session, charge) for charge in charges(session)] == [None]
+    assert [event_line(charge) for charge in charges(session)] == [None]

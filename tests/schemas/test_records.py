@@ -43,11 +43,12 @@ def test_a_record_knows_where_it_lies():
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"nonsense\n", "not JSON"),
+        (b"nonsense\n", "not JSON: a value is missing at column 1"),
         (b"[1]\n", "a JSON list, not an object"),
         (b"null\n", "a JSON null, not an object"),
         (b"\0\0\0\n", ""),
-        (b'{"a":\n', "not JSON"),
+        (b'{"a":\n', "not JSON: it breaks off at column 6"),
+        (b'  {"a": "x\n', "not JSON: it breaks off inside the string that begins at column 9"),
         (b"[" * 100_000 + b"\n", "nested too deeply"),
     ],
 )

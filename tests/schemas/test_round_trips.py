@@ -190,7 +190,7 @@ def test_events(sessions: list[Session], tmp_path: Path) -> None:
     path = tmp_path / "usage.events.jsonl"
     for session in sessions:
         ours = [charge for charge in charges(session) if charge.time is not None]
-        data = b"".join(filter(None, (event_line(session, charge) for charge in ours)))
+        data = b"".join(filter(None, (event_line(charge) for charge in ours)))
         if not data:
             continue
         assert validate_events(data) == ([], []), session.path

@@ -276,3 +276,37 @@ def test_the_producers_documents_survive(path):
     document = written(session)
     assert validate_session_data(document).errors == []
     assert written(read_document(document, path)) == document
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ("please do X", ["please do X"]),
+        (["one", {"type": "text", "text": "two"}], ["one", "two"]),
+        ({"type": "text", "text": "alone"}, ["alone"]),
+        ("", []),
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "agent"])
+def test_a_text_that_is_no_list_of_parts_is_read_all_the_same(role, content, texts):
+    session = read(USER, {"role": role, "content": content})
+    message = session.message(1)
+    assert [part.text for part in message.parts] == texts
+    assert "malformed" not in message.metadata
+    if texts:
+        assert message.kind == (Kind.STEER if role == "user" else Kind.TEXT)
+        assert validate_session_data(written(session)).valid
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (["a", "b"], "a\nb"),
+        ([{"type": "text", "text": "a"}, "b"], "a\nb"),
+        ({"content": ["a", {"text": "b"}]}, "a\nb"),
+        ([1], "[\n  1\n]"),
+    ],
+)
+def test_a_result_in_pieces_is_a_text(output, text):
+    session = read(USER, {"role": "agent", "tool": {"name": "Bash", "type": "shell", "output": output}})
+    assert session.message(1).tool.text == text

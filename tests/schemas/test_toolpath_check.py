@@ -393,8 +393,8 @@ def test_good_streams(good):
     [
         (lines(A), "line 1", "a stream begins with PathOpen, not with `Step`"),
         (lines(OPEN, OPEN, A), "line 2: /PathOpen", "this is another"),
-        (lines(OPEN) + b'{"Step":', "line 2", "not JSON"),
-        (lines(OPEN) + b"  \n" + lines(A), "line 2", "not JSON"),
+        (lines(OPEN) + b'{"Step":', "line 2", "not JSON: it breaks off at column 9"),
+        (lines(OPEN) + b"  \n" + lines(A), "line 2", "not JSON: there is nothing in it"),
         (lines(OPEN, [1]), "line 2", "not an object"),
         (lines(OPEN, OPEN | A), "line 2", "2 keys"),
         (lines(OPEN, {}), "line 2", "0 keys"),
@@ -498,6 +498,11 @@ def test_a_repeated_id_is_named_with_the_line_of_the_first_one():
         ("line 4", "the stream ends without a Head, and has 2 steps that none follows"),
         *said,
     ]
+
+
+def test_a_repeated_id_makes_no_step_come_before_itself():
+    found = validate_stream(lines(OPEN, A, B, {"Step": step("a", "b")}, {"Head": {"step_id": "b"}})).errors
+    assert [finding.message.split(" at ")[0] for finding in found] == ['"a" is already the id']
 
 
 @settings(max_examples=100, deadline=None)

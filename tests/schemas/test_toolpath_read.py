@@ -581,3 +581,10 @@ def test_what_programs_put_before_a_prompt_does_not_hide_it(tmp_path):
 def test_a_turn_that_says_it_is_a_summary_is_a_compaction(tmp_path):
     session = read(tmp_path, step("s1", role="system", text="Compacted (summary): Three lamps were counted."))
     assert session.messages.kind_of(0) == Kind.COMPACTION
+
+
+@pytest.mark.parametrize("said", [["one", {"type": "text", "text": "two"}], {"text": "one\ntwo"}, "one\ntwo"])
+def test_a_text_in_pieces_is_read(said):
+    session = read(step("u", role="user", text=said), step("a", "u", text=said, thinking=said))
+    texts = [session.message(n).text for n in range(len(session.messages))]
+    assert texts == ["one\ntwo"] * 3

@@ -137,7 +137,7 @@ def session_of(path: Path, items: Iterable[Item]) -> Session:
     return parser.session
 
 
-def open_rewriting(path: Path, *, start: int = 0) -> Reading:
+def open_rewriting(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
     """In the place of `schemas.opening.open_reading`."""
     try:
         head = head_of(path)

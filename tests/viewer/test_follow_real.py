@@ -118,6 +118,18 @@ def test_half_a_document_changes_nothing_until_it_is_whole(path):
     assert follower.trouble == ""
 
 
+def test_half_a_document_takes_nothing_away_however_often_it_is_looked_at(path, monkeypatch):
+    follower = Follower(path)
+    catch_up(follower)
+    new = document(hand("one", "two", "three"))
+    path.write_bytes(new[: new.index(b"one") + 8])
+    monkeypatch.setattr(follower, "_is_due", lambda: True)
+    for _ in range(4):
+        assert catch_up(follower) == []
+        assert follower.trouble == "not a whole document (being written?)"
+        assert follower.session.message(2).text == "two"
+
+
 def test_a_document_written_anew_without_change_is_no_change(path):
     follower = Follower(path)
     catch_up(follower)

@@ -64,3 +64,28 @@ def test_many_unreadable_lines_are_counted():
     assert unreadable_notice(session) == ""
     session.unreadable.extend(Unreadable(line, "not JSON", 0, 1) for line in range(1, 8))
     assert unreadable_notice(session) == "7 lines could not be read: 1, 2, 3, 4, 5 and 2 more"
+
+
+def test_a_line_of_the_session_that_a_document_was_made_of_is_named_as_that(machine):
+    path = machine.session("bbbbbbbb-0000-4000-8000-000000000001", ["One", "Two"])
+    with path.open("ab") as file:
+        file.write(b'{"type":"assistant","uu\n')
+    copy = machine.home / "copy.json"
+    copy.write_text(machine.run("show", str(path), "--json").out)
+    result = machine.run("show", str(copy))
+    why = "not JSON: it breaks off inside the string that begins at column 21"
+    said = f"line 3 of {path}, from which it was exported, could not be read: {why}"
+    assert said in result.out
+    assert result.err == f"turnlog: {copy}: {said}\n"
+    copy.write_text(copy.read_text()[:-20])
+    assert machine.run("show", str(copy)).err.startswith(f"turnlog: {copy}: {said}; line ")
+
+
+def test_a_document_that_breaks_off_is_shown_as_far_as_it_goes(machine):
+    copy = machine.home / "copy.json"
+    copy.write_text(machine.run("show", ONE, "--json").out)
+    copy.write_text(copy.read_text().partition(" shines again")[0])
+    result = machine.run("show", str(copy))
+    assert result.code == 0
+    assert "Fix the lamp" in result.out and "\nIt\n" in result.out.replace("● ", "")
+    assert f"the document breaks off at byte {copy.stat().st_size:,}" in result.err

@@ -159,3 +159,11 @@ def test_what_is_misspelled_in_a_book_is_said(machine: Machine) -> None:
     (machine.home / "book.json").write_text(json.dumps(book))
     result = machine.run("snapshot", "e.jsonl", "--pricing", "book.json")
     assert result.code == 0 and "cache_read_usd_per_mtoks: no key of a price book" in result.err
+
+
+def test_what_the_month_does_not_say_is_said(machine: Machine) -> None:
+    write(machine, EVENT, EVENT | {"timestamp": "2026-03-02T00:00:00Z"})
+    result = machine.run("snapshot", "e.jsonl", "-o", "s.json")
+    assert "2026-02 (1), 2026-03 (1): it says 2026-02" in result.err and "--month" in result.err
+    assert "a UI Snapshot already" in machine.run("snapshot", "s.json").err
+    assert "a snapshot holds sums and no responses" in machine.run("usage", "s.json").out

@@ -211,8 +211,32 @@ def test_lines_with_figures_that_count_nowhere_are_named_with_the_reason(machine
     ]
     forked = json.loads(lines[1]) | {"forkedFrom": {"sessionId": TWO, "messageUuid": "x"}}
     path.write_text(lines[0] + "\n" + json.dumps(forked) + "\n")
-    text = machine.run("usage", "--explain", ONE).out
-    assert "line 2 of" in text and "inherited from another session, where it is counted" in text
+    figures = by(machine, "session", "--explain", ONE)  # without the session it is from, it counts here
+    assert figures["total"]["totalTokens"] == 2 * 370 and not figures["leftOut"]
+    text = machine.run("usage", ONE).out
+    assert "(370 tokens) inherited from session" in text and "counted there" in text
+    later = by(machine, "session", "--explain", "--since", "2030-01-01", ONE)
+    assert not later["rows"] and not later["leftOut"]
+
+
+def test_what_a_fork_inherited_from_a_session_that_is_gone_counts_once(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for digit in "ef":
+        name = f"{digit * 8}-0000-4000-8000-00000000000{digit}"
+        path = machine.session(name, ["old", "o"], usage=FIGURES, message_ids="msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd")
+        records = [json.loads(line) | {"forkedFrom": {"sessionId": ONE}} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for kind in ("session", "exchange"):
+        answer = by(machine, kind)
+        assert answer["total"]["totalTokens"] == 370 and len(answer["rows"]) == 1
+    assert len(machine.run("events").out.splitlines()) == 1
+    text = machine.run("usage", name).out
+    assert "no tokens of its own" in text and "which is not here" in text
+
+
+def test_exchanges_of_several_sessions_name_them(machine: Machine) -> None:
+    text = machine.run("usage", "--by", "exchange").out
+    assert "aaaaaaaa  " in text and "cccccccc  " in text and all(len(line) <= 80 for line in text.splitlines())
 
 
 def test_sessions_of_one_title_are_told_apart_by_their_ids(machine: Machine) -> None:

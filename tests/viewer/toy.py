@@ -88,7 +88,7 @@ class ToyParser:
         return message
 
 
-def open_toy(path: Path, *, start: int = 0) -> LinesReading:
+def open_toy(path: Path, *, start: int = 0, growing: bool = False) -> LinesReading:
     """In the place of `schemas.opening.open_reading`."""
     try:
         head = head_of(path)

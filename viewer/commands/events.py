@@ -23,7 +23,8 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     """Write what each model call used as Normalized Events v1: of the TARGETs, or of every session on this machine.
 
     One event a response, subagents' included, in UTC, with input apart from the cache. A response that lies in several
-    files, as forks and resumed sessions copy them, is written once.
+    files, as forks and resumed sessions copy them, is written once; what a fork inherited from a session that is not
+    among them is the fork's.
     """
     from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
@@ -36,7 +37,7 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     with progress("reading sessions") as bar:
         files = in_order_made(files, bar, strict=bool(targets))
         writer = EventWriter(bar)
-        lines = writer.lines(files, strict=bool(targets))
+        lines = chain(writer.lines(files, strict=bool(targets)), writer.inherited_lines())
         first = next(lines, None)
         if path is not None and first is not None:
             write_file(path, _unless_read(path, chain([first], lines), writer), force=force)

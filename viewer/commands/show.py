@@ -11,6 +11,7 @@ import click
 from viewer.output import DONE, path_text, progress, warn
 
 if TYPE_CHECKING:
+    from schemas.records import Unreadable
     from schemas.session import Session
 
 _NAMED = 5
@@ -58,12 +59,19 @@ def _print_json(path: Path) -> None:
 
 
 def unreadable_notice(session: Session) -> str:
-    """Which lines could not be read, in one line; empty if all could."""
-    bad = session.unreadable
+    """Which lines could not be read, in one line; empty if all could. Of a document also those of the session that it
+    was exported from.
+    """
+    theirs = session.exported_unreadable
+    said = _notice(session.unreadable[:theirs], session.whose_line(0)), _notice(session.unreadable[theirs:], "")
+    return "; ".join(notice for notice in said if notice)
+
+
+def _notice(bad: list[Unreadable], whose: str) -> str:
     if not bad:
         return ""
     if len(bad) == 1:
-        return f"line {bad[0].line} could not be read: {bad[0].reason}"
+        return f"line {bad[0].line}{whose} could not be read: {bad[0].reason}"
     lines = ", ".join(str(one.line) for one in bad[:_NAMED])
     more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-    return f"{len(bad)} lines could not be read: {lines}{more}"
+    return f"{len(bad)} lines{whose} could not be read: {lines}{more}"

@@ -74,6 +74,8 @@ def command(
         return NO
     except TooManyTokens as error:
         raise CallError(str(error)) from error
+    if len(snapshot.months) > 1:
+        warn(_several_months(snapshot))
     if snapshot.unpriced and on_unpriced == "error":
         warn(_unpriced(snapshot, ", so no snapshot is made"))
         return NO
@@ -113,6 +115,7 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
                 yield from read_events(target.path.read_bytes())
         except EventError as error:
             raise CallError(f"{target.shown_path}: {error}") from None
+    yield from read_events(b"".join(writer.inherited_lines()))
     writer.say()
 
 
@@ -128,13 +131,24 @@ def _in_order(targets: list[Target], bar: Progress) -> list[Target]:
 def _is_session(path: Path) -> bool:
     """Whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
     from schemas.interchange.events import EVENTS
+    from schemas.interchange.snapshot import SNAPSHOT
     from schemas.opening import OpenError, head_of, recognise
 
     head = head_of(path)
     try:
-        return recognise(head).id != EVENTS.id
+        found = recognise(head).id
     except OpenError:
         return False  # what is wrong with its lines is said when they are read, with their numbers
+    if found == SNAPSHOT.id:
+        raise CallError(f"{path_text(path)}: a UI Snapshot already, which holds sums and no events")
+    return found != EVENTS.id
+
+
+def _several_months(snapshot: Snapshot) -> str:
+    """That there is more in a snapshot than its month says."""
+    counts = ", ".join(f"{month} ({count:,})" for month, count in snapshot.months.items())
+    month = snapshot.document["month"]
+    return f"events of several months, {counts}: it says {month}, the first event's; --month takes one of them"
 
 
 def _unpriced(snapshot: Snapshot, what: str) -> str:

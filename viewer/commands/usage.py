@@ -13,6 +13,7 @@ from viewer.sessions import chosen, each_session, failed, in_order_made, say_oth
 from viewer.spending import KINDS, Coster, Filters, Tally, rounded_cost
 
 if TYPE_CHECKING:
+    from schemas.charges import Charge
     from schemas.provider import Problem
     from schemas.session import Session
     from schemas.usage import TokenUsage
@@ -45,7 +46,8 @@ def command(
     """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
     A session's own tokens and those with its subagents are told apart; sums with --by have them in. A response that
-    lies in several files, as forks and resumed sessions copy them, counts once, in the session that made it first. Days
+    lies in several files, as forks and resumed sessions copy them, counts once, in the session that made it first; if
+    that one is not read, sums with --by and those of everything count it for the fork. Days
     are those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
@@ -90,6 +92,8 @@ class _Report:
         """Whether the total counts the subagents' responses too."""
         self.total = Tally()
         self.once = Once()
+        self._inherited: list[tuple[int, Charge, float | None]] = []
+        """What forks have copies of, with its key and cost, for the total of everything."""
         self.sessions: list[tuple[Target, bytes]] = []
         self.tables: list[tuple[Target, Rows, list[str]]] = []
 
@@ -102,6 +106,9 @@ class _Report:
                 self._add(target, session)
             except Exception as error:  # noqa: BLE001
                 failed(target, error, strict=strict)
+        for key, charge, cost in self._inherited:
+            if not self.once.knows(key) and self.once.is_new(key):
+                self.total.add(charge.usage, cost, charge.model)
         places = {target.path: place for place, target in enumerate(targets)}
         self.sessions.sort(key=lambda answer: places[answer[0].path])
         self.tables.sort(key=lambda answer: places[answer[0].path])
@@ -129,6 +136,8 @@ class _Report:
                     continue
                 if self.once.is_new(response_key(charge.provider, member, charge.group)):
                     self.total.add(charge.usage, cost, charge.model)
+            if self.with_subagents:
+                self._take_inherited(member)
         both = total_usage(usages)
         say_others(session)
         for problem in lost:
@@ -141,6 +150,15 @@ class _Report:
             subagents = len(usages) - 1
             rows = _session_table(session, costs, own, everything, subagents)
             self.tables.append((target, rows, _notes(session, own, everything, subagents)))
+
+    def _take_inherited(self, member: Session) -> None:
+        from schemas.charges import inherited_charges, time_or_files
+        from viewer.summary import inherited_key
+
+        for charge in inherited_charges(member):
+            time = time_or_files(member, charge.time)
+            cost = self._coster.cost(charge.provider, charge.model, charge.call, time)
+            self._inherited.append((inherited_key(charge), charge, cost))
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
@@ -269,16 +287,14 @@ def _notes(session: Session, own: Tally, everything: Tally, subagents: int) -> l
     """What must be said beside the figures."""
     from renderers.facts import plural
 
-    notes = [f"total {_in_full(own, ' tokens')}" if own.usage else "the agent wrote no token figures"]
+    notes = [f"total {_in_full(own, ' tokens')}" if own.usage else _no_figures(session)]
     if subagents and everything.usage:
         notes[0] += f", {_in_full(everything)} with {plural(subagents, 'subagent')}"
     unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
     notes += unpriced_note(everything)
-    inherited = sum(exchange.inherited for exchange in session.exchanges)
-    if inherited:
-        notes.append(f"{plural(inherited, 'exchange')} inherited from another session, counted there")
+    notes += _inherited_note(session)
     if session.duplicates:
         notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
     if session.unreadable:
@@ -286,6 +302,33 @@ def _notes(session: Session, own: Tally, everything: Tally, subagents: int) -> l
         more = ", …" if len(session.unreadable) > 5 else ""
         notes.append(f"{plural(len(session.unreadable), 'unreadable line')}: {lines}{more}")
     return notes
+
+
+def _no_figures(session: Session) -> str:
+    """Why a session has no total."""
+    if session.own_total:
+        return f"a snapshot holds sums and no responses: {session.own_total} in all (turnlog show has its tables)"
+    if session.inherited or any(exchange.inherited for exchange in session.exchanges):
+        return "no tokens of its own"
+    return "the agent wrote no token figures"
+
+
+def _inherited_note(session: Session) -> list[str]:
+    """What a fork has copies of, and whether the session that it is from is on this machine to count it."""
+    from renderers.facts import format_exact, plural
+    from schemas.clean import one_line
+    from viewer.targets import Targets
+
+    exchanges = sum(exchange.inherited for exchange in session.exchanges)
+    if not exchanges and not session.inherited:
+        return []
+    known = [one.usage.total for one in session.inherited.values() if one.usage.total]
+    tokens = f" ({format_exact(sum(known))} tokens)" if known else ""
+    origin = session.lineage.forked_from or session.lineage.parent
+    whose = f"session {one_line(origin, 80)}" if origin else "another session"
+    here = bool(origin) and any(str(origin) in str(file.path) for file in Targets().found.files)
+    where = "counted there" if here else "which is not here; in no figure above"
+    return [f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"]
 
 
 def unpriced_note(tally: Tally) -> list[str]:

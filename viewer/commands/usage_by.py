@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from viewer.commands.usage import copies_note, cost_text, unpriced_note
@@ -41,7 +42,7 @@ def print_sums(
                 for target, session in each_session(files, bar, strict=bool(targets))
                 for one in spending.of(target, session)
             )
-            rows, total = rows_by(kind, spent, keep=explain)
+            rows, total = rows_by(kind, chain(spent, spending.inherited()), keep=explain)
         left_out = spending.left_out
     else:
         library = _library()

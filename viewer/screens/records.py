@@ -219,8 +219,9 @@ def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:
     if session.unreadable or cut is not None:
         yield Row([])
         yield from prose_rows("Not read", width, _BOLD)
-        for lost in session.unreadable[:_MOST_LINES]:
-            yield from prose_rows(f"line {lost.line:,}: {clean(lost.reason)}", width, Style())
+        for number, lost in enumerate(session.unreadable[:_MOST_LINES]):
+            whose = session.whose_line(number).removesuffix(",")
+            yield from prose_rows(f"line {lost.line:,}{whose}: {clean(lost.reason)}", width, Style())
         yield from _and_more(len(session.unreadable) - _MOST_LINES, "stretch", "stretches")
     if cut is not None:
         yield from prose_rows(f"line {cut:,}: unfinished", width, Style())

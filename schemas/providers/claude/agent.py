@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schemas.message import Flag, Kind
+from schemas.clean import clean
+from schemas.message import Flag, Kind, SpanRole
+from schemas.providers.claude.groups import read_usage
 from schemas.providers.claude.results import joined
 from schemas.records import Record
+from schemas.session import Inherited
 
 if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
@@ -63,7 +66,9 @@ class AgentLines:
                 messages.model[row] = number
         usage = message.get("usage")
         group = -1
-        if type(usage) is dict and not self._parser.inherited:
+        if type(usage) is dict and self._parser.inherited:
+            self._inherit(group_id, usage, record, number)
+        elif type(usage) is dict:
             group = self._parser.groups.take(group_id, usage, record, number, moves=end > first or touched)
         if group >= 0:
             if end > first:
@@ -78,6 +83,22 @@ class AgentLines:
                 session.duplicates += 1
             else:
                 self._parser.hide("assistant empty")
+
+    def _inherit(self, group_id: str, usage: Value, record: Record, model: int) -> None:
+        """Keep a copied response's figures; as with a group, the largest over its lines."""
+        session, figures = self._session, read_usage(usage)
+        if figures is None:
+            return
+        name = clean(group_id)
+        before = session.inherited.get(name)
+        span = session.add_span(record, SpanRole.USAGE)
+        if before is None:
+            exchange = max(len(session.exchanges) - 1, 0)
+            before = Inherited(name, figures, session.models[model], None, exchange, span, span)
+        else:
+            session.spans.extend(before.tail, span)
+        most = before.usage.largest(figures)
+        session.inherited[name] = before._replace(usage=most, time=self._parser.time, tail=span)
 
     def _said(self, record: Record, content: object, group: int) -> bool:
         """The blocks of a line; True if it only made an earlier message longer."""
