@@ -214,7 +214,9 @@ class DocumentReading(ParsedReading):
 
     def parse(self, data: bytes) -> Parser:
         """The document's items, one record after the other."""
-        document, broken = read_document(data), self.broken(data)
+        document = read_document(data)
+        # Only what is no document is looked at again: it may be large.
+        broken = self.broken(data) if document is None else None
         if broken is not None:
             document = broken.document
         if not self._is_mine(document):

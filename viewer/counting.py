@@ -45,6 +45,10 @@ class Once:
         """Whether a response was counted, in whatever session."""
         return key in self._current or key in self._others
 
+    def takes(self, key: int) -> bool:
+        """Whether no session counted a response, this one included; from now on this one does."""
+        return not self.knows(key) and self.is_new(key)
+
     def where(self, key: int) -> str:
         """The session that counted it; empty if none did."""
         return self._current.get(key) or self._others.get(key, "")

@@ -291,7 +291,7 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
                 cost = coster.cost(summary.provider, group.model, Call(group.usage), time)
                 yield Spent(source, summary.provider, group.model, time, group.usage, cost)
     for source, group, time in inherited:
-        if not once.knows(group.key) and once.is_new(group.key) and filters.fits_time(time):
+        if once.takes(group.key) and filters.fits_time(time):
             cost = coster.cost(source.provider, group.model, Call(group.usage), time)
             yield Spent(source, source.provider, group.model, time, group.usage, cost)
 
@@ -326,9 +326,7 @@ class FileSpending:
                 charge = charge._replace(time=time_or_files(member, charge.time))
                 key = response_key(charge.provider, member, charge.group)
                 new = self._once.is_new(key)
-                if not wanted:
-                    continue
-                if not self._filters.fits_time(charge.time):
+                if not wanted or not self._filters.fits_time(charge.time):
                     continue
                 if not new:
                     reason = f"a copy of the one in {self._once.where(key)}, where it is counted"

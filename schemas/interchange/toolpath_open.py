@@ -45,14 +45,15 @@ class ToolpathReading(ParsedReading):
 
     def parse(self, data: bytes) -> ToolpathParser:
         """The document's first session, with the others. Raises OSError for what is no document, or holds none."""
-        if broken := self.broken(data):
-            data = broken.data
         parser = self._parse(data)
-        if broken:
+        if parser is None and (broken := self.broken(data)) and (parser := self._parse(broken.data)):
             parser.session.unreadable.append(broken.gap)
+        if parser is None:
+            raise OSError("not a whole document (being written?)")
         return parser
 
-    def _parse(self, data: bytes) -> ToolpathParser:
+    def _parse(self, data: bytes) -> ToolpathParser | None:
+        """None of what is no document."""
         try:
             sessions = session_lines(skim(data))
         except (ValueError, RecursionError):
@@ -61,7 +62,7 @@ class ToolpathReading(ParsedReading):
             return self._read(sessions, lambda: StepStore(self.path, data))
         document = read_document(data)
         if as_graph(document) is None:
-            raise OSError("not a whole document (being written?)")
+            return None
         return self._read(session_lines(document), lambda: MemoryStore(self.path))
 
     def _read(self, sessions: list[list[Data]], make_store: Callable[[], StepStore | MemoryStore]) -> ToolpathParser:

@@ -107,7 +107,7 @@ class _Report:
             except Exception as error:  # noqa: BLE001
                 failed(target, error, strict=strict)
         for key, charge, cost in self._inherited:
-            if not self.once.knows(key) and self.once.is_new(key):
+            if self.once.takes(key):
                 self.total.add(charge.usage, cost, charge.model)
         places = {target.path: place for place, target in enumerate(targets)}
         self.sessions.sort(key=lambda answer: places[answer[0].path])
