@@ -91,6 +91,7 @@ class WholeReading:
         self.done = False
         self._known = b""
         self._size = 0
+        self._ahead: tuple[bytes, int, Session] | OSError | None = None
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """Read the source: a mark that tells its content from another, its size in bytes, and the session in it.
@@ -107,11 +108,25 @@ class WholeReading:
         self.done = True
         return self.reread()
 
+    def load_ahead(self) -> None:
+        """Do the slow part of the first `step`. Another thread may: nothing changes that can be seen from outside."""
+        try:
+            self._ahead = self.load(b"")
+        except OSError as error:
+            self._ahead = error
+
+    def _load(self) -> tuple[bytes, int, Session] | None:
+        """What was loaded ahead, once, or what there is now."""
+        ahead, self._ahead = self._ahead, None
+        if isinstance(ahead, OSError):
+            raise ahead
+        return ahead or self.load(self._known)
+
     def reread(self) -> list[Change]:
         """Look at the source again; what is different now, by message id. Raises OSError, and then nothing changed."""
         from schemas.changes import differences, only_grew  # brings OpenSSL, for which a log file need not wait
 
-        loaded = self.load(self._known)
+        loaded = self._load()
         if loaded is None:
             return []
         self._known, self._size, new = loaded
@@ -149,6 +164,8 @@ class ParsedReading(WholeReading):
 
     def __init__(self, path: Path, parser: Parser) -> None:
         self.parser = parser
+        self._parsed: Parser | None = None
+        """What `load` made, and `reread` has not taken yet."""
         self.breaks_off = False
         """Whether the file was read only as far as it goes (`broken`)."""
         super().__init__(path, parser.session)
@@ -173,16 +190,16 @@ class ParsedReading(WholeReading):
         mark = digest(data)
         if mark == known:
             return None
-        self.parser = self.parse(data)
-        return mark, len(data), self.parser.session
+        self._parsed = self.parse(data)
+        return mark, len(data), self._parsed.session
 
     def reread(self) -> list[Change]:
         """Look at the file again; what is different now, by message id."""
         files = {subagent.id: subagent.path for subagent in self.session.subagents}
-        before = self.parser
         changes = super().reread()
-        self.parser.session = self.session
-        if self.parser is not before:
+        if self._parsed is not None:
+            self.parser, self._parsed = self._parsed, None
+            self.parser.session = self.session
             # A new parser has yet to find what lies beside the file; of that only what is new is a change.
             self.parser.refresh()
             told = {change.message for change in changes if change.op is not Op.REMOVED}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ _TAIL_FIRST = 1 << 20
 """A file larger than this is first shown from near its end."""
 _TAIL = 256 << 10
 _PROBE = 4096
+_LONG_READ = 2 << 20
+"""A source that is read whole may hold up a key when it is larger than this."""
 _SMALLEST, _LARGEST = 16 << 10, 4 << 20
 _RACY = 2_000_000_000
 """Nanoseconds within which two writes can leave the same time on a file: FAT counts in steps of two seconds."""
@@ -108,6 +111,14 @@ class Follower:
     def progress(self) -> tuple[int, int]:
         """Bytes read, and bytes there are, of what is being loaded."""
         return (self._next or self.reading).progress
+
+    @property
+    def ahead(self) -> Callable[[], None] | None:
+        """The long part of the next `step`, where a step cannot be short; may be done in a thread before it."""
+        reading, stamp = self.reading, self._seen.get(self.path)
+        if reading.done or not isinstance(reading, WholeReading) or stamp is None or stamp.size <= _LONG_READ:
+            return None
+        return reading.load_ahead
 
     @property
     def written(self) -> float | None:

@@ -98,6 +98,7 @@ class Following:
     loaded = True
     written: float | None = None
     unfinished: int | None = None
+    ahead = None
 
     def __init__(self, items: list[Item]) -> None:
         self.reading = Memory(items)

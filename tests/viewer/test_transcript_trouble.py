@@ -34,6 +34,7 @@ async def test_a_store_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
     kept = path.parent.with_name("kept")
     async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         await until(pilot, "The lights of the harbour")
+        await pilot.pause()
         shown = lines(pilot.app.screen.query_one(TranscriptView))
         path.parent.rename(kept)
         await until(pilot, "file is gone")
@@ -47,6 +48,7 @@ async def test_a_store_that_is_damaged_and_made_whole(tmp_path: Path) -> None:
     whole = path.read_bytes()
     async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         await until(pilot, "The lights of the harbour")
+        await pilot.pause()
         shown = lines(pilot.app.screen.query_one(TranscriptView))
         path.write_bytes(whole.replace(b"CREATE TABLE blobs", b"CREATE\xe4TABLE blobs"))
         await until(pilot, "SQLite says: malformed")

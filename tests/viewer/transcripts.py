@@ -27,6 +27,7 @@ class Written:
     trouble = ""
     written: float | None = None
     unfinished: int | None = None
+    ahead = None
 
     def __init__(self, hand: Hand, loaded: bool = True) -> None:
         self.hand = hand

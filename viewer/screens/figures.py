@@ -107,7 +107,7 @@ class FiguresScreen(FindingScreen):
 
     def _is_there(self) -> bool:
         """Whether there are lines to write on: not before they are made, nor when the screen is going away."""
-        return self.is_mounted and len(self.query(TitleBar)) > 1
+        return len(self.query(TitleBar)) > 1
 
     def _cut_line(self) -> int | None:
         """The number of a last line that was cut short: no more of it came for a while."""

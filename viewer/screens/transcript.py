@@ -21,6 +21,7 @@ from schemas.clean import one_line
 from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Exchange, Op
+from viewer.aside import aside
 from viewer.bindings import bindings
 from viewer.gathering import Gathered
 from viewer.hints import Hints
@@ -92,10 +93,11 @@ class TranscriptScreen(FiguresScreen):
         """Whether the person has been at the end since the last message came."""
 
     def _read_first(self) -> None:
-        """Enough for the first picture."""
+        """Enough for the first picture, where that is there at once."""
         end = time.perf_counter() + _FIRST
         while (
             not self._follower.loaded
+            and self._follower.ahead is None
             and len(self._follower.session.messages) < _SCREENFUL
             and time.perf_counter() < end
         ):
@@ -115,7 +117,7 @@ class TranscriptScreen(FiguresScreen):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        if not isinstance(self._follower, Finished) and self._stream is None and self.session.lineage.parent is None:
+        if not isinstance(self._follower, Finished) and self._stream is None:
             from viewer.followset import Succession
 
             self._succession = Succession(self.session, loose=self._loose)
@@ -183,6 +185,8 @@ class TranscriptScreen(FiguresScreen):
         """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
         if self._succession is None or self._next is not None or self.app.screen is not self:
             return
+        if self.session.lineage.parent is not None:  # no session takes a subagent's place
+            return
         self._succession.session = self.session
         self._next = self._succession.look()
         if self._next is None:
@@ -207,6 +211,8 @@ class TranscriptScreen(FiguresScreen):
 
     async def _read_on(self) -> None:
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
+        if work := self._follower.ahead:
+            await aside(work)
         gathered = Gathered(self._follower.session)
         shown = 0.0
         while not self._follower.loaded:
@@ -330,7 +336,8 @@ class TranscriptScreen(FiguresScreen):
                 pieces.append(f"exchange {number} of {max(filter(None, self._numbers))}{rewound}")
             else:
                 pieces.append(_unnumbered(session.exchanges[index]))
-        pieces.append("end" if view.at_end else f"{view.percent} %")
+        if session.exchanges:
+            pieces.append("end" if view.at_end else f"{view.percent} %")
         self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
 
     # -- moving ----------------------------------------------------------------------------------------------------

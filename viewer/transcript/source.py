@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +40,11 @@ class Following(Protocol):
         """The files whose change means that there is something to read; none where nobody need listen."""
         ...
 
+    @property
+    def ahead(self) -> Callable[[], None] | None:
+        """The long part of the next `step`, where a step cannot be short; may be done in a thread before it."""
+        ...
+
     def step(self, seconds: float = SLICE) -> list[Change]:
         """Read a slice of what there is. This and `poll` give what changed since either was called last."""
         ...
@@ -60,6 +66,7 @@ class Finished:
     trouble = ""
     written: float | None = None
     unfinished: int | None = None
+    ahead: Callable[[], None] | None = None
 
     def __init__(self, session: Session) -> None:
         self.session = session

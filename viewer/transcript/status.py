@@ -41,8 +41,10 @@ def running_exchange(session: Session, written: float | None, now: float) -> int
 
 
 def name_line(session: Session) -> str:
-    """What to call a session: its title, or else its first prompt."""
-    return session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id
+    """What to call a session: its title, or else its first prompt; while it is being read, its file."""
+    return (
+        session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id or session.path.name
+    )
 
 
 def origin_facts(session: Session) -> str:
