@@ -129,6 +129,8 @@ def test_a_title_cannot_leave_the_folder(machine: Machine) -> None:
     ("args", "reason"),
     [
         (["--to", "pdf"], "no such format"),
+        (["--to", "session-data"], "json (SessionData 1.0)"),
+        (["--to", "events"], "`turnlog events` writes it"),
         (["--to", "toolpath", "--no-thinking"], "holds the whole session"),
         (["--to", "json", "--no-thinking"], "holds the whole session"),
         (["-o", "no/such/folder/x.md"], "no/such/folder: no such directory"),

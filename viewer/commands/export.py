@@ -22,6 +22,7 @@ FORMATS = {
     "toolpath-jsonl": ".path.jsonl", "agent-response": ".response.json",
 }  # fmt: skip
 """What can be written, and the ending of its files."""
+_TOLD = ", ".join(FORMATS).replace("json,", "json (SessionData 1.0),", 1)
 _PARTS = ("thinking", "tools", "output", "subagents", "context")
 
 
@@ -31,7 +32,7 @@ def _part(name: str, words: str) -> Callable[[Callable[..., int]], Callable[...,
 
 @click.command("export")
 @click.argument("target", metavar="TARGET")
-@click.option("--to", "form", default="markdown", metavar="FORMAT", help=f"{', '.join(FORMATS)}; markdown by default.")
+@click.option("--to", "form", default="markdown", metavar="FORMAT", help=f"{_TOLD}; markdown by default.")
 @click.option("-o", "destination", metavar="FILE|DIR/", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @_part("thinking", "What the agent thought.")
@@ -98,7 +99,8 @@ def _place_in(folder: str, name: str) -> Path:
 
 def _check(form: str, parts: dict[str, bool]) -> None:
     if form not in FORMATS:
-        raise CallError(f"--to {form}: no such format; there are {', '.join(FORMATS)}")
+        command = f"; `turnlog {form}` writes it" if form in ("events", "snapshot") else ""
+        raise CallError(f"--to {form}: no such format; there are {_TOLD}{command}")
     left_out = [name for name in _PARTS if not parts[name] and name != "subagents"]
     if form not in ("markdown", "html", "text") and left_out:
         raise CallError(f"--no-{left_out[0]}: a JSON document holds the whole session")
