@@ -446,7 +446,7 @@ class Document:
             rows.append(f"left out: {', '.join(self.include.left_out)}")
         if s.duplicates:
             rows.append(f"{plural(s.duplicates, 'record')} left out as copies of earlier ones")
-        rows += [f"{plural(count, 'record')} of the unknown type {name}" for name, count in s.unknown.most_common()]
+        rows += [f"{plural(count, 'record')} not known to turnlog: {name}" for name, count in s.unknown.most_common()]
         for number, u in enumerate(s.unreadable[:_LISTED]):
             rows.append(f"line {u.line}{s.whose_line(number)} could not be read: {u.reason} ({u.length:,} bytes)")
         if len(s.unreadable) > _LISTED:

@@ -79,6 +79,19 @@ def charge_of(session: Session, group: int) -> Charge:
     return _as_the_event_says(session, charge) if session.provider == "events" else charge
 
 
+def with_usage(charge: Charge, usage: TokenUsage) -> Charge:
+    """A charge with other figures: those of a fuller copy of its response."""
+    if usage == charge.usage:
+        return charge
+    call = charge.call
+    if call.tool_input or call.tool_output:
+        fresh, output = (usage.input or 0) - call.tool_input, (usage.output or 0) - call.tool_output
+        return charge._replace(
+            usage=usage, call=call._replace(usage=usage._replace(input=max(fresh, 0), output=max(output, 0)))
+        )
+    return charge._replace(usage=usage, call=Call(usage))
+
+
 INHERITED = -1
 """Stands for the group of a response that has none in this session, as it was copied from another."""
 

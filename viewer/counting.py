@@ -9,7 +9,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.session import Lineage, Session
+    from schemas.usage import TokenUsage
     from viewer.summary import Summary
+
+
+_SEVERAL = -1
+"""Stands for the session of a response that more than one has."""
 
 
 class Once:
@@ -17,6 +22,9 @@ class Once:
 
     Within a session the provider has told copies from responses, and not every agent names its responses: only what
     another session counted is a copy.
+
+    A copy may be fuller than what it is of: a session that ended in the midst of a response, or was forked there, has
+    its first lines only. So a response has the largest figures of all its copies, as within one file (`see`).
     """
 
     def __init__(self) -> None:
@@ -24,6 +32,19 @@ class Once:
         self._others: dict[int, str] = {}
         self._current: dict[int, str] = {}
         self._name = ""
+        self._seen: dict[int, tuple[int, TokenUsage]] = {}
+
+    def see(self, session: int, key: int, usage: TokenUsage) -> None:
+        """Before anything is counted: that a session, by any number from 0, has a response, its own or a copy."""
+        first, most = self._seen.get(key, (session, usage))
+        self._seen[key] = (first if first == session else _SEVERAL, most.largest(usage))
+
+    def fullest(self, key: int, usage: TokenUsage) -> TokenUsage:
+        """The figures of a response that counts: the largest that any session has for it, `usage` where only one has
+        it. A session that has a key twice has two responses, of which the first was copied.
+        """
+        sessions, most = self._seen.pop(key, (0, usage))
+        return most if sessions == _SEVERAL else usage
 
     def begin_session(self, name: str = "") -> None:
         """What is asked about from now on is another session's, its subagents included; `name` is for `where`."""

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class EventWriter:
     """Writes the events of any number of sessions, each response once."""
 
-    def __init__(self, progress: Callable[[int, int], None]) -> None:
+    def __init__(self, progress: Callable[[int, int], None], once: Once) -> None:
         self.count = 0
         """Events written."""
         self.read: set[Path] = set()
         """The files that were read for them."""
         self._progress = progress
-        self._once = Once()
+        self._once = once
         self._timeless = self._empty = 0
         self._inherited: list[tuple[Charge, str]] = []
         """What forks have copies of, and the fork's id."""
@@ -39,7 +39,7 @@ class EventWriter:
             yield from self._of(session)
 
     def _of(self, session: Session) -> Iterator[bytes]:
-        from schemas.charges import charges, inherited_charges
+        from schemas.charges import charges, inherited_charges, with_usage
         from schemas.interchange.events_write import event_line
         from viewer.exporting import own_files
         from viewer.summary import members_of, response_key
@@ -51,11 +51,14 @@ class EventWriter:
             owner = None if member is session else session.id
             self._inherited += ((charge, session.id) for charge in inherited_charges(member))
             for charge in charges(member):
+                key = response_key(charge.provider, member, charge.group)
                 if not charge.usage.total:
                     self._empty += 1
-                elif (line := event_line(charge, session_id=owner)) is None:
+                    continue
+                full = with_usage(charge, self._once.fullest(key, charge.usage))
+                if (line := event_line(full, session_id=owner)) is None:
                     self._timeless += 1
-                elif self._once.is_new(response_key(charge.provider, member, charge.group)):
+                elif self._once.is_new(key):
                     self.count += 1
                     yield line
         for problem in failed:
@@ -63,6 +66,7 @@ class EventWriter:
 
     def inherited_lines(self) -> Iterator[bytes]:
         """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        from schemas.charges import with_usage
         from schemas.interchange.events_write import event_line
         from viewer.summary import inherited_key
 
@@ -70,7 +74,8 @@ class EventWriter:
             key = inherited_key(charge)
             if self._once.knows(key) or not charge.usage.total:
                 continue
-            if (line := event_line(charge, session_id=session_id)) is None:
+            full = with_usage(charge, self._once.fullest(key, charge.usage))
+            if (line := event_line(full, session_id=session_id)) is None:
                 self._timeless += 1
             elif self._once.is_new(key):
                 self.count += 1

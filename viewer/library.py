@@ -29,7 +29,7 @@ from viewer.store import LAYOUT, Row, Store, row_of
 if TYPE_CHECKING:
     from schemas.provider import Environment, Problem, SessionFile
     from viewer.discover import Found
-    from viewer.summary import GroupRow, Indexed, Summary
+    from viewer.summary import GroupRow, Groups, Indexed, Summary
 
 _BATCH_SECONDS = 0.25
 
@@ -162,17 +162,17 @@ class Library:
             pass
         return self.all()
 
-    def groups(self) -> Iterator[tuple[Summary, Iterator[GroupRow]]]:
+    def groups(self) -> Iterator[tuple[Summary, Groups]]:
         """The token groups of each session and its subagents, inherited ones too, for sums in which a response
         that lies in several files counts once.
         """
-        from viewer.summary import group_rows
+        from viewer.summary import Groups
 
         with self._store() as store:
             stored = store.groups()
         for summary in self.all():
             name = os.fspath(summary.path)
-            yield summary, group_rows(self._groups.get(name) or stored.get(name, b""))
+            yield summary, Groups(self._groups.get(name) or stored.get(name, b""))
 
     def groups_of(self, path: Path) -> Iterator[GroupRow]:
         """The token groups of one session, without what it inherited, then those of its subagents."""

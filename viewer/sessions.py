@@ -10,6 +10,9 @@ from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
     from schemas.session import Session
+    from schemas.usage import TokenUsage
+    from viewer.counting import Once
+    from viewer.summary import Groups
     from viewer.targets import Target
 
 
@@ -27,8 +30,11 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
     return [Target(file.path, str(file.path)) for file in resolver.found.files]
 
 
-def in_order_made(targets: list[Target], progress: Callable[[int, int], None], *, strict: bool) -> list[Target]:
+def in_order_made(
+    targets: list[Target], once: Once, progress: Callable[[int, int], None], *, strict: bool
+) -> list[Target]:
     """The targets as they follow from each other, so that a response counts where it was given and not in a copy.
+    `once` is told what they have in common.
 
     Targets that were named (`strict`) are read for that; of the others the index knows enough.
     """
@@ -37,14 +43,49 @@ def in_order_made(targets: list[Target], progress: Callable[[int, int], None], *
     if len(targets) < 2:
         return targets
     if strict:
-        read = each_session(targets, progress, strict=True)
-        origins = [counting.origin_of(session)._replace(path=target.path) for target, session in read]
+        origins = []
+        for number, (target, session) in enumerate(each_session(targets, progress, strict=True)):
+            origins.append(counting.origin_of(session)._replace(path=target.path))
+            for key, usage in responses_of(session):
+                once.see(number, key, usage)
     else:
         from viewer.library import Library
 
-        origins = [counting.origin_of(summary) for summary in Library().bring_up_to_date(progress)]
+        library = Library()
+        origins = [counting.origin_of(summary) for summary in library.bring_up_to_date(progress)]
+        see_shared(once, [groups for _, groups in library.groups()])
     places = {origin.path: place for place, origin in enumerate(counting.in_order_made(origins))}
     return sorted(targets, key=lambda target: places.get(target.path, len(places)))
+
+
+def responses_of(session: Session) -> Iterator[tuple[int, TokenUsage]]:
+    """The key and the figures of each response that a session and its subagents have, copies too."""
+    from schemas.charges import charges, inherited_charges
+    from viewer.summary import inherited_key, members_of, response_key
+
+    for member in members_of(session, []):  # what fails is said when it is counted
+        for charge in charges(member):
+            yield response_key(charge.provider, member, charge.group), charge.usage
+        for charge in inherited_charges(member):
+            yield inherited_key(charge), charge.usage
+
+
+def see_shared(once: Once, sessions: list[Groups]) -> None:
+    """Tell `once` what several sessions of the index have. Of most it is nothing, so keys are compared before figures
+    are made of numbers.
+    """
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for groups in sessions:
+        keys = groups.keys()
+        shared |= seen & keys
+        seen |= keys
+    for number, groups in enumerate(sessions):
+        if shared.isdisjoint(groups.keys()):
+            continue
+        for row in groups.rows():
+            if row.key in shared:
+                once.see(number, row.key, row.usage)
 
 
 def each_session(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from viewer.counting import Once, in_order_made, origin_of
 from viewer.output import path_text, short_path, warn
+from viewer.sessions import see_shared
 
 if TYPE_CHECKING:
     from schemas.charges import Charge
@@ -72,8 +73,10 @@ class Spent(NamedTuple):
     exchange: str = ""
     heading: str = ""
     """The exchange's number and prompt."""
-    places: tuple[Place, ...] = ()
-    """Where its figures stand. Known where they are to be explained."""
+    places: Sequence[Place] = ()
+    """Where its figures stand. Known where they are to be explained; those in fuller copies, which are read later, are
+    added.
+    """
 
 
 class LeftOut(NamedTuple):
@@ -82,7 +85,7 @@ class LeftOut(NamedTuple):
     path: str
     what: str
     """A response's id, or what else it is."""
-    places: tuple[Place, ...]
+    places: Sequence[Place]
     reason: str
 
 
@@ -274,6 +277,7 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
     from schemas.prices import Call
 
     indexed = {summary.path: (summary, groups) for summary, groups in library.groups()}
+    see_shared(once, [groups for _, groups in indexed.values()])
     inherited: list[tuple[Source, GroupRow, float]] = []
     for origin in in_order_made(origin_of(summary) for summary, _ in indexed.values()):
         summary, groups = indexed[origin.path]
@@ -282,18 +286,20 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
         wanted = filters.fits_project(summary.workspace_root)
         title = summary.title or summary.first_prompt
         source = Source(summary.provider, summary.id, name, title, summary.workspace_root)
-        for group in groups:
+        for group in groups.rows():
             time = summary.when if group.time is None else group.time
             if group.inherited:
                 if wanted:
                     inherited.append((source, group, time))
             elif once.is_new(group.key) and wanted and filters.fits_time(time):
-                cost = coster.cost(summary.provider, group.model, Call(group.usage), time)
-                yield Spent(source, summary.provider, group.model, time, group.usage, cost)
+                usage = once.fullest(group.key, group.usage)
+                cost = coster.cost(summary.provider, group.model, Call(usage), time)
+                yield Spent(source, summary.provider, group.model, time, usage, cost)
     for source, group, time in inherited:
         if once.takes(group.key) and filters.fits_time(time):
-            cost = coster.cost(source.provider, group.model, Call(group.usage), time)
-            yield Spent(source, source.provider, group.model, time, group.usage, cost)
+            usage = once.fullest(group.key, group.usage)
+            cost = coster.cost(source.provider, group.model, Call(usage), time)
+            yield Spent(source, source.provider, group.model, time, usage, cost)
 
 
 # -- from files ------------------------------------------------------------------------------------------------------
@@ -306,11 +312,13 @@ class FileSpending:
         self.left_out: list[LeftOut] = []
         self._inherited: list[tuple[Spent, int, str]] = []
         """What forks have copies of, with its key and the fork's path."""
+        self._grown: dict[int, tuple[TokenUsage, list[Place]]] = {}
+        """Responses with fuller copies to come: by their keys the figures found until now, and where."""
         self._filters, self._coster, self._once, self._explain = filters, coster, once, explain
 
     def of(self, target: Target, session: Session) -> Iterator[Spent]:
         """The responses of one session that are its own."""
-        from schemas.charges import charges, time_or_files
+        from schemas.charges import charges, time_or_files, with_usage
         from viewer.summary import members_of, response_key
         from viewer.uncounted import Uncounted
 
@@ -325,14 +333,17 @@ class FileSpending:
             for charge in charges(member):
                 charge = charge._replace(time=time_or_files(member, charge.time))
                 key = response_key(charge.provider, member, charge.group)
-                new = self._once.is_new(key)
-                if not wanted or not self._filters.fits_time(charge.time):
-                    continue
-                if not new:
-                    reason = f"a copy of the one in {self._once.where(key)}, where it is counted"
-                    self._note(target, member, charge.group, reason)
-                else:
-                    yield self._spent(source, member, charge, headings)
+                asked = wanted and self._filters.fits_time(charge.time)
+                if self._once.is_new(key):
+                    full = with_usage(charge, self._once.fullest(key, charge.usage))
+                    spent = self._spent(source, member, full, headings)
+                    if asked:
+                        yield self._expecting(key, spent, charge.usage)
+                elif self._explain:
+                    places = places_of(member, charge.group)
+                    reason = self._copied(key, charge.usage, places)
+                    if asked:
+                        self.left_out.append(LeftOut(target.shown_path, charge.group_id, places, reason))
             if wanted:
                 self._take_inherited(source, member, headings)
             if self._explain and wanted:
@@ -341,6 +352,24 @@ class FileSpending:
         self.left_out += rest.left_out()
         for problem in failed:
             warn(f"{path_text(problem.path)}: {problem.reason}")
+
+    def _expecting(self, key: int, spent: Spent, own: TokenUsage) -> Spent:
+        """A response that counts; where its own figures are not all of it, its places grow with those of the copies."""
+        if not self._explain or spent.usage == own:
+            return spent
+        places = list(spent.places)
+        self._grown[key] = own, places
+        return spent._replace(places=places)
+
+    def _copied(self, key: int, usage: TokenUsage, places: Sequence[Place]) -> str:
+        """Why a copy is left out, whose figures may be a part of those that count."""
+        where = self._once.where(key)
+        own, found = self._grown.get(key, (usage, []))
+        if own.largest(usage) == own:
+            return f"a copy of the one in {where}, where it is counted"
+        found += places
+        self._grown[key] = own.largest(usage), found
+        return f"a fuller copy of the one in {where}, where it is counted with these figures"
 
     def _spent(self, source: Source, member: Session, charge: Charge, headings: dict[int, str]) -> Spent:
         from schemas.charges import INHERITED
@@ -376,14 +405,22 @@ class FileSpending:
 
     def inherited(self) -> Iterator[Spent]:
         """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        from schemas.prices import Call
+
         for one, key, path in self._inherited:
             self._once.begin_session(path)
+            asked = self._filters.fits_time(one.time)
             if self._once.knows(key):
-                if self._explain and self._filters.fits_time(one.time):
-                    reason = f"a copy of the one in {self._once.where(key)}, where it is counted"
+                reason = self._copied(key, one.usage, one.places)
+                if self._explain and asked:
                     self.left_out.append(LeftOut(path, one.group, one.places, reason))
-            elif self._once.is_new(key) and self._filters.fits_time(one.time):
-                yield one
+            elif self._once.is_new(key) and asked:
+                usage = self._once.fullest(key, one.usage)
+                if usage == one.usage:
+                    yield one
+                else:
+                    cost = self._coster.cost(one.provider, one.model, Call(usage), one.time)
+                    yield self._expecting(key, one._replace(usage=usage, cost=cost), one.usage)
 
     def _note(self, target: Target, member: Session, group: int, reason: str) -> None:
         if self._explain:
@@ -396,8 +433,11 @@ class FileSpending:
         from viewer.uncounted import INHERITED as INHERITED_WORDS
 
         counted = set(counted_groups(member))
+        copied = {one.span for one in member.inherited.values()}  # said by themselves
         held = {group for exchange in member.exchanges for group in exchange.groups}
         for group in range(len(member.groups)):
+            if member.groups.span[group] in copied:
+                continue
             if not self._filters.fits_time(time_or_files(member, time_of_group(member, group))):
                 continue
             if group not in held:

@@ -401,16 +401,37 @@ def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> N
         add(inherited_key(charge), charge.time, ~model, charge.usage)  # below 0, so that it is told from its own
 
 
+class Groups(NamedTuple):
+    """The token groups of a session and its subagents as `index_file` packed them."""
+
+    packed: bytes
+
+    def rows(self) -> Iterator[GroupRow]:
+        """They themselves."""
+        return group_rows(self.packed)
+
+    def keys(self) -> set[int]:
+        """Their keys, quickly."""
+        return set(_numbers(self.packed.partition(b"\n")[2])[::_WIDTH])
+
+
+_WIDTH = 3 + len(_FIGURES)
+
+
+def _numbers(packed: bytes) -> array[int]:
+    rows = array("q")
+    rows.frombytes(packed)
+    return rows
+
+
 def group_rows(data: bytes) -> Iterator[GroupRow]:
     """The rows that `index_file` packed."""
     names, _, packed = data.partition(b"\n")
     if not packed:
         return
     models: list[str] = orjson.loads(names)
-    rows = array("q")
-    rows.frombytes(packed)
-    width = 3 + len(_FIGURES)
-    for start in range(0, len(rows) - width + 1, width):
-        key, when, model, *figures = rows[start : start + width]
+    rows = _numbers(packed)
+    for start in range(0, len(rows) - _WIDTH + 1, _WIDTH):
+        key, when, model, *figures = rows[start : start + _WIDTH]
         usage = TokenUsage(*[None if n < 0 else n for n in figures])
         yield GroupRow(key, None if when < 0 else when, usage, models[max(model, ~model)], model < 0)

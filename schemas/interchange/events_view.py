@@ -62,7 +62,7 @@ class EventsParser:
         try:
             event = event_of(value, record[2])
         except EventError as error:
-            session.unknown[f"“not an event” ({error.reason})"] += 1
+            session.unknown[f"not an event ({error.reason})"] += 1
             session.add_message(Kind.UNKNOWN, record[0] + _KEYS, record, chars=record[1], lines=1)
             return
         name = one_line(event.provider, 60), one_line(event.session_id, 200)
@@ -112,7 +112,7 @@ class EventsParser:
         message.model = session.model_of(message.index)
         message.group = session.groups.ids[group]
         called = one_line(event.session_id, 200)
-        message.label = _row(f"{event.time:%m-%d %H:%M}", short_model(message.model) or "-", called)
+        message.label = _row(f"{event.time:%Y-%m-%d %H:%M}", short_model(message.model) or "-", called)
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total)
         cost = self._sums.cost(group)
         shown = ["-" if count is None else format_count(count) for count in counts]
@@ -128,13 +128,17 @@ class EventsParser:
         message.metadata = clean_value(rest)
 
 
+_SESSION = 24
+"""Characters of an id that is no UUID; a line without room for them says so itself."""
+
+
 def _time(event: Event) -> str:
     return format_time(event.time).replace(".000000", "")
 
 
 def _row(time: str, model: str, session: str) -> str:
-    session = session[:8] if len(session) >= UUID else _fit(session, 8)  # as sessions are called everywhere
-    return f"{time:<11} {_fit(model, 14)} {session:<8}"
+    session = session[:8] if len(session) >= UUID else session[:_SESSION]  # as sessions are called everywhere
+    return f"{time:<16} {_fit(model, 10)} {session:<8}"
 
 
 def _fit(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from schemas.clean import clean
+from schemas.clean import clean, one_line
 from schemas.interchange.events_read import LARGEST, Event
 from schemas.interchange.price_book import PriceBook
 from schemas.interchange.rfc3339 import format_time
@@ -19,6 +19,8 @@ from schemas.prices import MTOK, Prices, book_cost
 Mode = Literal["compact", "extended"]
 TOP = 5
 """Rows of each table in compact mode."""
+_NAMED = 8
+"""Names that the message of NoEvents has of a kind."""
 TOOL_TIP = (
     "Tool-token share is high (>35%): add per-tool budgets and short-circuit low-value tool calls.",
     0.35,
@@ -133,9 +135,10 @@ def make_snapshot(
     events: Iterable[Event], pricing: Pricing, mode: Mode, now: datetime, filters: Filters = EVERYTHING
 ) -> Snapshot:
     """The snapshot of some events. Raises NoEvents where the filters leave none, and TooManyTokens."""
-    chosen = [event for event in (_named(event, pricing) for event in events) if _passes(event, filters, pricing)]
+    named = [_named(event, pricing) for event in events]
+    chosen = [event for event in named if _passes(event, filters, pricing)]
     if not chosen:
-        raise NoEvents("no events" + (" left after the filters" if any(filters) else ""))
+        raise NoEvents(f"no events left after the filters: {_what_there_is(named, filters)}" if named else "no events")
     everything, providers, models = _Sum(), _Table(), _Table()
     unpriced: dict[tuple[str, str], int] = {}
     priced: list[tuple[Event, float]] = []
@@ -175,6 +178,22 @@ def make_snapshot(
         "suggestions": suggestions(everything),
     }
     return Snapshot(document, unpriced, dict(sorted(Counter(map(month_of, chosen)).items())))
+
+
+def _what_there_is(events: list[Event], filters: Filters) -> str:
+    """What a filter could have named: providers are called as the events or the price book's aliases call them."""
+    names = {
+        "month": {month_of(event) for event in events} if filters.month else set(),
+        "provider": {event.provider for event in events} if filters.providers else set(),
+        "model": {event.model for event in events} if filters.models else set(),
+    }
+    said = []
+    for what, there in names.items():
+        if there:
+            some = ", ".join(one_line(name, 80) for name in sorted(there)[:_NAMED])
+            more = f" and {len(there) - _NAMED:,} more" if len(there) > _NAMED else ""
+            said.append(f"the events have the {what}{'' if len(there) == 1 else 's'} {some}{more}")
+    return "; ".join(said)
 
 
 def _named(event: Event, pricing: Pricing) -> Event:

@@ -53,7 +53,7 @@ def test_totals() -> None:
     assert "- this session: 1,585 tokens: in 15" in text
     assert "- with 1 subagent: 2,362 tokens: in 22" in text
     assert "line 7 could not be read: not JSON: expecting value" in text
-    assert "1 record of the unknown type hologram" in text
+    assert "1 record not known to turnlog: hologram" in text
 
 
 def test_a_total_nobody_knows_is_unknown() -> None:

@@ -348,6 +348,15 @@ def test_forks_and_resumed_copies(tmp_path: Path) -> None:
     assert session.usage() == TokenUsage(1, 2, 0, 0)
     assert [e.inherited for e in session.exchanges] == [True, False]
     assert [bool(f & Flag.INHERITED) for f in session.messages.flags] == [True, True, False, False]
+    lines = Lines()
+    copied = {"forkedFrom": {"sessionId": "parent"}}
+    lines.user("old", **copied)
+    for output in (1, 9, 5):
+        lines.say(f"part {output}", usage=usage(5, output), **copied)
+    session = lines.read(tmp_path)
+    (one,) = session.inherited.values()
+    assert [span.line for span in session.spans.chain(one.span)] == [2, 3, 4]
+    assert (one.usage, session.usage()) == (TokenUsage(5, 9, 0, 0), None)
     resumed = Lines()
     resumed.user("old", sessionId="99999999-2222-4333-8444-555555555555")
     resumed.user("new")

@@ -185,3 +185,51 @@ def test_a_chain_without_its_beginning(tmp_path):
 def test_a_chain_in_a_circle(tmp_path):
     r = Rollout(THREAD, history_base={"thread_id": THREAD, "end_byte_offset": 10}).user("hi")
     assert prompts(r.read(tmp_path)) == ["hi"]
+
+
+OLD_TURN = "0b5c7a52-1d3e-4f11-8a11-3c9d2e7f6a01"
+
+
+def parent():
+    """The session of which `forked` has a copy."""
+    r = Rollout(PARENT).start(OLD_TURN).user("old prompt").says("old answer")
+    return r.count((1000, 900, 100), (500, 400, 50)).done(OLD_TURN)
+
+
+@pytest.mark.parametrize("second_meta", [True, False])
+def test_what_a_fork_copied_is_kept_by_the_name_that_it_has_where_it_is_from(tmp_path, second_meta):
+    session = own(forked(OLD_TURN, second_meta=second_meta, started=BORN - 5000)).read(tmp_path)
+    (one,) = session.inherited.values()
+    (tmp_path / "parent").mkdir()
+    source = parent().read(tmp_path / "parent")
+    assert one.group_id == source.groups.ids[0] == f"{OLD_TURN}:1"
+    assert one.usage == source.groups.usage[0] and one.usage.total == 550
+
+
+def test_an_exact_count_takes_the_place_of_the_difference_that_was_copied(tmp_path):
+    r = forked(OLD_TURN, started=BORN - 5000)
+    usage = {"input_tokens": 70, "cached_input_tokens": 0, "output_tokens": 7, "total_tokens": 77}
+    response = {"thread_id": PARENT, "turn_id": OLD_TURN, "response_id": "resp_1", "usage": usage}
+    r.line("token_usage_record", response, at=BORN)
+    r.line("token_usage_record", response, at=BORN)
+    session = own(r).read(tmp_path)
+    (one,) = session.inherited.values()
+    assert (one.group_id, one.usage.total) == ("resp_1", 77)
+    assert [span.line for span in session.spans.chain(one.span)] == [6, 7]
+    assert session.usage().total == 450
+
+
+def test_a_burst_that_turns_out_to_be_a_copy_is_kept_under_its_parents_names(tmp_path):
+    r = Rollout(CHILD, BORN, forked_from_id=PARENT)
+    for n in range(1, 7):
+        r.event("user_message", message=f"old {n}", at=BORN).event("agent_message", message="x", at=BORN)
+        r.count((100 * n, 0, 10 * n), (100, 0, 10), at=BORN)
+    session = r.read(tmp_path)
+    assert list(session.inherited) == [f"{PARENT}:{n}" for n in range(1, 7)]
+    assert {one.usage.total for one in session.inherited.values()} == {110} and session.usage() is None
+
+
+def test_a_copy_that_nothing_tells_from_a_response_is_not_kept(tmp_path):
+    """Its turn is called as in other sessions, and its time is that of the fork."""
+    session = own(forked("1", started=BORN - 5000)).read(tmp_path)
+    assert not session.inherited and session.usage().total == 450

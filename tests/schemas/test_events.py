@@ -184,7 +184,7 @@ def test_a_file_opens_as_a_view_of_what_was_used(tmp_path):
     assert "by day (UTC)" not in rows  # one o'clock two hours east of it is the day before
     assert session.message(1).text.endswith("1 call has no price and is not in the cost: o5 (1).")
     message = session.message(5)
-    assert message.kind == Kind.NOTE and message.label == "02-20 00:00 gpt-5          s       "
+    assert message.kind == Kind.NOTE and message.label == "2026-02-20 00:00 gpt-5      s       "
     assert message.figures.split()[:5] == ["15", "0", "7", "2", "24"]
     assert "tool input 5" in message.text and "codex · gpt-5 · s · 2026-02-20T00:00:00" in message.text
     assert len(message.figures) == len(session.message(3).figures)

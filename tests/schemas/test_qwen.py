@@ -266,6 +266,8 @@ def test_a_branch_counts_nothing_of_what_it_copied(tmp_path):
     chat.agent("2", usage=tokens(100, 1))
     session = chat.read(tmp_path)
     assert session.lineage.forked_from == "source"
+    (copied,) = session.inherited.values()
+    assert (copied.group_id, copied.usage, copied.exchange) == ("a", TokenUsage(900, 9, 0, None, 0), 0)
     assert [e.prompt for e in session.live_exchanges] == ["new"]
     assert session.usage() == TokenUsage(100, 1, 0, None, 0)
 

@@ -257,6 +257,13 @@ def test_more_than_five_rows_are_not_compact():
     assert validate_snapshot(GOOD | {"top_models": rows, "mode": "compact"}).errors[0].path == "/top_models"
 
 
+@pytest.mark.parametrize(("count", "said"), [(TOP, []), (TOP - 1, ["/top_models"])])
+def test_compact_may_leave_rows_out_only_where_it_has_all_it_can_have(count, said):
+    rows = [GOOD["top_models"][0] | {"name": str(n), "tokens": 1} for n in range(count)]
+    verdict = validate_snapshot(GOOD | {"top_models": rows, "mode": "compact"})
+    assert verdict.valid and [warning.path for warning in verdict.warnings] == said
+
+
 @pytest.mark.parametrize(
     ("path", "value", "where"),
     [

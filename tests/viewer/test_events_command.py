@@ -99,8 +99,10 @@ def test_nothing_to_write_is_a_no(machine: Machine) -> None:
 
 def test_events_of_events_are_the_same(machine: Machine) -> None:
     path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
     once = machine.run("events", path).out
     assert machine.run("events", "-", stdin=once.encode()).out == once
+    assert [event["turnlog"].get("agent") for event in map(json.loads, once.splitlines())] == [None, None, "a1f00001"]
 
 
 def test_an_events_file_opens_and_counts_like_a_session(machine: Machine) -> None:
@@ -157,7 +159,7 @@ def test_through_a_pipe_the_sums_of_all_of_it_come_last(machine: Machine) -> Non
     path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
     data = machine.run("events", path).out.encode() * 2000
     shown = machine.run("-", stdin=data).out.split("\n")
-    rows = [line for line in shown if line.startswith("  03-04 09:00 opus-4.5")]
+    rows = [line for line in shown if line.startswith("  2026-03-04 09:00 opus-4.5")]
     assert len(rows) == 4000
     (total,) = (line for line in shown if line.lstrip().startswith("total"))
     assert total.split()[1] == "4,000" and shown.index(total) > shown.index(rows[-1])

@@ -150,11 +150,12 @@ def test_a_foreign_database_is_replaced(machine: Machine) -> None:
     assert len(open_library(machine).cached()) == 1
 
 
-def test_another_layout_of_ours_is_read_anew(machine: Machine) -> None:
+@pytest.mark.parametrize("layout", [store.LAYOUT - 1, 999])
+def test_another_layout_of_ours_is_read_anew(machine: Machine, layout: int) -> None:
     machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
     open_library(machine).bring_up_to_date()
     connection = sqlite3.connect(machine.home / "cache" / "index.sqlite")
-    connection.execute("PRAGMA user_version = 999")
+    connection.execute(f"PRAGMA user_version = {layout}")
     connection.close()
     library = open_library(machine)
     assert library.cached() == []
@@ -168,7 +169,7 @@ def test_without_a_place_for_the_index_the_library_still_works(machine: Machine)
     (summary,) = library.bring_up_to_date()
     assert summary.exchanges == 1
     assert any("no index" in problem.reason for problem in library.problems)
-    assert [[row.usage.output for row in rows] for _, rows in library.groups()] == [[2]]
+    assert [[row.usage.output for row in groups.rows()] for _, groups in library.groups()] == [[2]]
 
 
 def test_nothing_is_written_beside_the_sessions(machine: Machine) -> None:

@@ -69,7 +69,11 @@ def test_filters(machine: Machine) -> None:
     assert tokens("--month", "2026-02") == 3_000_000  # the first of March at two hours east is still February
     assert tokens("--provider", "openai", "--model", "five") == 3_000_000
     result = machine.run("snapshot", "e.jsonl", "--month", "2026-03")
-    assert (result.code, result.out, result.err) == (1, "", "turnlog: no events left after the filters\n")
+    assert (result.code, result.out, result.err) == (
+        1,
+        "",
+        "turnlog: no events left after the filters: the events have the month 2026-02\n",
+    )
 
 
 @pytest.mark.parametrize(

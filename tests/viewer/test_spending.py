@@ -49,7 +49,7 @@ def stream(tmp_path: Path) -> Path:
 def test_whoever_asks(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prices = Recorder()
     coster, target = Coster(prices), Target(stream, str(stream))
-    _Report(coster, with_subagents=False, tables=False).read([target], lambda done, of: None, strict=True)
+    _Report(coster, tables=False).read([target], lambda done, of: None, strict=True)
     session = read_session(stream)
     monkeypatch.setattr(_Shared, "coster", coster)
     group_cost(session, 0)

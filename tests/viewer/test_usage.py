@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_listed(machine: Machine) -> None:
     (session,) = machine.run("usage", "--json", path).json["sessions"]
     assert [bad["line"] for bad in session["unreadable"]] == [3]
     assert session["unknownRecords"] == {"brand-new": 1}
-    assert "1 unreadable line: 3" in machine.run("usage", path).out
+    assert f"1 unreadable line in {path}: 3".replace(str(machine.home), "~") in machine.run("usage", path).out
 
 
 def test_subagents_are_told_apart(machine: Machine) -> None:
@@ -185,7 +185,7 @@ def test_several_targets_have_one_total(machine: Machine) -> None:
     answer = machine.run("usage", "--json", one, TWO, ONE[:6]).json
     assert len(answer["sessions"]) == 2
     assert answer["total"] == usage(2)
-    assert "2 sessions, no subagents" in machine.run("usage", one, TWO).out
+    assert "2 sessions  " in machine.run("usage", one, TWO).out
 
 
 def test_a_table_for_people(machine: Machine) -> None:
@@ -216,7 +216,7 @@ def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monke
     said: list[str] = []
     monkeypatch.setattr("viewer.sessions.warn", said.append)
     targets = [Target(path, str(path)) for path in (bad, good)]
-    report = _Report(Coster(Prices()), with_subagents=False, tables=False)
+    report = _Report(Coster(Prices()), tables=False)
     report.read(targets, lambda done, total: None, strict=False)
     assert [session["id"] for session in json.loads(report.to_json())["sessions"]] == [good.stem]
     assert len(said) == 1 and bad.name in said[0] and "KeyError" in said[0]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.usage import TokenUsage, total_usage
+from tests.fixtures.codex.rollouts import Rollout
 from tests.viewer.machine import Machine
 from viewer.counting import Once
 from viewer.spending import KINDS, Filters, Source, Spent, rows_by
@@ -136,7 +137,7 @@ def test_a_price_book_lies_over_the_tables_and_unknown_models_are_named(machine:
                                      "cache_write_usd_per_mtok": 0}}}}}  # fmt: skip
     (machine.home / "book.json").write_text(json.dumps(book))
     assert by(machine, "model", "--pricing", "book.json")["costUsd"] == 40
-    assert machine.run("usage", "--json", ONE, "--pricing", "book.json").json["costUsd"] == 20
+    assert machine.run("usage", "--json", ONE, "--pricing", "book.json").json["costUsd"] == 30
     path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
     path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "claude-tomorrow", 1))
     answer = by(machine, "exchange", ONE)
@@ -232,6 +233,113 @@ def test_what_a_fork_inherited_from_a_session_that_is_gone_counts_once(tmp_path:
     assert len(machine.run("events").out.splitlines()) == 1
     text = machine.run("usage", name).out
     assert "no tokens of its own" in text and "which is not here" in text
+
+
+LITTLE = FIGURES | {"output_tokens": 1}
+IDS = "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd"
+
+
+def fuller(machine: Machine, *, inherits: bool) -> tuple[Path, Path]:
+    """A session that ended in the midst of its response, and a fork in which that came to its end."""
+    parent = machine.session(ONE, ["first", "one"], usage=LITTLE, message_ids=IDS)
+    fork = machine.session(TWO, ["first", "one", "second", "two"], usage=FIGURES, message_ids=IDS, minute=4)
+    if inherits:
+        lines = [json.loads(line) for line in fork.read_text().splitlines()]
+        lines[:2] = [line | {"forkedFrom": {"sessionId": ONE}} for line in lines[:2]]
+        fork.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return parent, fork
+
+
+@pytest.mark.parametrize("inherits", [False, True])
+def test_a_fuller_copy_counts_for_the_session_that_made_the_response_first(tmp_path: Path, inherits: bool) -> None:
+    machine = Machine(tmp_path)
+    parent, fork = fuller(machine, inherits=inherits)
+    for targets in ([], [parent, fork], [fork, parent]):
+        for more in ([], ["--explain"]):
+            answer = by(machine, "session", *targets, *more)
+            sums = {row["id"]: (row["responses"], row["usage"]["outputTokens"]) for row in answer["rows"]}
+            assert sums == {ONE: (1, 20), TWO: (1, 20)}
+            assert answer["costUsd"] == pytest.approx(2 * COST)
+        assert machine.run("usage", "--json", *targets).json["total"] == answer["total"]
+        events = [json.loads(line) for line in machine.run("events", *targets).out.splitlines()]
+        told = [(event["session_id"], event["usage"]["output_tokens"]) for event in events]
+        assert told == [(ONE, 20), (TWO, 20)]
+    for targets in ([parent, fork], [fork, parent]):
+        snapshot = machine.run("snapshot", *targets).json
+        assert (snapshot["totals"]["tokens"], snapshot["totals"]["session_count"]) == (2 * 370, 2)
+
+
+@pytest.mark.parametrize("inherits", [False, True])
+def test_explain_names_the_records_of_a_fuller_copy(tmp_path: Path, inherits: bool) -> None:
+    machine = Machine(tmp_path)
+    parent, fork = fuller(machine, inherits=inherits)
+    answer = by(machine, "session", fork, parent, "--explain")
+    (row,) = (row for row in answer["rows"] if row["id"] == ONE)
+    places = [(Path(place["path"]).stem, place["line"]) for place in row["from"][0]["records"]]
+    assert places == [(ONE, 2), (TWO, 2)]
+    (copy,) = (one for one in answer["leftOut"] if one["what"])
+    assert (Path(copy["path"]).stem, copy["records"][0]["line"]) == (TWO, 2)
+    assert copy["reason"].startswith("a fuller copy of the one in ") and ONE in copy["reason"]
+    text = machine.run("usage", "--by", "session", fork, parent, "--explain").out
+    assert f"line 2 of {ONE}.jsonl (bytes" in text and f", line 2 of {TWO}.jsonl (bytes" in text
+    assert "\ntotal  740 tokens, $0.0019\n" in text
+
+
+def test_of_two_forks_of_a_session_that_is_gone_the_fuller_copy_counts_for_the_first(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name, minute, figures in ((ONE, 0, LITTLE), (TWO, 4, FIGURES)):
+        path = machine.session(name, ["old", "o"], usage=figures, message_ids=IDS, minute=minute)
+        lines = [json.loads(line) | {"forkedFrom": {"sessionId": "gone"}} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = sorted(machine.projects.glob("*/*.jsonl"))
+    for targets in ([], files, files[::-1]):
+        for more in ([], ["--explain"]):
+            (row,) = by(machine, "session", *targets, *more)["rows"]
+            assert (row["id"], row["usage"]["totalTokens"]) == (ONE, 370)
+        assert machine.run("usage", "--json", *targets).json["total"]["totalTokens"] == 370
+    snapshot = machine.run("snapshot", *files).json
+    assert (snapshot["totals"]["tokens"], snapshot["totals"]["session_count"]) == (370, 1)
+
+
+def test_a_total_has_the_subagents_in_it_however_it_is_asked_for(machine: Machine) -> None:
+    plain, explained = machine.run("usage", ONE, "--json").json, machine.run("usage", ONE, "--json", "--explain").json
+    assert plain["total"] == explained["total"] and plain["costUsd"] == explained["costUsd"]
+    assert plain["total"] == plain["sessions"][0]["usageWithSubagents"] != plain["sessions"][0]["usage"]
+    assert "3 sessions, 1 subagent " in machine.run("usage", *sorted(machine.projects.glob("*/*.jsonl"))).out
+
+
+def test_groups_of_several_sessions_name_them(machine: Machine) -> None:
+    lines = machine.run("usage", "--by", "group").out.splitlines()
+    assert [line.split()[0] for line in lines if "_01FhGm3k" in line] == ["aaaaaaaa", "aaaaaaaa"]
+    assert not any("aaaaaaaa" in line for line in machine.run("usage", "--by", "group", ONE).out.splitlines())
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_a_codex_fork_copied_counts_once(tmp_path: Path, gone: bool) -> None:
+    machine = Machine(tmp_path)
+    old, new = "019a0000-0000-7000-8000-0000000000aa", "019a0001-0000-7000-8000-0000000000bb"
+    turn = "0b5c7a52-1d3e-4f11-8a11-3c9d2e7f6a01"
+    folder = machine.home / ".codex" / "sessions" / "2025" / "10" / "09"
+    folder.mkdir(parents=True)
+    parent = Rollout(old).start(turn).user("old").says("x").count((1000, 900, 100), (500, 400, 50)).done(turn)
+    if not gone:
+        parent.save(folder, f"rollout-2025-10-09T08-53-20-{old}.jsonl")
+    fork = Rollout(new, 1_760_000_500, forked_from_id=old)
+    fork.line("session_meta", {"id": old, "cwd": "/parent"}, at=1_760_000_500)
+    fork.event("task_started", turn_id=turn, started_at=1_759_995_000, at=1_760_000_500)
+    fork.count((1000, 900, 100), (500, 400, 50), at=1_760_000_500)
+    fork.clock += 5
+    fork.start("t2", started_at=fork.clock).user("new").says("y").count((1400, 1200, 150)).done("t2")
+    fork.save(folder, f"rollout-2025-10-09T09-01-40-{new}.jsonl")
+    files = sorted(folder.iterdir())
+    for targets in ([], files, files[::-1]):
+        rows = by(machine, "session", *targets)["rows"]
+        assert {row["id"]: row["usage"]["totalTokens"] for row in rows} == (
+            {new: 1000} if gone else {old: 550, new: 450}
+        )
+        assert len(machine.run("events", *targets).out.splitlines()) == 2
+    text = machine.run("usage", files[-1]).out
+    assert f"(550 tokens) inherited from session {old}, {'which is not here' if gone else 'counted there'}" in text
 
 
 def test_exchanges_of_several_sessions_name_them(machine: Machine) -> None:

@@ -54,8 +54,8 @@ async def test_events_are_sums_and_then_rows_and_grow(tmp_path: Path, size: tupl
     async with Bare(screen).run_test(size=size) as pilot:
         shown = await settle(pilot)
         assert "opus-4.5" in shown and "tokens unknown" not in shown
-        assert "02-20 10:11 opus-4.5       aaaaaaaa" in shown
-        (row,) = (line for line in shown.split("\n") if "02-20 10:11" in line)
+        assert "2026-02-20 10:11 opus-4.5   aaaaaaaa" in shown
+        (row,) = (line for line in shown.split("\n") if "2026-02-20 10:11" in line)
         assert row.split()[-6:] == ["1k", "30k", "0", "200", "31k", "$0.03"]
         with path.open("a") as file:
             file.write(event("nobody-knows"))
@@ -66,6 +66,18 @@ async def test_events_are_sums_and_then_rows_and_grow(tmp_path: Path, size: tupl
         assert "1 call has no price and is not in the cost: nobody-knows (1)." in shown
         (total,) = (line for line in shown.split("\n") if line.strip().startswith("total"))
         assert total.replace("│", " ").split()[1:3] == ["2", "2k"]
+
+
+async def test_w_on_a_snapshot_says_its_own_total(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(SNAPSHOT))
+    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("w")
+        await pilot.pause()
+        text = pilot.app.screen.query_one("#lookup").text  # type: ignore[attr-defined]
+        assert "session: 200k tokens" in text.replace("\n", " ") and "unknown" not in text
+        assert "holds sums" in text and "model call" not in text
 
 
 async def test_a_snapshot_that_turns_into_another_version_keeps_what_was_there(

@@ -26,6 +26,7 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     files, as forks and resumed sessions copy them, is written once; what a fork inherited from a session that is not
     among them is the fork's.
     """
+    from viewer.counting import Once
     from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen, in_order_made
@@ -35,8 +36,9 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     if path is not None:
         check_not_read(path, (target.path for target in files))
     with progress("reading sessions") as bar:
-        files = in_order_made(files, bar, strict=bool(targets))
-        writer = EventWriter(bar)
+        once = Once()
+        files = in_order_made(files, once, bar, strict=bool(targets))
+        writer = EventWriter(bar, once)
         lines = chain(writer.lines(files, strict=bool(targets)), writer.inherited_lines())
         first = next(lines, None)
         if path is not None and first is not None:

@@ -14,6 +14,7 @@ from viewer.output import DONE, NO, CallError, path_text, progress, short_path, 
 if TYPE_CHECKING:
     from schemas.interchange.events_read import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
+    from viewer.counting import Once
     from viewer.eventing import EventWriter
     from viewer.output import Progress
     from viewer.targets import Target
@@ -50,11 +51,13 @@ def command(
     """Write a UI Snapshot v1 of what the EVENTS files (or sessions) used.
 
     Without --pricing, prices are those of the genai-prices package. An event without a price is counted as such, and in
-    nothing else; with --on-unpriced error there is no snapshot then. Names in filters may be the price book's aliases.
+    nothing else; with --on-unpriced error there is no snapshot then. Filters take the names that are in the events
+    (claude, codex, …), and the aliases of a price book.
     """
     from datetime import UTC, datetime
 
     from schemas.interchange.snapshot_make import Filters, NoEvents, TooManyTokens, make_snapshot
+    from viewer.counting import Once
     from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen
@@ -66,8 +69,9 @@ def command(
     prices = _pricing(pricing)
     try:
         with progress("reading events") as bar:
-            filters, writer = Filters(month, providers, models), EventWriter(bar)
-            targets = _in_order(chosen(events), bar)
+            once = Once()
+            targets, writer = _in_order(chosen(events), once, bar), EventWriter(bar, once)
+            filters = Filters(month, providers, models)
             snapshot = make_snapshot(_events(targets, writer), prices, mode, datetime.now(UTC), filters)
     except NoEvents as error:
         warn(str(error))
@@ -119,12 +123,12 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     writer.say()
 
 
-def _in_order(targets: list[Target], bar: Progress) -> list[Target]:
+def _in_order(targets: list[Target], once: Once, bar: Progress) -> list[Target]:
     """The sessions among the targets as they were made. Event files, by which the month goes, stay in their places."""
     from viewer.sessions import in_order_made
 
     sessions = [target for target in targets if _is_session(target.path)]
-    made = iter(in_order_made(sessions, bar, strict=True))
+    made = iter(in_order_made(sessions, once, bar, strict=True))
     return [next(made) if target in sessions else target for target in targets]
 
 

@@ -45,11 +45,11 @@ def command(
 ) -> int:
     """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
-    A session's own tokens and those with its subagents are told apart; sums with --by have them in. A response that
-    lies in several files, as forks and resumed sessions copy them, counts once, in the session that made it first; if
-    that one is not read, sums with --by and those of everything count it for the fork. Days
-    are those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
-    charge at that time; a model without a price is named, and is in no sum of costs.
+    A session's own tokens and those with its subagents are told apart; totals of several sessions, the total of --json
+    and sums with --by have them in. There a response that lies in several files, as forks and resumed sessions copy
+    them, counts once, with the largest figures of its copies, in the session that made it first; if that one is not
+    read, for the fork. Days are those of this machine's clock; a response without a time counts as of its file's. Costs
+    are what the API would charge at that time; a model without a price is named, and is in no sum of costs.
     """
     from schemas.prices import Prices
 
@@ -65,7 +65,7 @@ def command(
 
         by = kind or ("exchange" if targets else "day")
         return print_sums(targets, by, filters, coster, explain=explain, as_json=as_json)
-    report = _Report(coster, with_subagents=not targets, tables=not as_json)
+    report = _Report(coster, tables=not as_json)
     with progress("reading sessions") as bar:
         report.read(chosen(targets), bar, strict=bool(targets))
     if as_json:
@@ -85,15 +85,19 @@ def _filters(since: str | None, until: str | None, project: str | None) -> Filte
 class _Report:
     """The usage of some sessions, read one after the other so that only figures stay in memory."""
 
-    def __init__(self, coster: Coster, *, with_subagents: bool, tables: bool) -> None:
+    def __init__(self, coster: Coster, *, tables: bool) -> None:
         self._coster = coster
         self._make_tables = tables
-        self.with_subagents = with_subagents
-        """Whether the total counts the subagents' responses too."""
         self.total = Tally()
+        """Of everything that was read, each response once."""
+        self.subagents = 0
+        """That are in it."""
         self.once = Once()
+        self._known: set[str] = set()
+        """The ids of sessions that were read, or are on this machine where that was asked."""
+        self._looked = False
         self._inherited: list[tuple[int, Charge, float | None]] = []
-        """What forks have copies of, with its key and cost, for the total of everything."""
+        """What forks have copies of, with its key and cost."""
         self.sessions: list[tuple[Target, bytes]] = []
         self.tables: list[tuple[Target, Rows, list[str]]] = []
 
@@ -101,14 +105,14 @@ class _Report:
         """Read the targets; the answers stand in their order. A file that is no session is an error where it was named,
         else it is left out and said.
         """
-        for target, session in each_session(in_order_made(targets, bar, strict=strict), bar, strict=strict):
+        for target, session in each_session(in_order_made(targets, self.once, bar, strict=strict), bar, strict=strict):
             try:
                 self._add(target, session)
             except Exception as error:  # noqa: BLE001
                 failed(target, error, strict=strict)
         for key, charge, cost in self._inherited:
             if self.once.takes(key):
-                self.total.add(charge.usage, cost, charge.model)
+                self._count(key, charge, cost)
         places = {target.path: place for place, target in enumerate(targets)}
         self.sessions.sort(key=lambda answer: places[answer[0].path])
         self.tables.sort(key=lambda answer: places[answer[0].path])
@@ -122,22 +126,21 @@ class _Report:
         costs: dict[int, float | None] = {}
         own, everything = Tally(), Tally()
         self.once.begin_session()
+        self._known.add(session.id)
         lost: list[Problem] = []
         for number, member in enumerate(members_of(session, lost)):
             usages.append(member.usage())
             for charge in charges(member):
-                time = time_or_files(member, charge.time)
-                cost = self._coster.cost(charge.provider, charge.model, charge.call, time)
+                charge = charge._replace(time=time_or_files(member, charge.time))
+                cost = self._cost(charge)
                 everything.add(charge.usage, cost, charge.model)
                 if number == 0:
                     own.add(charge.usage, cost, charge.model)
                     costs[charge.group] = cost
-                if number and not self.with_subagents:
-                    continue
-                if self.once.is_new(response_key(charge.provider, member, charge.group)):
-                    self.total.add(charge.usage, cost, charge.model)
-            if self.with_subagents:
-                self._take_inherited(member)
+                if self.once.is_new(key := response_key(charge.provider, member, charge.group)):
+                    self._count(key, charge, cost)
+            self._take_inherited(member)
+        self.subagents += len(usages) - 1
         both = total_usage(usages)
         say_others(session)
         for problem in lost:
@@ -149,16 +152,38 @@ class _Report:
         else:
             subagents = len(usages) - 1
             rows = _session_table(session, costs, own, everything, subagents)
-            self.tables.append((target, rows, _notes(session, own, everything, subagents)))
+            notes = _notes(session, target, own, everything, subagents)
+            if (origin := _origin(session)) is not None:
+                notes.insert(1, _inherited_note(session, origin, here=self._is_known(origin)))
+            self.tables.append((target, rows, notes))
+
+    def _is_known(self, session_id: str) -> bool:
+        """Whether a session is among those that are read, or on this machine."""
+        from viewer.targets import Targets
+
+        if session_id not in self._known and not self._looked:
+            machine = Targets()
+            self._known |= {machine.library.session_id(file) or file.id for file in machine.found.files}
+            self._looked = True
+        return session_id in self._known
 
     def _take_inherited(self, member: Session) -> None:
         from schemas.charges import inherited_charges, time_or_files
         from viewer.summary import inherited_key
 
         for charge in inherited_charges(member):
-            time = time_or_files(member, charge.time)
-            cost = self._coster.cost(charge.provider, charge.model, charge.call, time)
-            self._inherited.append((inherited_key(charge), charge, cost))
+            timed = charge._replace(time=time_or_files(member, charge.time))
+            self._inherited.append((inherited_key(charge), timed, self._cost(timed)))
+
+    def _count(self, key: int, charge: Charge, cost: float | None) -> None:
+        """Add a response to the total, with the figures of its fullest copy."""
+        from schemas.charges import with_usage
+
+        full = with_usage(charge, self.once.fullest(key, charge.usage))
+        self.total.add(full.usage, cost if full is charge else self._cost(full), full.model)
+
+    def _cost(self, charge: Charge) -> float | None:
+        return self._coster.cost(charge.provider, charge.model, charge.call, charge.time)
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
@@ -170,6 +195,7 @@ class _Report:
         """The answer for people."""
         from rich.text import Text
 
+        from renderers.facts import plural
         from viewer.output import short_path
         from viewer.usagetable import Rows
 
@@ -185,7 +211,8 @@ class _Report:
                 screen.print()
         if len(self.tables) > 1:
             rows = Rows("")
-            rows.total(f"{len(self.tables)} sessions, no subagents", self.total.usage, cost_text(self.total))
+            subagents = f", {plural(self.subagents, 'subagent')}" if self.subagents else ""
+            rows.total(f"{len(self.tables)} sessions{subagents}", self.total.usage, cost_text(self.total))
             rows.print(screen)
         if self.once.copies:
             screen.print(Text(copies_note(self.once.copies), "dim"), soft_wrap=True)
@@ -283,9 +310,10 @@ def _session_table(
     return rows
 
 
-def _notes(session: Session, own: Tally, everything: Tally, subagents: int) -> list[str]:
+def _notes(session: Session, target: Target, own: Tally, everything: Tally, subagents: int) -> list[str]:
     """What must be said beside the figures."""
     from renderers.facts import plural
+    from viewer.output import short_path
 
     notes = [f"total {_in_full(own, ' tokens')}" if own.usage else _no_figures(session)]
     if subagents and everything.usage:
@@ -294,13 +322,13 @@ def _notes(session: Session, own: Tally, everything: Tally, subagents: int) -> l
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
     notes += unpriced_note(everything)
-    notes += _inherited_note(session)
     if session.duplicates:
         notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
     if session.unreadable:
         lines = ", ".join(str(bad.line) for bad in session.unreadable[:5])
         more = ", …" if len(session.unreadable) > 5 else ""
-        notes.append(f"{plural(len(session.unreadable), 'unreadable line')}: {lines}{more}")
+        name = "standard input" if target.given == "-" else short_path(target.path)
+        notes.append(f"{plural(len(session.unreadable), 'unreadable line')} in {name}: {lines}{more}")
     return notes
 
 
@@ -313,22 +341,24 @@ def _no_figures(session: Session) -> str:
     return "the agent wrote no token figures"
 
 
-def _inherited_note(session: Session) -> list[str]:
-    """What a fork has copies of, and whether the session that it is from is on this machine to count it."""
+def _origin(session: Session) -> str | None:
+    """The session that a fork has copies of, empty where nobody says which; None for what is no fork."""
+    if not session.inherited and not any(exchange.inherited for exchange in session.exchanges):
+        return None
+    return session.lineage.forked_from or session.lineage.parent or ""
+
+
+def _inherited_note(session: Session, origin: str, *, here: bool) -> str:
+    """What a fork has copies of, and whether the session that it is from is there to count it."""
     from renderers.facts import format_exact, plural
     from schemas.clean import one_line
-    from viewer.targets import Targets
 
     exchanges = sum(exchange.inherited for exchange in session.exchanges)
-    if not exchanges and not session.inherited:
-        return []
     known = [one.usage.total for one in session.inherited.values() if one.usage.total]
     tokens = f" ({format_exact(sum(known))} tokens)" if known else ""
-    origin = session.lineage.forked_from or session.lineage.parent
     whose = f"session {one_line(origin, 80)}" if origin else "another session"
-    here = bool(origin) and any(str(origin) in str(file.path) for file in Targets().found.files)
-    where = "counted there" if here else "which is not here; in no figure above"
-    return [f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"]
+    where = "counted there" if here else "which is not here; in no figure of this one"
+    return f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"
 
 
 def unpriced_note(tally: Tally) -> list[str]:

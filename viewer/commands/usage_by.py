@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from viewer.commands.usage import copies_note, cost_text, unpriced_note
@@ -35,7 +35,7 @@ def print_sums(
     if targets or explain or kind in _FROM_FILES:
         files = chosen(targets)
         with progress("reading sessions") as bar:
-            files = in_order_made(files, bar, strict=bool(targets))
+            files = in_order_made(files, once, bar, strict=bool(targets))
             spending = FileSpending(filters, coster, once, explain=explain)
             spent = (
                 one
@@ -59,7 +59,7 @@ def print_sums(
         return NO
     screen = console()
     if explain:
-        _explain(screen, rows, left_out)
+        _explain(screen, rows, total, left_out)
     else:
         _table(screen, kind, rows, total)
     _say(screen, [*notes, *unpriced_note(total), *([copies_note(once.copies)] if once.copies else [])])
@@ -132,7 +132,7 @@ def _row_json(kind: str, row: Row, *, explain: bool) -> dict[str, object]:
     return answer
 
 
-def _places_json(places: tuple[Place, ...]) -> list[dict[str, object]]:
+def _places_json(places: Sequence[Place]) -> list[dict[str, object]]:
     return [place.to_json() for place in places]
 
 
@@ -147,8 +147,8 @@ def _table(screen: Console, kind: str, rows: list[Row], total: Tally) -> None:
     screen.print()
 
 
-def _explain(screen: Console, rows: list[Row], left_out: list[LeftOut]) -> None:
-    """Each figure with its responses and their records, then what is in no figure."""
+def _explain(screen: Console, rows: list[Row], total: Tally, left_out: list[LeftOut]) -> None:
+    """Each figure with its responses and their records, their sum, then what is in no figure."""
     from rich.text import Text
 
     from schemas.clean import one_line
@@ -159,6 +159,10 @@ def _explain(screen: Console, rows: list[Row], left_out: list[LeftOut]) -> None:
         screen.print(Text.assemble((one_line(label, 200), "bold"), f"  {tokens}"), soft_wrap=True)
         for line in _responses(row.responses):
             screen.print(Text(line), soft_wrap=True)
+        screen.print()
+    if rows:
+        tokens = f"{total.tokens:,} tokens, {cost_text(total)}"
+        screen.print(Text.assemble(("total", "bold"), f"  {tokens}"), soft_wrap=True)
         screen.print()
     if left_out:
         screen.print(Text("left out", "bold"))
@@ -185,14 +189,16 @@ def _responses(spent: list[Spent]) -> Iterator[str]:
             yield f"    {_places_text(one.places)}{repeated}"
 
 
-def _places_text(places: tuple[Place, ...]) -> str:
+def _places_text(places: Sequence[Place]) -> str:
     """Where records stand: `lines 3, 5 of x.jsonl (bytes 812+2044, 3100+67)`, each with its offset and length, or
-    `record 2 of …` where a source has no lines.
+    `record 2 of …` where a source has no lines; in several files where a copy is fuller.
     """
+    return ", ".join(_in_file(list(own)) for _, own in groupby(places, key=lambda place: place.path))
+
+
+def _in_file(places: list[Place]) -> str:
     from schemas.clean import one_line
 
-    if not places:
-        return ""
     first, many = places[0], "s" if len(places) > 1 else ""
     numbers = ", ".join(str(place.line) for place in places)
     name = one_line(re.split(r"[/\\]", first.path)[-1], 200)

@@ -35,6 +35,8 @@ _MOST_LINES = 200
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
 _PRICES = "Costs are what the API would charge, by genai-prices for the time of each response."
+_SESSION = "session"
+_SUMS_RULE = "A snapshot holds sums, and none of the responses that they are made of."
 _OTHER_RULE = "Each model call is one group, and counts once."
 
 
@@ -165,7 +167,8 @@ def why_screen(
         priced = list(_priced_totals(session, group, exchange, family, costs))
         rows: list[Row] = []
         for name, usage, cost in priced:
-            said = f"{usage_line(usage, format_exact)}{f' · {cost.text}' if cost.text else ''}"
+            figures = session.own_total if name == _SESSION and session.own_total else usage_line(usage, format_exact)
+            said = f"{figures}{f' · {cost.text}' if cost.text else ''}"
             rows.extend(prose_rows(f"{name}: {said}" if name else said, width, Style() if name else _BOLD))
         if family is not None and family.unread:
             rows.extend(
@@ -191,9 +194,10 @@ def _priced_totals(
     if group != NONE:
         yield "", session.groups.usage[group], group_cost(session, group)
     exchange_cost = costs.known(exchange) if costs else None
-    yield "exchange", session.exchange_usage(exchange), exchange_cost or Cost()
+    if not session.own_total:
+        yield "exchange", session.exchange_usage(exchange), exchange_cost or Cost()
     own = (costs.total if costs else None) or Cost()
-    yield "session", session.usage(), own
+    yield _SESSION, session.usage(), own
     if family is not None and family.subagents:
         yield "with subagents", family.total(session), own | family.cost if family.cost is not None else Cost()
 
@@ -210,6 +214,8 @@ def _rule(session: Session) -> str:
     """How the source counts. A stream counts in its own way, whichever agent printed it."""
     from schemas.providers import providers
 
+    if session.own_total:
+        return _SUMS_RULE
     provider = providers().get("streams" if session.metadata.get("source") == "stream" else session.provider)
     return provider.counting if provider else _OTHER_RULE
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from schemas.message import Kind, SpanRole
+from schemas.providers.codex.ids import UUID
 from schemas.records import Record
-from schemas.session import Exchange, Session
+from schemas.session import Exchange, Inherited, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
-from schemas.values import text_of
+from schemas.values import text_of, when
 
 _Count: TypeAlias = int | None
 Counts: TypeAlias = tuple[_Count, _Count, _Count, _Count, _Count, _Count]
@@ -92,6 +93,8 @@ class Tokens:
         self._exact: set[int] = set()
         self._responses: set[int] = set()
         self._deltas: list[int] = []
+        self._copied: list[str] = []
+        """The turn's inherited responses that are told by differences."""
         self._number = 0
         self._round = 0
 
@@ -100,7 +103,7 @@ class Tokens:
         if turn and turn == self._turn:
             return
         self._turn = turn
-        self._deltas = []
+        self._deltas, self._copied = [], []
         if turn:
             self._number = 0
 
@@ -112,7 +115,7 @@ class Tokens:
         last = info.get("last_token_usage")
         self._note_context(info.get("model_context_window"), last)
         advance = self._advance(counts_of(info.get("total_token_usage")), last)
-        if advance is None or not own:
+        if advance is None:
             return False
         usage = usage_of(advance)
         if not (usage[0] or usage[1] or usage[2] or usage[3] or usage[4]):
@@ -121,6 +124,10 @@ class Tokens:
             return False
         if "model" in info and (name := text_of(info["model"])):
             model = self._session.model_index(name)
+        if not own:
+            if name := self._inherit("", usage, record, model, store):
+                self._copied.append(name)
+            return False
         self._deltas.append(self._add("", usage, record, model, store))
         return True
 
@@ -151,7 +158,7 @@ class Tokens:
     def response(self, record: Record, payload: dict[str, Any], model: int, store: int, own: bool) -> str:
         """Take a `token_usage_record`: "counted", "foreign" or "repeated"."""
         counts = counts_of(payload.get("usage"))
-        if payload.get("thread_id") not in (None, self._session.id) or counts is None or not own:
+        if counts is None or (own and payload.get("thread_id") not in (None, self._session.id)):
             return "foreign"
         response = text_of(payload.get("response_id"))
         if response:
@@ -163,6 +170,10 @@ class Tokens:
             self.begin_turn(turn)
         self._exact.add(hash(turn))
         usage = usage_of(counts)
+        if not own:
+            copied, self._copied = (self._copied, []) if turn == self._turn else ([], self._copied)
+            self._inherit_exactly(response, copied, usage, record, model, store)
+            return "foreign"
         if turn == self._turn and self._deltas:
             # This turn began to be counted by differences; its last one may be this very response.
             self._take_over(response, usage, record, store)
@@ -191,13 +202,56 @@ class Tokens:
 
     def drop_all(self) -> None:
         """Everything counted so far was inherited."""
-        session = self._session
-        for group in range(len(session.groups)):
-            session.groups.usage[group] = TokenUsage()
-            session.groups.last[group] = NONE
+        session, groups = self._session, self._session.groups
+        for group in range(len(groups)):
+            last, span, exchange = groups.last[group], groups.span[group], groups.exchange[group]
+            time = session.messages.when(last) if last != NONE else None
+            name = groups.ids[group]
+            if name.startswith(f"{session.id}:"):
+                name = self._origin + name[len(session.id) :]
+            if groups.usage[group] != TokenUsage() and (UUID.search(name) or ":" not in name):
+                model = session.models[groups.model[group]]
+                session.inherited[name] = Inherited(name, groups.usage[group], model, time, exchange, span, span)
+            groups.usage[group] = TokenUsage()
+            groups.last[group] = NONE
         for index in range(len(session.messages)):
             session.messages.group[index] = NONE
         self._deltas = []
+
+    @property
+    def _origin(self) -> str:
+        """The session that what is inherited is from, by whose id it named its responses."""
+        lineage = self._session.lineage
+        return lineage.forked_from or lineage.parent or self._session.id
+
+    def _inherit(self, name: str, usage: TokenUsage, record: Record, model: int, store: int) -> str:
+        """Keep a copied response's figures, by the name that `_add` gives it in the session it is from: they count here
+        only where that one is gone. Returns the name; without a turn's UUID nothing would tell the copy, which has
+        another time, from a response of its own, so it is not kept.
+        """
+        session = self._session
+        self._number += 1
+        if not name and not UUID.search(name := f"{self._turn or self._origin}:{self._number}"):
+            return ""
+        if not session.exchanges:
+            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0", inherited=True))
+        offset, length, line, value = record
+        span = session.spans.add(store, offset, length, line, _USAGE)
+        time, exchange = when(value.get("timestamp")), len(session.exchanges) - 1
+        session.inherited[name] = Inherited(name, usage, session.models[model], time, exchange, span, span)
+        return name
+
+    def _inherit_exactly(
+        self, response: str, copied: list[str], usage: TokenUsage, record: Record, model: int, store: int
+    ) -> None:
+        """A copied response that is told exactly, as `_take_over` has it for one's own."""
+        before = [self._session.inherited.pop(name, None) for name in copied]
+        self._number -= bool(copied)
+        name = self._inherit(response or (copied[-1] if copied else ""), usage, record, model, store)
+        if before and before[-1] is not None:
+            span, own = before[-1].span, self._session.inherited[name]
+            self._session.spans.extend(span, own.span)
+            self._session.inherited[name] = own._replace(span=span)
 
     def _add(self, name: str, usage: TokenUsage, record: Record, model: int, store: int) -> int:
         self._number += 1

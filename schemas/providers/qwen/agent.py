@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas.clean import clean
-from schemas.message import Flag, Kind
+from schemas.message import Flag, Kind, SpanRole
 from schemas.providers._google import said_text
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.prompts import Run, parts_in, runs_in
 from schemas.providers.qwen.results import answers_in
 from schemas.providers.qwen.tokens import read_usage
 from schemas.records import Record
+from schemas.session import Inherited
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, size_of, text_of
 
@@ -47,8 +48,10 @@ class AgentLines:
         model = session.model_index(text_of(value.get("model")))
         for row in range(first, len(session.messages)):
             session.messages.model[row] = model
-        usage = None if self._parser.inherited else read_usage(value.get("usageMetadata"))
-        if usage is not None:
+        usage = read_usage(value.get("usageMetadata"))
+        if usage is not None and self._parser.inherited:
+            self._inherit(record, usage, model)
+        elif usage is not None:
             self._count(record, usage, model, first)
         elif first == len(session.messages) and not answered:
             self._parser.hide("assistant (empty)")
@@ -69,6 +72,19 @@ class AgentLines:
             text = "".join(part["text"] for part in run.parts) if thinks else said_text(run.parts)
             if text.strip():
                 parser.row(Kind.THINKING if thinks else Kind.TEXT, record, run.place, *size_of(text))
+
+    def _inherit(self, record: Record, usage: TokenUsage, model: int) -> None:
+        """Keep a copied response's figures: they count here only where the session it is from is gone."""
+        session, value = self._session, record[3]
+        given = text_of(dict_of(value.get("forkedFrom")).get("messageUuid")) or text_of(value.get("uuid"))
+        name = clean(given or f"assistant@{record[0]}")
+        span = session.add_span(record, SpanRole.USAGE)
+        exchange, before = max(len(session.exchanges) - 1, 0), session.inherited.get(name)
+        if before is None:
+            before = Inherited(name, usage, session.models[model], None, exchange, span, span)
+        else:
+            session.spans.extend(before.tail, span)
+        session.inherited[name] = before._replace(usage=usage, time=self._parser.time, tail=span)
 
     def _count(self, record: Record, usage: TokenUsage, model: int, first: int) -> None:
         """Count what the call cost, once: of several records with one uuid the last one's figures hold."""
