@@ -319,11 +319,15 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
 
     Raises OpenError for what is no session, and ConfigError.
     """
+    from schemas.opening import OpenError
     from viewer.follow import Follower
     from viewer.screens.transcript import TranscriptScreen
 
     app = TurnlogApp(read_config(config_path()))
-    app.start_with(TranscriptScreen(Follower(path, from_end=follow), follow, loose))
+    screen = TranscriptScreen(Follower(path, from_end=follow), follow, loose)
+    if not follow and (reason := screen.shows_nothing()):
+        raise OpenError(path, reason)
+    app.start_with(screen)
     _run(app)
 
 

@@ -13,9 +13,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from schemas.opening import OpenError
 from schemas.reading import ParsedReading
 from tests.viewer.transcripts import Bare, lines
 from viewer import follow
+from viewer.app import run_transcript
 from viewer.aside import aside
 from viewer.follow import Follower
 from viewer.screens.transcript import TranscriptScreen
@@ -94,9 +96,20 @@ async def test_what_cannot_be_read_is_said(tmp_path: Path, gate: Event) -> None:
     async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         path.write_text('{"other": 1}')
         gate.set()
-        await until(pilot, "not a whole document")
+        await until(pilot, "no longer a document of this kind")
+        assert [said.message for said in pilot.app._notifications] == ["no longer a document of this kind"]
         document(tmp_path, "In the cellar.")
         await until(pilot, "In the cellar.")
+
+
+def test_what_proves_to_be_no_session_is_no_screen(tmp_path: Path) -> None:
+    path = tmp_path / "lamps.path.json"
+    step = {"step": {"id": "s1", "actor": "human:ada", "timestamp": "2026-01-02T03:04:05Z"}, "change": {}}
+    path.write_bytes(
+        orjson.dumps({"graph": {"id": "g"}, "paths": [{"path": {"id": "p", "head": "s1"}, "steps": [step]}]})
+    )
+    with pytest.raises(OpenError, match=r"lamps\.path\.json: .*no path is an agent's session"):
+        run_transcript(path)
 
 
 def test_a_small_document_is_in_the_first_picture(tmp_path: Path) -> None:

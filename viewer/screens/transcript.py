@@ -103,6 +103,10 @@ class TranscriptScreen(FiguresScreen):
         ):
             self._follower.step(SLICE)
 
+    def shows_nothing(self) -> str:
+        """Why there is nothing to show, where the source could not be read."""
+        return "" if self.session.messages else self._follower.trouble
+
     def compose(self) -> ComposeResult:
         """Title, transcript, search, status, keys."""
         yield TitleBar(id="title")
@@ -137,6 +141,10 @@ class TranscriptScreen(FiguresScreen):
     async def _read(self) -> None:
         """Read everything there is, then what comes, for as long as the screen is there."""
         await self._read_on()
+        if reason := self.shows_nothing():
+            self.app.notify(
+                reason, severity="error", markup=False, timeout=60
+            )  # the title line has room for its beginning
         self._live = True
         if self._stream is not None:
             loop = asyncio.get_running_loop()
