@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.usage import TokenUsage, as_count
 
@@ -65,20 +65,44 @@ def repeats(before: Counted | None, provider: str, model: str, usage: TokenUsage
     """Whether a message's usage is that of the message before said again: another line of one reply of Claude Code.
 
     It is where nothing but the output has grown. Two replies that follow each other cannot look so: the second one has
-    read the first, so that its input or its cache is larger. The producer leaves out zeros, so which figures are there
-    tells nothing.
+    read the first, so that its input or its cache is larger. The producer leaves out zeros, so a figure that is zero
+    and one that is not there are the same, and an output of neither is one that was not told again.
     """
     return (
         before is not None
         and provider in _REPEATING
         and before.model == model
-        and before.usage._replace(output=None, reasoning=None) == usage._replace(output=None, reasoning=None)
-        and (usage.output or 0) >= (before.usage.output or 0)
+        and _read(before.usage) == _read(usage)
+        and (not usage.output or usage.output >= (before.usage.output or 0))
     )
 
 
-def own_usage(provider: str, usage: TokenUsage) -> dict[str, int]:
-    """Usage under the keys, and in the counting, that SessionData's producer uses for a provider."""
+def _read(usage: TokenUsage) -> tuple[int, int, int]:
+    """What a call had read, nothing for what is not told."""
+    return usage.input or 0, usage.cache_read or 0, usage.cache_write or 0
+
+
+_TOLD = {
+    "input": "inputTokens", "output": "outputTokens", "cached": "cachedTokens", "thoughts": "thoughtTokens",
+    "tool": "toolTokens",
+}  # fmt: skip
+"""Gemini CLI's own figures, and what the producer calls them."""
+
+
+def told_tokens(metadata: dict[str, Any]) -> dict[str, int]:
+    """Gemini CLI's own figures where a message's metadata has them: turnlog's do not tell all of them again."""
+    said = metadata.get("tokens")
+    figures = {key: as_count(said.get(key)) for key in _TOLD} if isinstance(said, dict) else {}
+    return {key: count for key, count in figures.items() if count is not None}
+
+
+def own_usage(provider: str, usage: TokenUsage, metadata: dict[str, Any] | None = None) -> dict[str, int]:
+    """Usage under the keys, and in the counting, that SessionData's producer uses for a provider.
+
+    `metadata` is that of the message which the usage is of.
+    """
+    if provider == "gemini" and (told := told_tokens(metadata or {})):
+        return {_TOLD[key]: count for key, count in told.items()}
     whole = _sum(usage.input, usage.cache_read)
     if provider == "codex":
         keys = {

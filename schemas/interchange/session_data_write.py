@@ -221,7 +221,7 @@ class SessionDataWriter:
         if self.session.groups.last[group] == message.index:
             usage = self.session.groups.usage[group]
             ours["usage"] = _usage(usage)
-            data["usage"] = own_usage(self.session.provider, usage)
+            data["usage"] = own_usage(self.session.provider, usage, message.metadata)
 
     def group_id(self, group: int) -> str:
         """A token group's id, unique in the document: two groups of one name would be read as one."""
@@ -299,6 +299,8 @@ class SessionDataWriter:
         session = self.session
         line = session.lineage
         source = self._kept.get("source")
+        # Where a document breaks off that was exported itself is no place in the file that `source` names.
+        known = session.exported_unreadable if isinstance(source, str) else None
         return _given(
             title=session.title or None,
             branch=session.branch,
@@ -314,7 +316,7 @@ class SessionDataWriter:
             duplicates=session.duplicates or None,
             ownTotal=session.own_total or None,
             lacks=sorted(session.lacks) or None,
-            unreadable=[u._asdict() for u in session.unreadable] or None,
+            unreadable=[u._asdict() for u in session.unreadable[:known]] or None,
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,
             subagents=[self._subagent(s) for s in session.subagents] or None,

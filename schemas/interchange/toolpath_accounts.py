@@ -55,7 +55,7 @@ def plan_of(session: Session, origin: Origin) -> Plan:
     if of_rounds:
         _count_rounds(session, origin, plan, last)
     else:
-        _count_groups(session, plan, last, whole)
+        _count_groups(session, origin, plan, last, whole)
     if "toolpath" in session.metadata and origin.attributes:
         _take_noted(session, plan)
     return plan
@@ -199,7 +199,7 @@ def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
     return TokenUsage(fresh, output, read, write, reasoning)
 
 
-def _count_groups(session: Session, plan: Plan, last: dict[int, int], whole: list[int]) -> None:
+def _count_groups(session: Session, origin: Origin, plan: Plan, last: dict[int, int], whole: list[int]) -> None:
     """A group's total stands on the last turn of the group, as the source has it."""
     table, groups = session.messages, session.groups
     names = _names(session)
@@ -214,7 +214,7 @@ def _count_groups(session: Session, plan: Plan, last: dict[int, int], whole: lis
         first.setdefault(group, number)
         account = plan.accounts[number] = Account(names[group])
         if last[group] == number:
-            account.total = counted(session.provider, total_usage(calls[group]))
+            account.total = origin.total(group) or counted(session.provider, total_usage(calls[group]))
             if first[group] == number:
                 account.alone = groups.ids[group]
 

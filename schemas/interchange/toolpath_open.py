@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from schemas.broken import why_unread
 from schemas.clean import one_line
 from schemas.interchange.session_data_parts import as_object
 from schemas.interchange.toolpath import SESSION_KIND, as_graph, is_session_step
@@ -49,7 +50,7 @@ class ToolpathReading(ParsedReading):
         if parser is None and (broken := self.broken(data)) and (parser := self._parse(broken.data)):
             parser.session.unreadable.append(broken.gap)
         if parser is None:
-            raise OSError("not a whole document (being written?)")
+            raise OSError(why_unread(data))
         return parser
 
     def _parse(self, data: bytes) -> ToolpathParser | None:

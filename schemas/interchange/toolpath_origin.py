@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_read import read_time
+from schemas.interchange.session_data_usage import told_tokens
 from schemas.interchange.session_data_write import KEEP, iso_time
 from schemas.interchange.toolpath import COMPACT, EVENT, SOURCES, TURN, structural_type
 from schemas.interchange.toolpath_document import StepStore
@@ -21,6 +22,7 @@ from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole, Tool
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, Store, read_record
 from schemas.session import Session, Subagent
+from schemas.table import NONE
 
 if TYPE_CHECKING:
     from schemas.interchange.toolpath_read import ToolpathParser
@@ -121,6 +123,21 @@ class Origin:
     def round(self, index: int) -> str | None:
         """The accounting unit that the message is part of, where the source has larger ones than token groups."""
         return None
+
+    def total(self, group: int) -> dict[str, Any] | None:
+        """A group's total in the source's own figures, where turnlog's do not tell them (Gemini CLI, formats note 1.5:
+        input, output with thoughts, what was cached; `tool` is left out); else None.
+        """
+        last = self.session.groups.last[group] if self.provider == "gemini" else NONE
+        told = told_tokens(self.session.message(last).metadata) if last != NONE else {}
+        if not told:
+            return None
+        thoughts = told.get("thoughts")
+        output = told.get("output", 0) + thoughts if thoughts else told.get("output")
+        data: dict[str, Any] = {"input_tokens": told.get("input"), "output_tokens": output}
+        if "cached" in told:
+            data["cache_read_tokens"] = told["cached"]
+        return data | ({"breakdowns": {"output": {"reasoning": thoughts}}} if thoughts else {})
 
     def turn(self, record: dict[str, Any]) -> dict[str, Any] | None:
         """A record that no message was made from as a turn's payload; None where it is none."""

@@ -17,6 +17,7 @@ from schemas.interchange.session_data_parts import as_object, as_text
 from schemas.interchange.session_data_read import SessionDataParser, make_message, read_time
 from schemas.interchange.session_data_write import EPOCH, KEEP
 from schemas.interchange.toolpath import (
+    EVENT,
     KIND,
     KIND_1_0,
     NAMES,
@@ -323,12 +324,13 @@ class ToolpathParser(SessionDataParser):
         """Put a turn's messages into their token group; the total comes with the group's last turn."""
         usage, share = self._usage_of(said, "token_usage"), self._usage_of(said, "attributed_token_usage")
         self.attributes = self.attributes or share is not None
+        role = as_text(said.get("role")).lower()
         if self._old:
-            self._count_old(usage, name, messages, record)
+            self._count_old(usage, name, role, messages, record)
             return
         group, run = as_text(said.get("group_id")) or None, self._run
         silent = group is None and usage is None and share is None
-        if silent and not run.groups and as_text(said.get("role")).lower() not in ("assistant", "agent"):
+        if silent and not run.groups and role not in ("assistant", "agent"):
             return  # somebody spoke while a round went on: of Codex only the model's turns are its (formats note 1.5)
         if group is None or group != run.name:
             run = self._run = Run(group)
@@ -355,8 +357,12 @@ class ToolpathParser(SessionDataParser):
         usage = read_counted(self.session.provider, value) if isinstance(value, dict) else None
         return usage if usage is not None and usage.total is not None else None
 
-    def _count_old(self, usage: TokenUsage | None, name: str, messages: range, record: Record) -> None:
-        """Version 1.0.0 repeats usage on every turn of a message, so neighbours that say the same are one group."""
+    def _count_old(self, usage: TokenUsage | None, name: str, role: str, messages: range, record: Record) -> None:
+        """Version 1.0.0 repeats usage on every turn of a message, so neighbours that say the same are one group; what a
+        person says in between ends it, as the next turn answers that.
+        """
+        if role == "user":
+            self._run_group = -1
         if usage is None:
             return
         session = self.session
@@ -397,7 +403,7 @@ class ToolpathParser(SessionDataParser):
 
     def _delegate(self, row: Data, said: Data, first: int, *, own: bool) -> Subagent | None:
         """A subagent, with its session where its turns stand here; None where turnlog's own facts know none."""
-        session, turns = self.session, [turn for turn in _list(row.get("turns")) if isinstance(turn, dict)]
+        session, turns = self.session, _list(row.get("turns"))
         ours = as_object(row.get("turnlog"))
         name = as_text(ours.get("id")) if own else as_text(row.get("agent_id"))
         child = next((subagent for subagent in session.subagents if subagent.id == name), None) if name else None
@@ -409,7 +415,7 @@ class ToolpathParser(SessionDataParser):
             child.tool_use = self._tool_of(row, said, first)
             session.subagents.append(child)
         if turns and child.session is None and self._depth < _DEEPEST:
-            steps = [turn if "step" in turn else self._as_step(turn, child.id, n) for n, turn in enumerate(turns)]
+            steps = [self._as_step(turn, child.id, number) for number, turn in enumerate(turns)]
             path: Data = {"path": as_object(ours.get("path")) or {"id": child.id}, "steps": steps}
             path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self.actors}
             child.session = read_path(path, session.path, self._depth + 1)
@@ -425,8 +431,16 @@ class ToolpathParser(SessionDataParser):
                 return index
         return None
 
-    def _as_step(self, turn: Data, agent: str, number: int) -> Data:
-        """A turn that stands by itself, as the payload of a step."""
+    def _as_step(self, turn: object, agent: str, number: int) -> Data:
+        """A subagent's turn as a step: it is one, stands by itself as the payload of one, or is something else (the
+        schema says nothing of what `turns` holds), which becomes an event so that it can be read.
+        """
+        if not isinstance(turn, dict):
+            said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
+            event: Data = {"id": f"{agent}-{number}", "actor": f"tool:{self._source or 'unknown'}", "timestamp": None}
+            return {"step": event, "change": {f"{self._source}://{agent}": {"structural": said}}}
+        if "step" in turn:
+            return turn
         role = as_text(turn.get("role")).lower()
         model = as_text(turn.get("model")) or "unknown"
         identity = {

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from schemas.clean import one_line
-from schemas.interchange.json_text import line_fault
+from schemas.interchange.json_text import read_line
 from schemas.interchange.verdicts import Finding, pointer, shown
 
 VARIANTS = ("PathOpen", "Step", "ActorDef", "Signature", "PathMeta", "Head", "PathClose")
@@ -81,10 +79,9 @@ def assemble(data: bytes) -> Assembled:
 
 
 def _line(place: str, raw: bytes) -> dict[str, Any]:
-    try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        raise _Fatal(place, line_fault(raw)) from None
+    value, fault, _ = read_line(raw)
+    if fault:
+        raise _Fatal(place, fault)
     if not isinstance(value, dict):
         raise _Fatal(place, "not an object")
     if len(value) != 1:

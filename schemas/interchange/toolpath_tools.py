@@ -153,10 +153,10 @@ def tool_use(
 
 
 def _result(output: dict[str, Any], facts: dict[str, Any]) -> tuple[str, bool]:
-    content, failed = output.get("content"), output.get("is_error")
-    if not isinstance(content, str):
-        text = facts.get("text")
-        content = text if isinstance(text, str) else ""
+    """The text of an output and whether it failed: `raw` before `content` (formats note 6), else what is shown."""
+    failed = output.get("is_error")
+    texts = (output.get("raw"), output.get("content"), facts.get("text"))
+    content = next((text for text in texts if isinstance(text, str)), "")
     bad = failed if isinstance(failed, bool) else facts.get("status") in _FAILED
     return content, bad
 

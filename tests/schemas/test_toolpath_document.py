@@ -124,3 +124,15 @@ def test_a_document_that_grew_is_read_again(tmp_path):
     assert [change.op for change in reading.step()] == ["updated", "appended"]
     assert reading.session.message(0).text == "two"
     assert b"".join(to_toolpath(reading.session)).count(b"codex://s") > 1
+
+
+def test_where_an_export_breaks_off_is_no_line_of_the_file_it_was_made_from(tmp_path):
+    file = tmp_path / "native.jsonl"
+    line = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "go"}}
+    file.write_text(json.dumps(line | {"timestamp": "2026-01-01T00:00:00Z"}) + "\n")
+    broken, again = tmp_path / "broken.path.json", tmp_path / "again.path.json"
+    broken.write_bytes(b"".join(to_toolpath(read_session(file)))[:-3])
+    session = read_session(broken)
+    assert len(session.unreadable) == 1
+    again.write_bytes(b"".join(to_toolpath(session)))
+    assert read_session(again).unreadable == []

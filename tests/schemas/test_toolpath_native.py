@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from schemas.interchange.session_data_write import to_session_data
 from schemas.interchange.toolpath import EVENT, TURN, structural_type
 from schemas.interchange.toolpath_check import validate_toolpath
 from schemas.interchange.toolpath_write import to_toolpath
@@ -222,3 +223,31 @@ def test_a_turn_outside_of_a_round_is_its_own_group(tmp_path):
     assert "group_id" not in turn
     assert "attributed_token_usage" not in turn
     assert turn["token_usage"] == {"input_tokens": 3, "output_tokens": 2, "cache_read_tokens": 0}
+
+
+def test_gemini_totals_are_the_programs_own_figures(tmp_path):
+    tokens = {"input": 1200, "output": 340, "cached": 5000, "thoughts": 50, "tool": 10, "total": 1600}
+    said = [
+        {"id": "u", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "go"},
+        {"id": "a", "timestamp": "2026-01-01T00:00:01Z", "type": "gemini", "content": "done", "tokens": tokens},
+    ]
+    head = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}
+    file = tmp_path / "session-2026-01-01T00-00-s.json"
+    file.write_text(json.dumps(head | {"lastUpdated": "2026-01-01T00:00:01Z", "messages": said}))
+    session = read_session(file)
+    written = b"".join(to_toolpath(session))
+    (_, turn) = of(json.loads(written)["paths"][0], TURN)[-1]
+    assert turn["token_usage"] == {
+        "input_tokens": 1200,
+        "output_tokens": 390,
+        "cache_read_tokens": 5000,
+        "breakdowns": {"output": {"reasoning": 50}},
+    }
+    again = tmp_path / "again.path.json"
+    again.write_bytes(written)
+    back = read_session(again)
+    assert back.usage() == session.usage()
+    assert b"".join(to_toolpath(back)) == written
+    usage = json.loads(b"".join(to_session_data(session)))["exchanges"][0]["messages"][-1]["usage"]
+    figures = {"inputTokens": 1200, "outputTokens": 340, "cachedTokens": 5000, "thoughtTokens": 50, "toolTokens": 10}
+    assert usage == figures

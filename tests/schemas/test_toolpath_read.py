@@ -179,6 +179,14 @@ def test_version_1_0_0_repeats_usage_and_it_counts_once():
     assert [session.groups.last[group] for group in range(2)] == [2, 3]
 
 
+def test_equal_usage_of_1_0_0_is_another_response_after_what_a_person_said():
+    usage = {"input_tokens": 5, "output_tokens": 7}
+    turns = [step(name, text=name, token_usage=usage) for name in "abc"]
+    session = read(USER, turns[0], turns[1], step("v", role="user", text="more"), turns[2], kind=KIND_1_0)
+    assert session.usage() == TokenUsage(10, 14)
+    assert len(session.groups) == 2
+
+
 def test_a_group_of_1_1_0_ends_with_its_total():
     session = read(
         USER,
@@ -304,6 +312,19 @@ def test_steps_on_a_cycle_stay_where_they_stand():
 
 
 # -- subagents ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_delegation_calls_turns_and_is_none_can_be_read():
+    row = {
+        "agent_id": "t1",
+        "prompt": "look",
+        "turns": [{"role": "assistant", "text": "seen"}, "plain words", 17, None],
+    }
+    child = read(USER, step("a", "u", text="x", delegations=[row])).subagents[0].session
+    assert child is not None
+    texts = [child.message(index).text for index in range(len(child.messages))]
+    assert texts[:2] == ["seen", "plain words"]
+    assert '"value": 17' in texts[2] and '"value": null' in texts[3]
 
 
 def test_a_delegation_is_a_subagent_with_its_turns():

@@ -11,7 +11,7 @@ import pytest
 from schemas.interchange.session_data_read import read_document
 from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_read import read_path
-from schemas.interchange.toolpath_tools import put_writes, type_of
+from schemas.interchange.toolpath_tools import put_writes, tool_back, tool_use, type_of
 from schemas.interchange.toolpath_write import to_toolpath
 
 HERE = Path("/nowhere/x.json")
@@ -213,3 +213,12 @@ def test_what_only_reads_changes_no_file():
     use = {"id": "t", "name": "Read", "input": {"file_path": "a"}, "category": "file_read"}
     put_writes(change, use, {"status": "ok"}, "write")
     assert change == {}
+
+
+def test_the_raw_text_of_an_output_is_its_result_and_the_rest_comes_back():
+    output = {"content": "short", "raw": "the whole", "exit": 0}
+    data = {"name": "shell", "type": "shell", "useId": "t", "input": {}, "output": output}
+    kept = dict(data)
+    use = tool_use("codex", kept, {}, "t", None, plain=False)
+    assert use["result"] == {"content": "the whole", "is_error": False}
+    assert tool_back(use, kept) == data

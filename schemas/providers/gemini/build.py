@@ -7,6 +7,7 @@ from schemas.message import Flag, Kind, Message, Part, SpanRole
 from schemas.providers._google import Data, said_text, shown_parts, snapshot_text
 from schemas.providers._google_tools import display_text, hints_of, make_tool
 from schemas.providers.gemini.entries import (
+    COUNTS,
     MASKED,
     TOOLS,
     calls_of,
@@ -19,6 +20,7 @@ from schemas.providers.gemini.entries import (
 )
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.usage import as_count
 from schemas.values import text_of
 
 _RAW_LIMIT = 1 << 20
@@ -53,6 +55,8 @@ class Builder:
         message.id = base + self._fill(session, message, value, block)
         if isinstance(other := value.get("sessionId"), str):
             message.metadata["sessionId"] = clean(other)
+        if group != NONE and session.groups.last[group] == index and (told := _overlapping(value)):
+            message.metadata["tokens"] = told
         if not message.parts and message.tool is None and not message.label:
             message.label = "(nothing to read)"  # its words are control characters, or the file changed meanwhile
         return message
@@ -84,6 +88,16 @@ class Builder:
             message.label = one_line(": ".join(word for word in (message.label, message.text) if word), 300)
             message.parts = [] if len(message.text) < 200 else message.parts
         return ""
+
+
+def _overlapping(value: Data) -> dict[str, int]:
+    """The program's own figures where turnlog's do not tell them: what built-in tools read is part of the input there,
+    and what was cached is cut to the input.
+    """
+    said = value.get("tokens")
+    figures = {key: as_count(said.get(key)) for key in COUNTS} if isinstance(said, dict) else {}
+    told = {key: count for key, count in figures.items() if count is not None}
+    return told if told.get("tool") or told.get("cached", 0) > told.get("input", 0) else {}
 
 
 def _user(message: Message, value: Data, block: int) -> None:

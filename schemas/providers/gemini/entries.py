@@ -40,7 +40,7 @@ _FLAGS = {
     ToolStatus.INTERRUPTED: Flag.INTERRUPTED,
 }
 _KEY_LENGTH = 4000
-_COUNTS = ("input", "output", "cached", "thoughts", "tool")
+COUNTS = ("input", "output", "cached", "thoughts", "tool")
 MASKED = "<tool_output_masked>"
 """What a result begins with that the CLI took out of the model's context."""
 
@@ -270,7 +270,7 @@ def _model_name(name: str) -> str:
 def _read_answer(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> None:
     tokens, thoughts, content, uses = map(value.get, ("tokens", "thoughts", "content", "toolCalls"))
     if tokens and isinstance(tokens, dict):
-        entry.usage = normalised(*map(tokens.get, _COUNTS))
+        entry.usage = normalised(*map(tokens.get, COUNTS))
     entry.model = _model_name(text_of(value.get("model")))
     time = time_of(value.get("timestamp"))
     if (thoughts or not isinstance(content, str)) and (texts := thoughts_of(value)):
