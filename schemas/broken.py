@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from schemas.records import Unreadable, breaks_off, read_document
+from schemas.records import Unreadable, breaks_off, document_fault, read_document
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}\[\],"]', re.DOTALL)
 _BEGUN = re.compile(rb'\s*"((?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*)', re.DOTALL)
@@ -36,6 +36,13 @@ def read_broken(raw: bytes) -> Broken | None:
         return None
     reason = f"the document breaks off at byte {len(raw):,}"
     return Broken(data, document, Unreadable(raw.count(b"\n", 0, end) + 1, reason, end, len(raw) - end))
+
+
+def why_unread(raw: bytes) -> str:
+    """Why a file in which a document was expected holds none of its kind."""
+    if not raw.strip() or breaks_off(raw):
+        return "not a whole document (being written?)"
+    return document_fault(raw) or "no longer a document of this kind"
 
 
 def _closed(raw: bytes) -> tuple[bytes, int]:

@@ -18,6 +18,10 @@ _REASONS = {
     "Extra data": "something follows its end",
 }
 """What Python's parser says, in plain words."""
+_ESCAPE_BEGUN = re.compile(r"u[0-9a-fA-F]{0,3}\Z")
+_DEEP = 500
+"""Levels that no document has. Python's parser gives up at about 1,000, sooner where much has been called already."""
+_LEVEL = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 
 
 def say_fault(error: json.JSONDecodeError, *, shift: int | None = None) -> str:
@@ -29,6 +33,25 @@ def say_fault(error: json.JSONDecodeError, *, shift: int | None = None) -> str:
         return "there is nothing in it"
     if error.msg.startswith("Unterminated string"):
         return f"it breaks off inside the string that begins at {where}"
-    if error.msg != "Extra data" and _BEGUN.match(error.doc, error.pos):
+    begun = _ESCAPE_BEGUN if error.msg == "Invalid \\uXXXX escape" else _BEGUN
+    if error.msg != "Extra data" and begun.match(error.doc, error.pos):
         return f"it breaks off at {where}"
     return f"{_REASONS.get(error.msg, error.msg)} at {where}"
+
+
+def say_depth(data: bytes) -> str:
+    """Where JSON that no parser can follow is nested too deeply; empty where that is not the JSON's fault."""
+    depth = 0
+    for token in _LEVEL.finditer(data):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+        if depth == _DEEP:
+            line = data.count(b"\n", 0, token.start()) + 1
+            column = len(data[data.rfind(b"\n", 0, token.start()) + 1 : token.start()].decode("utf-8", "replace")) + 1
+            return f": level {_DEEP} begins at line {line}, column {column}"
+    return ""
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether a text begins as UTF-16 does: with its mark, or with two ASCII characters of two bytes each."""
+    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return marked or re.match(rb"(?:[\t\n\r -~]\0){2}|(?:\0[\t\n\r -~]){2}", data) is not None

@@ -15,10 +15,11 @@ from schemas.broken import read_broken
 from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
+from schemas.json_faults import is_utf16
 from schemas.paths import path_name
 from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
 from schemas.providers import each_provider
-from schemas.records import breaks_off, read_document, read_record
+from schemas.records import breaks_off, document_fault, read_document, read_record
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
@@ -128,6 +129,8 @@ def _describe(head: Head) -> str:
         return f"a SQLite database with {f'the tables {names}' if names else 'no tables'}"
     if not head.data.strip():  # of a file that is not compressed `head_of` says so itself
         return "a compressed file that holds nothing, or was cut off"
+    if is_utf16(head.data):
+        return "a text in UTF-16, where UTF-8 belongs"
     if b"\0" in head.data[:4096] and not head.records:
         return "a binary file"
     if not head.records and not head.compressed and breaks_off(head.data):  # what begins so was read whole
@@ -138,6 +141,8 @@ def _describe(head: Head) -> str:
         return f"line {number} is {_value(value)}"
     if head.document is not None:
         return f"it is {_value(head.document)}"
+    if line.lstrip().startswith((b"{", b"[")) and (fault := document_fault(head.data)).startswith("nested"):
+        return f"JSON that is {fault}"
     return f"it begins with {clean(line[:200].decode('utf-8', 'replace')).strip()[:40]!r}"
 
 

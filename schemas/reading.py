@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from schemas.broken import Broken, read_broken
+from schemas.broken import Broken, read_broken, why_unread
 from schemas.provider import Parser
 from schemas.records import FileStore, JsonLines, MemoryStore, read_document
 from schemas.session import Change, Op, Session
@@ -237,7 +237,7 @@ class DocumentReading(ParsedReading):
         if broken is not None:
             document = broken.document
         if not self._is_mine(document):
-            raise OSError("not a whole document (being written?)")
+            raise OSError(why_unread(data))
         parser, store = self._make_parser(), MemoryStore(self.path)
         parser.session.stores.append(store)
         parser.feed([store.add(item) for item in self._items(document)])

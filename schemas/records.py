@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import orjson
 
 from schemas.clean import clean_value
-from schemas.json_faults import say_fault
+from schemas.json_faults import say_depth, say_fault
 
 Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 """Offset of its first byte, its length in bytes, its line (from 1), and the object itself."""
@@ -172,12 +172,13 @@ def recover(
     if isinstance(whole, dict):
         return [(offset, len(raw), line, whole)], []
     if not isinstance(whole, _Bad):
-        kind = "null" if whole is None else type(whole).__name__
+        kind = _NAMES.get(type(whole), "null" if b"null" in raw else "number")  # one too large is None
         return [], [Unreadable(line, f"a JSON {kind}, not an object", offset, len(raw))]
     last = -1 if unfinished else len(raw.rstrip())
     return _split(raw, offset, line, whole.reason, last if anything else None)
 
 
+_NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "list"}
 _AROUND = "\ufeff\0 \t\r\n"
 """What may stand around a record and is no part of it."""
 
@@ -262,6 +263,22 @@ def read_document(raw: bytes) -> dict[str, Any] | list[Any] | None:
     except orjson.JSONDecodeError:
         value = _decode(raw)
     return value if isinstance(value, dict | list) else None
+
+
+def document_fault(raw: bytes) -> str:
+    """Why there is no JSON document in all of `raw`, as a sentence with the place; empty where there is one."""
+    text = raw.decode("utf-8", "replace").rstrip(_AROUND)
+    start = len(text) - len(text.lstrip(_AROUND))
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except RecursionError:
+        return f"nested too deeply{say_depth(raw)}"
+    except json.JSONDecodeError as error:
+        return f"not JSON: {say_fault(error)}"
+    except ValueError:
+        return "not JSON: a number too long"
+    end += len(text[end:]) - len(text[end:].lstrip())
+    return f"not JSON: {say_fault(json.JSONDecodeError('Extra data', text, end))}" if end < len(text) else ""
 
 
 def breaks_off(raw: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ ROLES = ("system", "user", "assistant", "tool")
 FIRST_CLASS = ("model", "system_prompt_id", "total_input_tokens", "total_output_tokens", "agent_runtime_ms")
 """Keys of `metadata` that have places of their own."""
 _NUMBERS = frozenset(FIRST_CLASS[2:])
+_OF_A_CALL = frozenset({"id", "type", "name", "arguments", "function"})
 
 
 class Use(NamedTuple):
@@ -25,6 +27,45 @@ class Use(NamedTuple):
     id: str
     name: str
     input: dict[str, Any]
+    more: dict[str, Any]
+    """What else the document says of it."""
+
+
+class OpenCalls:
+    """The calls that have no answer yet, each a number."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """How many there have been."""
+        self._open: set[int] = set()
+        self._of_id: dict[str, deque[int]] = {}
+        self._order: deque[int] = deque()
+
+    def add(self, name: str, call: int) -> None:
+        """A call with this id, which may be empty."""
+        self.count += 1
+        self._open.add(call)
+        self._of_id.setdefault(name, deque()).append(call)
+        self._order.append(call)
+
+    def has(self, name: str) -> bool:
+        """Whether a call had this id, answered or not."""
+        return name in self._of_id
+
+    def answer(self, message: dict[str, Any]) -> int | None:
+        """The call that a tool's message answers, which has its answer then: that with its id, or, where it names none,
+        the first still open. Of an id that stands twice the later call is meant; those without any are answered in
+        their order.
+        """
+        named = "tool_call_id" in message
+        name = id_of(message["tool_call_id"]) if named else ""
+        waiting = self._of_id.get(name, deque()) if named else self._order
+        while waiting:
+            call = waiting.pop() if name else waiting.popleft()
+            if call in self._open:
+                self._open.remove(call)
+                return call
+        return None
 
 
 def items(value: object) -> list[Any]:
@@ -44,8 +85,19 @@ def tool_uses(message: dict[str, Any]) -> list[Use]:
     for entry in map(as_object, [said] if isinstance(said, dict) else items(said)):
         if name := tool_name(entry):
             inner = entry if _is_name(entry.get("name")) else as_object(entry.get("function"))
-            uses.append(Use(id_of(entry.get("id")), clean(name), _arguments(inner.get("arguments"))))
+            more = {key: value for key, value in entry.items() if key not in _OF_A_CALL}
+            if inner is not entry and (rest := {k: v for k, v in inner.items() if k not in ("name", "arguments")}):
+                more["function"] = rest
+            uses.append(Use(id_of(entry.get("id")), clean(name), _arguments(inner.get("arguments")), more))
     return uses
+
+
+def nameless_calls(message: dict[str, Any]) -> object:
+    """What stands among the tool calls and names no tool, so that there is no use of it; None where nothing does."""
+    said = message.get("tool_calls")
+    if not isinstance(said, list | dict):
+        return said or None
+    return [entry for entry in (said if isinstance(said, list) else [said]) if not tool_name(as_object(entry))] or None
 
 
 def tool_name(entry: dict[str, Any]) -> str:
@@ -80,9 +132,28 @@ def _arguments(value: object) -> dict[str, Any]:
 
 
 def thoughts(message: dict[str, Any]) -> list[str]:
-    """The thinking blocks' texts; one without `text` as JSON. What stands there by itself is one block."""
+    """The thinking blocks' texts; one without `text` as JSON."""
+    return [_thought(block) for block in thinking_blocks(message)]
+
+
+def thinking_blocks(message: dict[str, Any]) -> list[Any]:
+    """The blocks of a message's thinking. What stands there by itself is one."""
     said = message.get("thinking")
-    return [_thought(block) for block in (items(said) if isinstance(said, list) or not said else [said])]
+    return items(said) if isinstance(said, list) or not said else [said]
+
+
+def says_more(block: object) -> bool:
+    """Whether a thinking block, or a part that is no image, says more than its text, which is what is shown of it."""
+    if not isinstance(block, dict):
+        return False
+    plain = block.keys() <= {"type", "text"} and isinstance(block.get("text"), str)
+    return not (plain and block.get("type", "text") in ("text", "thinking"))
+
+
+def odd_parts(content: object) -> list[Any]:
+    """The parts of a message's content that say more than is shown of them; bytes of images are never kept."""
+    parts = content if isinstance(content, list) else [content]
+    return [part for part in parts if says_more(part) and _part(part).type != "image"]
 
 
 def _thought(block: object) -> str:
@@ -148,11 +219,11 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     messages = document.get("messages")
     if messages is not None and not isinstance(messages, list):
         yield "/messages", "`messages` is no list: the platform shows only the final response"
-    open_calls: set[str] = set()
+    calls = OpenCalls()
     for number, message in enumerate(items(messages)):
         place = f"/messages/{number}"
         if isinstance(message, dict):
-            yield from _of_message(place, message, open_calls)
+            yield from _of_message(place, message, calls)
         else:
             yield place, "not an object: shown as JSON"
     metadata = document.get("metadata")
@@ -165,7 +236,7 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"/metadata/{key}", f"`{key}` is no {'number' if key in _NUMBERS else 'text'}: not shown in its place"
 
 
-def _of_message(place: str, message: dict[str, Any], open_calls: set[str]) -> Iterator[tuple[str, str]]:
+def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterator[tuple[str, str]]:
     role, content = message.get("role"), message.get("content")
     if role not in ROLES:
         yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
@@ -177,15 +248,20 @@ def _of_message(place: str, message: dict[str, Any], open_calls: set[str]) -> It
             yield f"{place}/{key}", f"`{key}` is {said}"
     for number, call in enumerate(items(message.get("tool_calls"))):
         yield from _of_call(f"{place}/tool_calls/{number}", call)
-        open_calls.add(id_of(as_object(call).get("id")))
+    for use in tool_uses(message) if role == "assistant" else ():
+        calls.add(use.id, calls.count)
     for number, block in enumerate(items(message.get("thinking"))):
         if not isinstance(as_object(block).get("text"), str):
             yield f"{place}/thinking/{number}", "a thinking block without `text`: shown as JSON"
     if role == "tool":
+        answers = "kind" not in as_object(message.get("turnlog")) and calls.answer(message) is not None
         if "tool_call_id" not in message:
-            yield place, "a tool's message without `tool_call_id`: taken for the answer to the first open call"
-        elif id_of(message["tool_call_id"]) not in open_calls:
-            yield f"{place}/tool_call_id", "no call before it has this id"
+            first = "taken for the answer to the first open call" if answers else "no call is open: shown by itself"
+            yield place, f"a tool's message without `tool_call_id`: {first}"
+        elif not answers:
+            known = calls.has(id_of(message["tool_call_id"]))
+            said = "the call with this id has its answer already" if known else "no call before it has this id"
+            yield f"{place}/tool_call_id", f"{said}: shown by itself"
 
 
 def _of_call(place: str, call: object) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ back what its `turnlog` keys say; agent_response_write.py is the other half.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +16,17 @@ from schemas.interchange.agent_response import is_agent_response
 from schemas.interchange.agent_response_parts import (
     FIRST_CLASS,
     LONGEST,
+    OpenCalls,
     Use,
     as_json,
     as_object,
     content_parts,
     items,
+    nameless_calls,
+    odd_parts,
+    says_more,
     soft_warnings,
+    thinking_blocks,
     thoughts,
     tool_uses,
 )
@@ -30,24 +34,16 @@ from schemas.interchange.agent_response_parts import id_of as call_id
 from schemas.interchange.agent_response_write import END, KEEP
 from schemas.interchange.session_data_parts import read_runs, read_tool
 from schemas.interchange.session_data_read import key_of, read_time, take_facts
-from schemas.message import USER_KINDS, Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus, ToolType
+from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.reading import DocumentReading
 from schemas.records import Record
 from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage, as_count
 
-_TYPES: dict[str, ToolType] = {
-    "write": "write",
-    "read": "read",
-    "search": "search",
-    "shell": "shell",
-    "task": "task",
-    "generic": "generic",
-    "unknown": "unknown",
-}
-_STATUS = {status.value: status for status in ToolStatus}
+_ENDED = tuple(status for status in ToolStatus if status is not ToolStatus.PENDING)
 _OWN = frozenset({"turnlog"})
 _HEAD = frozenset({"final_response", "metadata"})
+_OF_A_RESULT = frozenset({"role", "content", "tool_call_id"})
 _KNOWN = frozenset({"role", "content", "tool_call_id", "tool_calls", "thinking", "turnlog"})
 
 
@@ -106,8 +102,7 @@ class AgentResponseParser:
         self.session = Session("agent-response", "Agent Response", path, path.stem)
         self.session.build = build
         self._metadata: dict[str, Any] = {}
-        self._open: dict[str, deque[int]] = {}
-        self._calls: deque[int] = deque()
+        self._calls = OpenCalls()
         self._last_texts: set[str] = set()
         self._groups: dict[str, int] = {}
 
@@ -148,7 +143,7 @@ class AgentResponseParser:
         session, message = self.session, item.get("message")
         data = as_object(message)
         ours = as_object(data.get("turnlog"))
-        if data.get("role") == "tool" and self._join_result(data, record):
+        if data.get("role") == "tool" and "kind" not in ours and self._join_result(data, record):
             return
         time = read_time(ours.get("time"))
         index = -1
@@ -163,14 +158,14 @@ class AgentResponseParser:
                 session.messages.flags[index] |= Flag.__members__.get(flag.upper(), Flag(0))
             if opens and piece.kind in USER_KINDS:
                 session.mark_opener(index)
-            failed = piece.use is not None and as_object(ours.get("tool")).get("status") == ToolStatus.ERROR
-            if failed or "error" in _flags(ours):
+            status = as_object(ours.get("tool")).get("status") if piece.use is not None else None
+            if status == ToolStatus.ERROR or "error" in _flags(ours):
                 self._fails(index)
             self._name_model(index, data, ours)
             if piece.use is not None:
-                session.messages.flags[index] |= Flag.PENDING
-                self._open.setdefault(piece.use.id, deque()).append(index)
-                self._calls.append(index)
+                if status not in _ENDED:  # else it ended, whether or not its result is told
+                    session.messages.flags[index] |= Flag.PENDING
+                self._calls.add(piece.use.id, index)
             self._measure(index, _joined(parts))
             if piece.kind == Kind.TEXT:
                 self._last_texts = {_joined(parts), _joined(part for part in parts if part.type == "text")}
@@ -188,31 +183,13 @@ class AgentResponseParser:
     def _join_result(self, data: dict[str, Any], record: Record) -> bool:
         """Give a tool's message to the call it answers; False where there is none."""
         session = self.session
-        index = self._answered(data)
+        index = self._calls.answer(data)
         if index is None:
             return False
         session.spans.extend(session.messages.span[index], session.add_span(record, SpanRole.RESULT))
         session.messages.flags[index] &= ~Flag.PENDING & 0xFFFF
         self._measure(index, _joined(part for part in content_parts(data.get("content")) if part.type == "text"))
         return True
-
-    def _answered(self, data: dict[str, Any]) -> int | None:
-        """The call that a tool's message answers: that with its id, or, where it names none, the first still open."""
-        flags = self.session.messages.flags
-        if "tool_call_id" in data:
-            name = call_id(data["tool_call_id"])
-            waiting = self._open.get(name)
-            while waiting:
-                # Where an id stands twice, the later call is meant; calls without any are answered in their order.
-                index = waiting.pop() if name else waiting.popleft()
-                if flags[index] & Flag.PENDING:
-                    return index
-            return None
-        while self._calls:
-            index = self._calls.popleft()
-            if flags[index] & Flag.PENDING:
-                return index
-        return None
 
     def _measure(self, index: int, text: str) -> None:
         rows = self.session.messages
@@ -351,7 +328,7 @@ def build(session: Session, index: int) -> Message:
     message.id = _id(ours, record.get("number", 0), block)
     message.label = one_line(str(ours.get("label") or _label(data, kind)), 300)
     message.figures = one_line(str(ours.get("figures") or ""), 300)
-    message.metadata = _kept(data, ours)
+    message.metadata = _kept(data, ours) | _more(session, data, ours, piece, block, spans[1:])
     message.path_hints = [clean(hint) for hint in items(ours.get("pathHints")) if isinstance(hint, str)]
     if piece.use is not None:
         message.tool = _tool(session, piece.use, as_object(ours.get("tool")), spans[1:])
@@ -367,7 +344,8 @@ def _parts(message: object, ours: dict[str, Any], piece: _Block) -> list[Part]:
     if piece.use is not None or ours.get("placeholder") is True:
         return []
     if piece.kind == Kind.THINKING:
-        return [Part("thinking", text) for text in ([piece.text] if piece.text else thoughts(as_object(message)))]
+        ours_alone = str(ours.get("kind")).upper() == Kind.THINKING.name  # one message, see `_blocks`
+        return [Part("thinking", text) for text in (thoughts(as_object(message)) if ours_alone else [piece.text])]
     return content_parts(message.get("content")) if isinstance(message, dict) else [Part("text", as_json(message))]
 
 
@@ -401,9 +379,30 @@ def _label(data: dict[str, Any], kind: Kind) -> str:
 def _kept(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """A message's facts that have no place of their own: turnlog's, and keys the format does not have."""
     kept = dict(as_object(ours.get("metadata"))) | {key: value for key, value in data.items() if key not in _KNOWN}
-    if (calls := data.get("tool_calls")) and not isinstance(calls, list | dict):
+    if (calls := nameless_calls(data)) is not None:
         kept["tool_calls"] = calls
+    if (role := data.get("role")) not in (None, "system", "user", "assistant"):
+        kept["role"] = role
+    if "tool_call_id" in data:
+        kept["tool_call_id"] = data["tool_call_id"]
     cleaned: dict[str, Any] = clean_value(kept)
+    return cleaned
+
+
+def _more(
+    session: Session, data: dict[str, Any], ours: dict[str, Any], piece: _Block, block: int, results: list[Span]
+) -> dict[str, Any]:
+    """What a document of another program says of one block of a message, beside what is shown of it."""
+    more: dict[str, Any] = {}
+    if piece.use is not None:
+        more["toolCall"] = piece.use.more
+        said = as_object(session.record(results[0]).get("message")) if results else {}
+        more["toolMessage"] = {key: value for key, value in said.items() if key not in _OF_A_RESULT}
+    elif piece.kind == Kind.THINKING and "kind" not in ours:
+        more["thinking"] = [one for one in thinking_blocks(data)[block : block + 1] if says_more(one)]
+    elif "kind" not in ours:
+        more["content"] = odd_parts(data.get("content"))
+    cleaned: dict[str, Any] = clean_value({key: value for key, value in more.items() if value})
     return cleaned
 
 

@@ -122,7 +122,21 @@ def _messages(writer: SessionDataWriter, message: Message) -> Iterator[dict[str,
         said = _content(message)
         if not said:
             ours["placeholder"] = True  # it has no words of its own: what it is stands in
-        yield {"role": "system", "content": said or message.label, "turnlog": ours}
+        yield {**_whose(message, ours), "content": said or message.label, "turnlog": ours}
+
+
+def _whose(message: Message, ours: dict[str, Any]) -> dict[str, Any]:
+    """The role of a message that is neither a person's nor the agent's: a tool's, with the call that it names, where it
+    was one and no call was there for it.
+    """
+    facts = dict(message.metadata)
+    if message.kind != Kind.OUTPUT or facts.pop("role", None) != "tool":
+        return {"role": "system"}
+    named = isinstance(facts.get("tool_call_id"), str)
+    said = {"role": "tool"} | ({"tool_call_id": facts.pop("tool_call_id")} if named else {})
+    ours.pop("metadata", None)
+    ours |= _given(metadata={key: value for key, value in facts.items() if key != "records"} or None)
+    return said
 
 
 def _content(message: Message) -> str | list[dict[str, Any]] | None:
@@ -156,7 +170,8 @@ def _tool(writer: SessionDataWriter, message: Message, tool: Tool, ours: dict[st
     )
     call = {"id": name, "name": tool.name or "unknown", "arguments": tool.input}
     yield {"role": "assistant", "content": None, "tool_calls": [call], "turnlog": ours}
-    if tool.text or tool.output is not None or tool.images or tool.status != ToolStatus.PENDING:
+    # Of a result that no source tells there is no message: an empty one would say that there was nothing in it.
+    if tool.text or tool.output is not None or tool.images:
         parts = [*([Part("text", tool.text)] if tool.text else []), *tool.images]
         yield {"role": "tool", "tool_call_id": name, "content": [*map(_part, parts)] if tool.images else tool.text}
 

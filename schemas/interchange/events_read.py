@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas.clean import clean
+from schemas.clean import clean, clean_value
 from schemas.interchange.rfc3339 import parse_time
 from schemas.prices import Call
 from schemas.usage import TokenUsage, as_count
@@ -79,9 +79,12 @@ def read_events(data: bytes) -> Iterator[Event]:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
-            from schemas.interchange.json_text import line_fault  # a reading that finds no fault need not wait for it
+            from schemas.interchange.json_text import read_line  # a reading that finds no fault need not wait for it
 
-            raise EventError(number, line_fault(line)) from None
+            text = read_line(line)
+            if text.fault:
+                raise EventError(number, text.fault) from None
+            value = clean_value(text.value)  # it may hold half a character, which cannot be written
         yield event_of(value, number)
 
 

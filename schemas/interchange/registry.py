@@ -127,6 +127,7 @@ def check(name: str, data: bytes) -> Verdict:
     """Whether the bytes are a document of the format NAME (one of NAMES)."""
     from schemas.interchange.json_text import BOM, line_warnings, read_json
     from schemas.interchange.verdicts import Finding, Verdict
+    from schemas.json_faults import say_depth
 
     one = next(one for one in FORMATS if one.name == name)
     validate: Callable[[Any], Verdict] = _named(one.check)
@@ -144,7 +145,7 @@ def check(name: str, data: bytes) -> Verdict:
             warnings += text.warnings
             verdict = validate(text.value)
     except RecursionError:
-        return Verdict([Finding("", "nested too deeply to be checked")], warnings)
+        return Verdict([Finding("", f"nested too deeply to be checked{say_depth(data)}")], warnings)
     return Verdict(verdict.errors, warnings + verdict.warnings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -20,7 +21,7 @@ _TOOL_TYPES: dict[str, ToolType] = {
     "generic": "generic",
     "unknown": "unknown",
 }
-_STATUSES = frozenset(ToolStatus)
+_STATUSES = tuple(ToolStatus)
 _TOOL_KINDS: dict[str, type] = dict.fromkeys(("name", "type", "useId", "summary", "formattedMarkdown"), str)
 _TOOL = frozenset({"name", "type", "useId", "input", "output", "summary", "formattedMarkdown"})
 
@@ -33,6 +34,17 @@ def as_object(value: object) -> dict[str, Any]:
 def as_text(value: object) -> str:
     """The value cleaned if it is a string, else an empty one."""
     return clean(value) if isinstance(value, str) else ""
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Each string in a JSON value, however deep, in no order; keys are none."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
 
 
 def texts_in(value: object) -> str | None:

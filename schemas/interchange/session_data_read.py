@@ -24,6 +24,7 @@ from schemas.interchange.session_data_parts import (
     read_parts,
     read_result,
     read_tool,
+    strings_in,
     wrong_kinds,
 )
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted
@@ -288,7 +289,7 @@ class SessionDataParser:
         model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
         time = read_time(data.get("timestamp"))
         first = len(session.messages) == exchange.start
-        index, name = -1, ""
+        index, group = -1, ""
         for block, piece in enumerate(_blocks(data, ours)):
             kind = piece.kind
             if kind == Kind.PROMPT and not self._own and not first:
@@ -305,8 +306,12 @@ class SessionDataParser:
             if kind == Kind.TOOL:
                 self._tools.setdefault(name, index)
             first = False
+            if kind == Kind.NOTE and block:
+                index -= 1  # the paths that the message names: its tokens stay where its words are
+            else:
+                group = name
         if index >= 0:
-            self._account(data, ours, index, model, name, record)
+            self._account(data, ours, index, model, group, record)
 
     def _measure(self, index: int, piece: _Block, ours: dict[str, Any]) -> str:
         """Fill the row's flags and sizes; returns what the message's size is that of."""
@@ -394,17 +399,34 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     kind = _kind(ours.get("kind"))
     if kind is not None and (kind in USER_KINDS) == user and (kind == Kind.TOOL) == (tool is not None):
         return [_Block(kind, [] if ours.get("placeholder") is True else content, tool)]
-    if user:
-        return [_Block(Kind.PROMPT, content), *([_Block(Kind.TOOL, [], tool)] if tool else [])]
-    blocks: list[_Block] = []
-    for part in content:
+    blocks: list[_Block] = [_Block(Kind.PROMPT, content)] if user else []
+    for part in () if user else content:
         of = Kind.THINKING if isinstance(part, dict) and part.get("type") == "thinking" else Kind.TEXT
         if not blocks or blocks[-1].kind != of:
             blocks.append(_Block(of, []))
         blocks[-1].parts.append(part)
     if tool:
         blocks.append(_Block(Kind.TOOL, [], tool))
-    return blocks or [_Block(Kind.NOTE, [])]
+    if not blocks or _unsaid(data):
+        blocks.append(_Block(Kind.NOTE, []))
+    return blocks
+
+
+def _unsaid(data: dict[str, Any]) -> list[str]:
+    """The `pathHints` that nothing else of a message shows: neither its text nor what its tool is called with. A tool
+    may name a file from where it runs, so that the file's own name is enough there.
+    """
+    if not (hints := [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]):
+        return []
+    said = "\n".join(map(clean, strings_in(data.get("content"))))
+    tool = as_object(data.get("tool"))
+    given = "\n".join(clean(text) for key in _CALLED for text in strings_in(tool.get(key)))
+    return [hint for hint in hints if hint not in said and not (given and _FILE.sub("", hint) in given)]
+
+
+_CALLED = ("input", "summary", "formattedMarkdown")
+_FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
+"""What stands before a file's own name."""
 
 
 def _content(data: dict[str, Any]) -> list[Any]:
@@ -503,10 +525,12 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
         figures=as_text(ours.get("figures")).replace("\n", " "),
         metadata=metadata,
     )
-    if block == len(opened.blocks) - 1:
+    last = next((n for n in reversed(range(len(opened.blocks))) if opened.blocks[n].kind != Kind.NOTE), 0)
+    if block == last:
         message.path_hints = [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]
     if piece.kind == Kind.NOTE and "kind" not in ours:
-        message.label = "files: " + one_line(", ".join(message.path_hints)) if message.path_hints else "empty message"
+        hints = _unsaid(data)
+        message.label = "files: " + one_line(", ".join(hints)) if hints else "empty message"
     return message
 
 

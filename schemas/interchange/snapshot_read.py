@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.broken import why_unread
 from schemas.clean import clean, one_line
 from schemas.figures import format_cost, format_count
 from schemas.interchange.rfc3339 import parse_time
@@ -45,7 +46,7 @@ class SnapshotReading(WholeReading):
         if mark == known:
             return None
         if document is None:
-            raise OSError("not a whole document (being written?)")
+            raise OSError(why_unread(data))
         if "schema_version" not in document:
             raise OSError("a UI Snapshot without `schema_version`; only version 1 can be read")
         if not is_supported(document["schema_version"]):

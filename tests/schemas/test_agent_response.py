@@ -15,6 +15,7 @@ from schemas.interchange.agent_response import AGENT_RESPONSE
 from schemas.interchange.agent_response_check import validate_agent_response
 from schemas.interchange.agent_response_parts import soft_warnings, tool_uses
 from schemas.interchange.agent_response_write import NO_ANSWER, losses, to_agent_response
+from schemas.interchange.session_data_write import to_session_data
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.opening import head_of, read_session, recognise
 from schemas.session import Session
@@ -453,6 +454,94 @@ def test_a_foreign_document_keeps_its_own_keys(tmp_path):
     assert (again["foo"], again["metadata"]["region"], again["metadata"]["system_prompt_id"]) == (1, "eu", "sp")
     assert again["messages"][0]["turnlog"]["metadata"] == {"bar": 2}
     assert len(again["messages"]) == 1  # notes made of the document's end are not part of the transcript
+
+
+def test_a_result_without_its_call_stays_one(tmp_path):
+    orphans = [
+        {"role": "tool", "tool_call_id": "gone", "content": "lost", "name": "look"},
+        {"role": "tool", "content": "nobody's"},
+        {"role": "function", "content": "old"},
+    ]
+    document = response({"role": "assistant", "tool_calls": [{"id": "a", "name": "one"}]}, *orphans, orphans[0])
+    document["messages"].insert(2, {"role": "tool", "tool_call_id": "a", "content": "A"})
+    document["messages"].append({"role": "tool", "tool_call_id": "a", "content": "A again"})
+    session = opened(tmp_path, document)
+    assert kinds(session)[:6] == ["TOOL", "OUTPUT", "OUTPUT", "OUTPUT", "OUTPUT", "OUTPUT"]
+    assert session.message(1).metadata == {"role": "tool", "tool_call_id": "gone", "name": "look"}
+    assert json.loads(b"".join(to_session_data(session)))["exchanges"][0]["messages"][1]["metadata"][
+        "tool_call_id"
+    ] == "gone"  # fmt: skip
+    data = b"".join(to_agent_response(session))
+    written = [message for message in json.loads(data)["messages"] if message["role"] != "assistant"]
+    assert [(m["role"], m.get("tool_call_id"), m["content"]) for m in written] == [
+        ("tool", "a", "A"), ("tool", "gone", "lost"), ("tool", None, "nobody's"), ("system", None, "old"),
+        ("tool", "gone", "lost"), ("tool", "a", "A again"),
+    ]  # fmt: skip
+    again = opened(tmp_path, data)
+    assert [again.message(i).metadata for i in range(6)] == [session.message(i).metadata for i in range(6)]
+    assert [again.message(i).text for i in range(6)] == [session.message(i).text for i in range(6)]
+    assert b"".join(to_agent_response(again)) == data
+    assert [(w.path, w.message.partition(":")[0]) for w in validate_agent_response(document).warnings[:4]] == [
+        ("/messages/1/tool_call_id", "no call before it has this id"),
+        ("/messages/3", "a tool's message without `tool_call_id`"),
+        ("/messages/5/tool_call_id", "no call before it has this id"),
+        ("/messages/6/tool_call_id", "the call with this id has its answer already"),
+    ]
+
+
+def test_what_is_not_shown_of_a_message_is_kept_beside_it(tmp_path):
+    thinking = [{"text": "", "type": "thinking"}, {"foo": 1}, {"text": "signed", "signature": "s"}]
+    part = {"type": "chart", "text": "a chart", "data": [1]}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    nested = {"id": "b", "type": "function", "function": {"name": "two", "arguments": "{}", "strict": True}, "index": 0}
+    document = response(
+        {"role": "assistant", "thinking": thinking, "content": [part, image], "tool_calls": [nested]},
+        {"role": "tool", "tool_call_id": "b", "content": "B", "is_error": False, "name": "two"},
+        {"role": "assistant", "content": "x", "tool_calls": [{"id": "nameless"}]},
+    )
+    session = opened(tmp_path, document)
+    expected = [
+        {},
+        {"thinking": [{"foo": 1}]},
+        {"thinking": [thinking[2]]},
+        {"content": [part]},
+        {"toolCall": {"index": 0, "function": {"strict": True}}, "toolMessage": {"is_error": False, "name": "two"}},
+        {"tool_calls": [{"id": "nameless"}]},
+    ]
+    assert [session.message(i).metadata for i in range(6)] == expected
+    assert [session.message(i).text for i in range(4)] == [
+        "",
+        '{\n  "foo": 1\n}',
+        "signed",
+        "a chart\n\n[image, 26 characters]",
+    ]
+    again = opened(tmp_path, b"".join(to_agent_response(session)))
+    assert [again.message(i).metadata for i in range(6)] == expected
+
+
+@pytest.mark.parametrize("output", [None, {"content": "", "is_error": False}])
+def test_a_result_that_nobody_told_is_not_an_empty_one(tmp_path, output):
+    hand = Hand()
+    hand.prompt("Look")
+    hand.tool(Tool("Bash", "shell", "t", {"command": "x"}, output))
+    data = b"".join(to_agent_response(hand.session))
+    assert [m["role"] for m in json.loads(data)["messages"]] == ["user", "assistant", *["tool"] * (output is not None)]
+    again = opened(tmp_path, data)
+    tool = again.message(1).tool
+    assert tool is not None and (tool.output, tool.text, tool.status) == (output, "", ToolStatus.OK)
+    assert not again.messages.flags[1] & Flag.PENDING
+    assert b"".join(to_agent_response(again)) == data
+
+
+RELAYED = Path(__file__).parents[2] / "../shared/corpus/cursor/relayhistory_observed-3.13.25.jsonl"
+
+
+@pytest.mark.skipif(not RELAYED.is_file(), reason="the shared corpus is not here")
+def test_what_cursor_does_not_tell_stays_unknown(tmp_path):
+    session = read_session(RELAYED)
+    again = opened(tmp_path, b"".join(to_agent_response(session)))
+    tools = [[m.tool for i in range(len(s.messages)) if (m := s.message(i)).tool] for s in (session, again)]
+    assert tools[0] and [tool.output for tool in tools[1]] == [tool.output for tool in tools[0]]
 
 
 def test_without_an_answer_something_stands_in(tmp_path):

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from schemas.broken import read_broken
+from schemas.broken import read_broken, why_unread
 from schemas.changes import differences
 from schemas.interchange.agent_response_write import to_agent_response
 from schemas.interchange.session_data_write import to_session_data
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
 from schemas.session import Op
+from tests.schemas.test_verdicts import SNAPSHOT, TOOLPATH
 from tests.support import Hand
 
 VALUES = st.recursive(
@@ -61,6 +62,30 @@ def test_a_character_that_is_cut_in_two_is_left_out():
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[1]", b'{"a": 1} x', b'{"a" 1', b"hello", b'"x', b'{"a": }'])
 def test_what_does_not_break_off_is_left_alone(raw):
     assert read_broken(raw) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "not a whole document (being written?)"),
+        (b'{"a": [1,', "not a whole document (being written?)"),
+        (b'{"a": 1}\n\n x', "not JSON: something follows its end at line 3, column 2"),
+        (b'\n{"a" 1}', "not JSON: a colon is missing at line 2, column 6"),
+        (b"[" * 5000 + b"]" * 5000, "nested too deeply: level 500 begins at line 1, column 500"),
+        (b'\xef\xbb\xbf{"a": NaN}\n', "no longer a document of this kind"),
+    ],
+)
+def test_why_a_file_holds_no_document_is_told(raw, reason):
+    assert why_unread(raw) == reason
+
+
+def test_what_stands_behind_a_document_of_each_kind_is_named(tmp_path):
+    """Not "being written": nothing that comes could make it one."""
+    for name, data in (("snapshot", json.dumps(SNAPSHOT)), ("toolpath", json.dumps(TOOLPATH))):
+        path = tmp_path / f"{name}.json"
+        path.write_text(data + "\ngarbage")
+        with pytest.raises(OpenError, match="something follows its end at line 2, column 1"):
+            read_session(path)
 
 
 @given(VALUES, st.data())

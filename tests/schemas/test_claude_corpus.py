@@ -210,7 +210,7 @@ def test_25_every_kind_of_damage() -> None:
     # 4 values that are no objects, and the unfinished last line.
     assert len(session.unreadable) == 8
     assert [u.reason for u in session.unreadable if "not an object" in u.reason] == [
-        f"a JSON {kind}, not an object" for kind in ("list", "null", "str", "int")
+        f"a JSON {kind}, not an object" for kind in ("list", "null", "string", "number")
     ]
     assert session.unreadable[-1].reason == "the last line is unfinished"
     assert session.duplicates == 1

@@ -86,6 +86,14 @@ ERRORS = [
         '`type` must be one of write, read, search, shell, task, generic, unknown, not "mcp"',
     ),
     (
+        "exchanges/0/messages/0/metadata", "x", "/exchanges/0/messages/0/metadata",
+        "`metadata` must be an object, not a string",
+    ),
+    (
+        "exchanges/0/messages/1/metadata", None, "/exchanges/0/messages/1/metadata",
+        "`metadata` must be an object, not null",
+    ),
+    (
         "exchanges/0/messages/1", {"role": "agent"}, "/exchanges/0/messages/1",
         "an agent message needs `content`, `tool` or `pathHints`",
     ),
@@ -116,6 +124,10 @@ WARNINGS = [
     (
         "exchanges/0/messages/1/usage", {"inputTokens": -1}, "/exchanges/0/messages/1/usage/inputTokens",
         "`inputTokens` should be a count, not -1",
+    ),
+    (
+        "exchanges/0/messages/1/usage", {"inputTokens": 2.0}, "/exchanges/0/messages/1/usage/inputTokens",
+        "`inputTokens` should be a count, not 2.0",
     ),
     (
         "exchanges/0/messages/1/usage", [], "/exchanges/0/messages/1/usage",

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.json_text import line_warnings, read_json
+from schemas.interchange.events_check import validate_events
+from schemas.interchange.events_read import read_events
+from schemas.interchange.json_text import line_warnings, read_json, read_line
+from schemas.interchange.toolpath_stream import assemble
+from tests.schemas.test_verdicts import EVENT
 
 
 @pytest.mark.parametrize(
@@ -24,7 +28,15 @@ from schemas.interchange.json_text import line_warnings, read_json
         ('{"é":\n"é'.encode() + b'\xff"}', "not UTF-8: the byte 0xff at line 2, column 3"),
         ('["é'.encode()[:-1], "not UTF-8: it breaks off inside the character at line 1, column 3"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8: it begins as UTF-16 does"),
-        (b"[" * 100_000, "nested too deeply to be checked"),
+        ('{"a": 1}'.encode("utf-16-le"), "not UTF-8: it begins as UTF-16 does"),
+        ('{"a": 1}'.encode("utf-16-be"), "not UTF-8: it begins as UTF-16 does"),
+        (b'"\\u12', "not JSON: it breaks off at line 1, column 3"),
+        (b'"\\u12g4"', "not JSON: a \\u without four digits at line 1, column 3"),
+        (b"[" * 100_000, "nested too deeply to be checked: level 500 begins at line 1, column 500"),
+        (
+            b'{"[":\n"\xc3\xa9" ,"b":' + b"[" * 100_000,
+            "nested too deeply to be checked: level 500 begins at line 2, column 508",
+        ),
     ],
 )
 def test_a_fault_has_its_place_and_reason(data, fault):
@@ -35,6 +47,23 @@ def test_numbers_keep_their_digits():
     assert read_json(b"[18446744073709551616, 1e3]").value == [1 << 64, 1000.0]
     assert read_json(b"[" + b"9" * 5000 + b"]").value[0] > 10**300
     assert read_json(b"[-" + b"9" * 5000 + b"]").value[0] < -(10**300)
+
+
+@pytest.mark.parametrize("odd", ["1e400", "-1e400", "1" + "0" * 400, "9" * 5000, '"\\ud83e"'])
+def test_a_line_is_json_where_a_document_is(odd):
+    """The quickest parser refuses a number beyond a float, or half a character, that a document may have."""
+    line = f'{{"x": {odd}}}'.encode()
+    assert (read_line(line).value, read_line(line).fault) == (read_json(line).value, "")
+    event = json.dumps(EVENT)[:-1].encode() + b', "x": ' + odd.encode() + b"}"
+    assert validate_events(event).valid
+    assert [found.model for found in read_events(event)] == [EVENT["model"]]
+    opened = f'{{"PathOpen": {{"version": "1", "id": "p", "x": {odd}}}}}'.encode()
+    assert assemble(opened + b'\n{"Head": {"step_id": ""}}\n').errors == []
+
+
+def test_a_fault_of_a_line_names_its_column():
+    assert read_line(b'{"a" 1}').fault == "not JSON: a colon is missing at column 6"
+    assert read_line(b'"\xff"').fault == "not UTF-8: the byte 0xff at column 2"
 
 
 def test_what_readers_differ_about_is_said():

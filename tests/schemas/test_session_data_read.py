@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from renderers import markdown, plain
+from renderers.options import Include
 from schemas.interchange import session_data_read
 from schemas.interchange.session_data_check import validate_session_data
 from schemas.interchange.session_data_read import read_document, read_time
 from schemas.interchange.session_data_write import iso_time
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.opening import OpenError, read_session
-from tests.schemas.session_documents import USER, document, messages, read, small, written
+from tests.schemas.session_documents import USER, again, document, messages, read, small, written
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -135,6 +137,43 @@ def test_a_field_of_a_wrong_type_is_kept_where_it_is_valid():
     assert written(read_document(out, session.path)) == out
 
 
+@pytest.mark.parametrize("status", [["ok"], {}, 5, "done"])
+def test_a_status_that_is_none_of_ours_counts_as_ok(status):
+    tool = {"name": "Bash", "type": "shell", "output": {"content": "x"}}
+    ours = {"kind": "tool", "tool": {"status": status}}
+    session = read(USER, {"role": "agent", "tool": tool, "metadata": {"turnlog": ours}})
+    assert session.message(1).tool.status == ToolStatus.OK
+
+
+def test_paths_that_nothing_else_of_a_message_shows_are_listed_behind_it():
+    text = {"content": [{"type": "text", "text": "I read src/main.go."}]}
+    tool = {"name": "Bash", "type": "shell", "input": {"command": "cd src && go build > log.txt", "env": ["x"]}}
+    session = read(
+        USER | {"pathHints": ["notes.md"]},
+        {"role": "agent", "pathHints": ["src/main.go", "lib/a\x07.go", "go.mod"]} | text,
+        {"role": "agent", "pathHints": ["src/log.txt"], "tool": tool, "usage": {"outputTokens": 5}},
+        {"role": "agent", "pathHints": ["src/log.txt", "C:\\out\\prog.exe"], "tool": tool} | text,
+        {"role": "agent", "pathHints": ["only.py"]},
+    )
+    shown = [(m.kind.name, m.label, m.path_hints) for m in map(session.message, range(len(session.messages)))]
+    assert shown == [
+        ("PROMPT", "", ["notes.md"]),
+        ("NOTE", "files: notes.md", []),
+        ("TEXT", "", ["src/main.go", "lib/a.go", "go.mod"]),
+        ("NOTE", "files: lib/a.go, go.mod", []),
+        ("TOOL", "", ["src/log.txt"]),
+        ("TEXT", "", []),
+        ("TOOL", "", ["src/log.txt", "C:\\out\\prog.exe"]),
+        ("NOTE", "files: C:\\out\\prog.exe", []),
+        ("NOTE", "files: only.py", ["only.py"]),
+    ]
+    assert session.groups.last[0] == 4
+    same = again(session)
+    assert [(m.kind.name, m.label, m.path_hints) for m in map(same.message, range(len(same.messages)))] == shown
+    assert "files: lib/a.go, go.mod" in "".join(plain.render(session, Include()))
+    assert "files: lib/a.go, go.mod" in "".join(markdown.render(session, Include()))
+
+
 def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
     theirs = document(
         USER | {"timestamp": "noon", "pathHints": ["a.py", 5]},
@@ -153,7 +192,8 @@ def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
     assert metadata["turnlog"]["session"]["fields"] == {
         "slug": 7, "createdAt": "yesterday", "workspaceRoot": ["/w"], "provider": {"name": 5, "more": True},
     }  # fmt: skip
-    first, second = (message["metadata"]["malformed"] for message in messages(out))
+    first, files, second = (message["metadata"]["malformed"] for message in messages(out))
+    assert first == files  # the note that shows the one path is of the same message
     assert first == {"timestamp": "noon", "pathHints": [5]}
     assert second == {"content": [{"type": "text", "text": "x", "mark": 1}, {"type": "video", "text": "y"}]}
     assert written(read_document(out, session.path)) == out

@@ -58,6 +58,25 @@ def test_it_does_so_whichever_figures_are_zero_and_therefore_not_written(left_ou
     assert kept(session) == read_usage(usage | {"outputTokens": 9})
 
 
+def _some_left_out(usage: dict[str, int]) -> st.SearchStrategy[dict[str, int]]:
+    """The usage as a writer may put it that leaves out zeros now and then."""
+    zeros = st.sets(st.sampled_from([key for key in USAGE if not usage.get(key)] or [""]))
+    return zeros.map(lambda gone: {key: usage.get(key, 0) for key in USAGE if key not in gone})
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_zero_and_not_there_are_the_same_however_they_alternate(data):
+    usage = {key: data.draw(st.sampled_from([0, 7])) for key in USAGE if key != "inputTokens"} | {"inputTokens": 3}
+    outputs = data.draw(st.lists(st.sampled_from([0, usage["outputTokens"]]), min_size=1, max_size=5))
+    lines = [data.draw(_some_left_out(usage | {"outputTokens": count})) for count in (usage["outputTokens"], *outputs)]
+    session = read(USER, *map(reply, lines))
+    total = kept(session)
+    assert len(session.groups) == 1 and total is not None
+    figures = (total.input, total.output, total.cache_read, total.cache_write)
+    assert [count or 0 for count in figures] == [usage[key] for key in USAGE]
+
+
 @pytest.mark.parametrize(
     "second",
     [

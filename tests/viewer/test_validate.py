@@ -58,6 +58,7 @@ def test_what_is_not_json_is_invalid_where_the_format_is_named(machine):
     ("document", "options", "words"),
     [
         (b"", (), "empty"),
+        (json.dumps(GOOD).encode("utf-16"), (), "document.json: a text in UTF-16, where UTF-8 belongs"),
         (b"hello", (), "say which with --as"),
         (GOOD, ("--as", "yaml"), "no such format"),
     ],

@@ -73,9 +73,12 @@ def _read(path: Path) -> bytes:
 def _guess(path: Path, called: str, data: bytes) -> str:
     """The format by the document's own keys: a file's name is no evidence."""
     from schemas.interchange.registry import guess
+    from schemas.json_faults import is_utf16
 
     if not data.strip():
         raise CallError(f"{called}: empty")
+    if is_utf16(data):
+        raise CallError(f"{called}: a text in UTF-16, where UTF-8 belongs")
     said = guess(data)
     agent = None if said is not None and said.sure else _agent(path)
     if said is not None and agent is None:
