@@ -211,6 +211,17 @@ def test_duplicates_and_replays_are_left_out(tmp_path: Path) -> None:
     assert session.duplicates == 3
 
 
+def test_an_empty_uuid_is_none(tmp_path: Path) -> None:
+    lines = Lines()
+    for text in ("one", "two"):
+        uuid = lines.user(text)
+        lines.rows[-1] = lines.rows[-1].replace(uuid.encode(), b"")
+    session = lines.read(tmp_path)
+    assert described(session) == ["PROMPT one", "PROMPT two"]
+    assert len({session.message(i).id for i in range(2)} | {""}) == 3
+    assert len(set(session.messages.key)) == 2
+
+
 def test_text_typed_while_the_agent_works(tmp_path: Path) -> None:
     lines = Lines()
     lines.fact("queue-operation", operation="enqueue", content="the prompt")

@@ -73,7 +73,7 @@ def build_message(session: Session, index: int) -> Message:
 
 def _id(value: Value, span: Span, block: int) -> str:
     uuid = value.get("uuid")
-    base = clean(uuid) if isinstance(uuid, str) else f"{one_line(str(value.get('type')), 40)}@{span.offset}"
+    base = clean(uuid) if isinstance(uuid, str) and uuid else f"{one_line(str(value.get('type')), 40)}@{span.offset}"
     return f"{base}:{block}" if block else base
 
 

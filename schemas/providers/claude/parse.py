@@ -149,7 +149,7 @@ class ClaudeParser:
         above = nodes.get(hash(parent), NOBODY) if type(parent) is str else NOBODY
         uuid = value.get("uuid")
         identity = 0
-        if type(uuid) is str:
+        if type(uuid) is str:  # an empty one hashes to 0: no identity
             identity = hash(uuid)
             if identity in nodes:
                 self.session.duplicates += 1
@@ -259,7 +259,7 @@ class ClaudeParser:
         key = self._key
         if not key:
             uuid = record[3].get("uuid")
-            key = self._key = key_of(uuid if type(uuid) is str else f"{record[3].get('type')}@{record[0]}") or 1
+            key = self._key = key_of(uuid if type(uuid) is str and uuid else f"{record[3].get('type')}@{record[0]}") or 1
         session, time = self.session, self.time
         messages = session.messages
         if not session.exchanges:
