@@ -259,7 +259,8 @@ class ClaudeParser:
         key = self._key
         if not key:
             uuid = record[3].get("uuid")
-            key = self._key = key_of(uuid if type(uuid) is str and uuid else f"{record[3].get('type')}@{record[0]}") or 1
+            name = uuid if type(uuid) is str and uuid else f"{record[3].get('type')}@{record[0]}"
+            key = self._key = key_of(name) or 1
         session, time = self.session, self.time
         messages = session.messages
         if not session.exchanges:
