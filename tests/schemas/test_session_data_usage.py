@@ -159,6 +159,22 @@ def test_each_agents_counting_is_understood():
     assert read_usage(7) is None
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"inputTokens": 1200, "outputTokens": 3, "cachedTokens": 7, "thoughtTokens": 2, "toolTokens": 10},
+        {"inputTokens": 5, "outputTokens": 3, "cachedTokens": 7},
+        {"inputTokens": 9, "outputTokens": 3, "cachedTokens": 7, "thoughtTokens": 2},
+    ],
+)
+def test_geminis_figures_are_written_as_they_were_told(usage):
+    session = read(USER, reply(usage), provider={"id": "gemini", "name": "Gemini CLI", "version": "unknown"})
+    out = written(session)
+    assert messages(out)[1]["usage"] == usage
+    assert written(read_document(out, session.path)) == out
+    assert kept(session) == read_usage(usage)
+
+
 def test_what_is_no_figure_is_kept_beside():
     odd = [{"inputTokens": "many"}, {"inputTokens": 5, "costUsd": 0.1}, "much"]
     session = read(USER, *map(reply, odd))
