@@ -9,6 +9,7 @@ from schemas.prices import Call
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
+from schemas.values import when
 
 
 class Charge(NamedTuple):
@@ -37,9 +38,13 @@ def counted_groups(session: Session) -> list[int]:
 
 
 def time_of_group(session: Session, group: int) -> float | None:
-    """When a group ended: with its last message, or if that has no time with its exchange, or with the session."""
+    """When a group ended: with its last message; if that has no time, or there is none (a Codex response that only
+    thought), with its last record, or with its exchange, or with the session.
+    """
     last = session.groups.last[group]
     time = session.messages.when(last) if last != NONE else None
+    if time is None and (spans := session.group_spans(group)):
+        time = when(session.record(spans[-1]).get("timestamp"))
     if time is None:
         time = session.exchanges[session.groups.exchange[group]].ended
     return session.updated if time is None else time

@@ -163,22 +163,17 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 
 def summary_costs(summary: Summary, rows: Iterable[GroupRow]) -> tuple[Cost, Cost]:
-    """What a session in the index cost, without and with its subagents; `rows` are those that the index has of it.
-
-    Its own responses come first there, and are those that make up its own total.
-    """
+    """What a session in the index cost, without and with its subagents; `rows` are those that the index has of it."""
     coster = _Shared.coster
-    own = everything = Cost()
-    left = (summary.usage.total or 0) if summary.usage else 0
     if coster is None:
-        return own, everything
+        return Cost(), Cost()
     from schemas.prices import Call
+    from viewer.summary import counted_rows
 
-    for row in rows:
+    def cost(row: GroupRow) -> Cost:
         time = summary.when if row.time is None else row.time
-        cost = _cost(coster.cost(summary.provider, row.model, Call(row.usage), time), row.model)
-        everything |= cost
-        if left > 0:
-            own |= cost
-            left -= row.usage.total or 0
-    return own, everything
+        return _cost(coster.cost(summary.provider, row.model, Call(row.usage), time), row.model)
+
+    rows = list(rows)
+    own = total_cost(cost(row) for row in rows if not row.member and not row.inherited)
+    return own, total_cost(map(cost, counted_rows(rows)))

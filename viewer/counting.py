@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,15 +13,12 @@ if TYPE_CHECKING:
     from viewer.summary import Summary
 
 
-_SEVERAL = -1
-"""Stands for the session of a response that more than one has."""
-
-
 class Once:
-    """Tells a response that another session counted already.
+    """Tells a response that another member counted already. A member is a session without its subagents, or one of
+    those: a subagent that goes on with its session's talk begins with copies of it (Claude Code, formats note 6).
 
-    Within a session the provider has told copies from responses, and not every agent names its responses: only what
-    another session counted is a copy.
+    Within a member the provider has told copies from responses, and not every agent names its responses: only what
+    another member counted is a copy.
 
     A copy may be fuller than what it is of: a session that ended in the midst of a response, or was forked there, has
     its first lines only. So a response has the largest figures of all its copies, as within one file (`see`).
@@ -29,50 +26,77 @@ class Once:
 
     def __init__(self) -> None:
         self.copies = 0
+        """How many were asked for and left out. Whoever counts adds to it, knowing what was asked for."""
+        self.looked = False
+        """Whether `see` was told of all the sessions."""
         self._others: dict[int, str] = {}
         self._current: dict[int, str] = {}
         self._name = ""
-        self._seen: dict[int, tuple[int, TokenUsage]] = {}
+        self._seen: dict[int, tuple[tuple[int, int] | None, TokenUsage]] = {}
+        """By key the member that has it, None for several, and the largest figures."""
+        self._named: dict[int, str] = {}
+        """By `viewer.summary.own_name` the file that has a response, of those whose ids do not tell them alone."""
 
-    def see(self, session: int, key: int, usage: TokenUsage) -> None:
-        """Before anything is counted: that a session, by any number from 0, has a response, its own or a copy."""
-        first, most = self._seen.get(key, (session, usage))
-        self._seen[key] = (first if first == session else _SEVERAL, most.largest(usage))
+    def see(self, member: tuple[int, int], key: int, usage: TokenUsage) -> None:
+        """Before anything is counted: that a member, by the numbers of its session and in it, has a response, its own
+        or a copy.
+        """
+        if (seen := self._seen.get(key)) is None:
+            self._seen[key] = (member, usage)
+        else:
+            first, most = seen
+            self._seen[key] = (first if first == member else None, most.largest(usage))
 
     def fullest(self, key: int, usage: TokenUsage) -> TokenUsage:
-        """The figures of a response that counts: the largest that any session has for it, `usage` where only one has
-        it. A session that has a key twice has two responses, of which the first was copied.
+        """The figures of a response that counts: the largest that any member has for it, `usage` where only one has
+        it. A member that has a key twice has two responses, of which the first was copied.
         """
-        sessions, most = self._seen.pop(key, (0, usage))
-        return most if sessions == _SEVERAL else usage
+        member, most = self._seen.pop(key, (None, usage))
+        return most if member is None else usage
 
-    def begin_session(self, name: str = "") -> None:
-        """What is asked about from now on is another session's, its subagents included; `name` is for `where`."""
+    def begin_member(self, name: str = "") -> None:
+        """What is asked about from now on is another member's; `name` is for `where`."""
         self._others |= self._current
         self._current = {}
         self._name = name
 
-    def is_new(self, key: int) -> bool:
-        """Whether a response (`viewer.summary.response_key`) counts; False, and one copy more, where another session
-        counted it.
+    def is_new(self, key: int, name: int = 0) -> bool:
+        """Whether a response (`viewer.summary.response_key`, and `own_name`) counts; not where another member counted
+        it.
         """
+        if name:
+            self._named.setdefault(name, self._name)
         if key in self._others:
-            self.copies += 1
             return False
         self._current[key] = self._name
         return True
 
-    def knows(self, key: int) -> bool:
-        """Whether a response was counted, in whatever session."""
-        return key in self._current or key in self._others
+    def knows(self, key: int, name: int = 0) -> bool:
+        """Whether a response was counted, in whatever member. `name` is that which a fork inherited it by."""
+        return key in self._current or key in self._others or name in self._named
 
-    def takes(self, key: int) -> bool:
-        """Whether no session counted a response, this one included; from now on this one does."""
-        return not self.knows(key) and self.is_new(key)
+    def takes(self, key: int, name: int = 0) -> bool:
+        """Whether no member counted a response, this one included; from now on this one does."""
+        return not self.knows(key, name) and self.is_new(key, name)
 
-    def where(self, key: int) -> str:
-        """The session that counted it; empty if none did."""
-        return self._current.get(key) or self._others.get(key, "")
+    def where(self, key: int, name: int = 0) -> str:
+        """The file that counted it; empty if none did."""
+        return self._current.get(key) or self._others.get(key) or self._named.get(name, "")
+
+
+def each_once(members: Iterable[Sequence[tuple[int, TokenUsage]]]) -> Iterator[tuple[int, int, TokenUsage]]:
+    """What counts of the responses, by key and figures, of a session and of each of its subagents behind it: the
+    member's number, the response's place in it, and its figures.
+    """
+    once, members = Once(), list(members)
+    for number, responses in enumerate(members):
+        for key, usage in responses:
+            once.see((0, number), key, usage)
+    for number, responses in enumerate(members):
+        once.begin_member()
+        for place, (key, usage) in enumerate(responses):
+            if once.is_new(key):
+                yield number, place, once.fullest(key, usage)
 
 
 class Origin(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
     from schemas.session import Session
-    from schemas.usage import TokenUsage
     from viewer.counting import Once
     from viewer.summary import Groups
     from viewer.targets import Target
@@ -41,13 +41,13 @@ def in_order_made(
     from viewer import counting
 
     if len(targets) < 2:
-        return targets
+        return targets  # which is not read twice for what it alone has: `see_its_own`
+    once.looked = True
     if strict:
         origins = []
         for number, (target, session) in enumerate(each_session(targets, progress, strict=True)):
             origins.append(counting.origin_of(session)._replace(path=target.path))
-            for key, usage in responses_of(session):
-                once.see(number, key, usage)
+            _see(once, number, session)
     else:
         from viewer.library import Library
 
@@ -58,34 +58,43 @@ def in_order_made(
     return sorted(targets, key=lambda target: places.get(target.path, len(places)))
 
 
-def responses_of(session: Session) -> Iterator[tuple[int, TokenUsage]]:
-    """The key and the figures of each response that a session and its subagents have, copies too."""
+def see_its_own(once: Once, session: Session) -> None:
+    """Tell `once` what a session that is the only one has in common with its subagents."""
+    if not once.looked and session.subagents:
+        _see(once, 0, session)
+
+
+def _see(once: Once, number: int, session: Session) -> None:
+    """Tell `once` the responses that a session and its subagents have, copies too."""
     from schemas.charges import charges, inherited_charges
     from viewer.summary import inherited_key, members_of, response_key
 
-    for member in members_of(session, []):  # what fails is said when it is counted
+    for place, member in enumerate(members_of(session, [])):  # what fails is said when it is counted
         for charge in charges(member):
-            yield response_key(charge.provider, member, charge.group), charge.usage
+            once.see((number, place), response_key(charge.provider, member, charge.group), charge.usage)
         for charge in inherited_charges(member):
-            yield inherited_key(charge), charge.usage
+            once.see((number, place), inherited_key(member, charge), charge.usage)
 
 
 def see_shared(once: Once, sessions: list[Groups]) -> None:
-    """Tell `once` what several sessions of the index have. Of most it is nothing, so keys are compared before figures
-    are made of numbers.
+    """Tell `once` what several sessions of the index have, or several members of one. Of most it is nothing, so keys
+    are compared before figures are made of numbers.
     """
     seen: set[int] = set()
     shared: set[int] = set()
     for groups in sessions:
         keys = groups.keys()
-        shared |= seen & keys
-        seen |= keys
+        own = set(keys)
+        shared |= seen & own
+        seen |= own
+        if len(own) < len(keys):
+            shared |= {key for key, count in Counter(keys).items() if count > 1}
     for number, groups in enumerate(sessions):
         if shared.isdisjoint(groups.keys()):
             continue
         for row in groups.rows():
             if row.key in shared:
-                once.see(number, row.key, row.usage)
+                once.see((number, row.member), row.key, row.usage)
 
 
 def each_session(

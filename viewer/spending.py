@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from viewer.counting import Once, in_order_made, origin_of
 from viewer.output import path_text, short_path, warn
-from viewer.sessions import see_shared
+from viewer.sessions import see_its_own, see_shared
 
 if TYPE_CHECKING:
     from schemas.charges import Charge
@@ -38,6 +39,14 @@ class Source(NamedTuple):
     title: str
     project: str | None
     """Its workspace."""
+
+
+class Part(Enum):
+    """What a response is to the session that it counts for."""
+
+    OWN = "own"
+    SUBAGENT = "subagent"
+    INHERITED = "inherited"
 
 
 class Place(NamedTuple):
@@ -77,6 +86,7 @@ class Spent(NamedTuple):
     """Where its figures stand. Known where they are to be explained; those in fuller copies, which are read later, are
     added.
     """
+    part: Part = Part.OWN
 
 
 class LeftOut(NamedTuple):
@@ -151,6 +161,12 @@ class Tally:
         else:
             self.cost = cost if self.cost is None else self.cost + cost
 
+    def __add__(self, other: Tally) -> Tally:
+        both = Tally()
+        both.merge(self)
+        both.merge(other)
+        return both
+
     def merge(self, other: Tally) -> None:
         """Count what another sum counted."""
         self.responses += other.responses
@@ -190,11 +206,13 @@ class Row:
     tally: Tally = field(default_factory=Tally)
     responses: list[Spent] = field(default_factory=list)
     """Kept where they are to be explained."""
+    weight: float = 0
+    """How great it is beside the others: by its cost where rows stand by that, else by its tokens."""
 
 
 def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[list[Row], Tally]:
     """Sums by one of KINDS and the sum of all. Days, and what follows from a file's order, stand in that order; the
-    rest by cost, the dearest first, and where there is none by tokens.
+    rest by cost, the dearest first, and where there is none by tokens (`weight`).
     """
     rows: dict[str, Row] = {}
     for one in spent:
@@ -209,10 +227,14 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
     total = Tally()
     for row in found:
         total.merge(row.tally)
+        row.weight = row.tally.tokens
     if kind == "day":
         found.sort(key=lambda row: row.key)
     elif kind not in ("exchange", "group"):
         found.sort(key=lambda row: (-(row.tally.cost or 0), -row.tally.tokens, row.key))
+        if total.cost:
+            for row in found:
+                row.weight = row.tally.cost or 0
     if kind != "session" and len({row.mark for row in found}) == 1:
         for row in found:
             row.mark = ""  # all of one session, which need not be named
@@ -221,11 +243,40 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
 
 
 def _shorten(rows: list[Row]) -> None:
-    """Marks as short as in `turnlog list`, or as long as UUIDs need that were made at nearly the same time."""
+    """Marks as short as in `turnlog list`, or as long as UUIDs need that were made at nearly the same time; of those
+    that begin alike the beginning and the end.
+    """
     marks = {row.mark for row in rows}
-    length = next((size for size in (8, 13) if len({mark[:size] for mark in marks}) == len(marks)), 18)
+    forms = [*((size, 0) for size in (8, 13)), *((12 - size, size) for size in (6, 9, 4, 11))]
+    head, tail = next((form for form in forms if len({_short(mark, *form) for mark in marks}) == len(marks)), forms[2])
     for row in rows:
-        row.mark = row.mark[:length]
+        row.mark = _short(row.mark, head, tail)
+
+
+def _short(mark: str, head: int, tail: int) -> str:
+    if not tail or len(mark) <= head + tail + 1:
+        return mark[: head + tail + 1 if tail else head]
+    return f"{mark[:head]}…{mark[-tail:]}"
+
+
+def foot(
+    sessions: int, subagents: int, own: Tally, with_subagents: Tally, everything: Tally
+) -> list[tuple[str, Tally]]:
+    """The totals of sessions by what they are called: of one its own, of several those of all their subagents too; then
+    with what only adds to it.
+    """
+    from renderers.facts import plural
+
+    if sessions == 1:
+        totals = [("session", own)]
+        if subagents:
+            totals.append((f"with {plural(subagents, 'subagent')}", with_subagents))
+    else:
+        more = f", {plural(subagents, 'subagent')}" if subagents else ""
+        totals = [(f"{plural(sessions, 'session')}{more}", with_subagents)]
+    if everything.responses > with_subagents.responses:
+        totals.append(("with inherited", everything))
+    return totals
 
 
 def _name(kind: str, one: Spent) -> tuple[str, str]:
@@ -281,22 +332,30 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
     inherited: list[tuple[Source, GroupRow, float]] = []
     for origin in in_order_made(origin_of(summary) for summary, _ in indexed.values()):
         summary, groups = indexed[origin.path]
-        name = path_text(summary.path)
-        once.begin_session(name)
+        name, member = path_text(summary.path), -1
         wanted = filters.fits_project(summary.workspace_root)
         title = summary.title or summary.first_prompt
         source = Source(summary.provider, summary.id, name, title, summary.workspace_root)
         for group in groups.rows():
             time = summary.when if group.time is None else group.time
+            if group.member != member:
+                member = group.member
+                once.begin_member()
             if group.inherited:
                 if wanted:
                     inherited.append((source, group, time))
-            elif once.is_new(group.key) and wanted and filters.fits_time(time):
+                continue
+            new, asked = once.is_new(group.key, group.name), wanted and filters.fits_time(time)
+            once.copies += asked and not new
+            if new and asked:
                 usage = once.fullest(group.key, group.usage)
                 cost = coster.cost(summary.provider, group.model, Call(usage), time)
                 yield Spent(source, summary.provider, group.model, time, usage, cost)
+    once.begin_member()
     for source, group, time in inherited:
-        if once.takes(group.key) and filters.fits_time(time):
+        new, asked = once.takes(group.key, group.name), filters.fits_time(time)
+        once.copies += asked and not new
+        if new and asked:
             usage = once.fullest(group.key, group.usage)
             cost = coster.cost(source.provider, group.model, Call(usage), time)
             yield Spent(source, source.provider, group.model, time, usage, cost)
@@ -310,36 +369,58 @@ class FileSpending:
 
     def __init__(self, filters: Filters, coster: Coster, once: Once, *, explain: bool = False) -> None:
         self.left_out: list[LeftOut] = []
-        self._inherited: list[tuple[Spent, int, str]] = []
-        """What forks have copies of, with its key and the fork's path."""
+        self.sessions = self.subagents = 0
+        """How many were asked for and read."""
+        self.projects: set[str | None] = set()
+        """The workspaces of all that were read."""
+        self._parts = {part: Tally() for part in Part}
+        self._inherited: list[tuple[Spent, int, int, str]] = []
+        """What forks have copies of, with its key, its name and the fork's path."""
         self._grown: dict[int, tuple[TokenUsage, list[Place]]] = {}
         """Responses with fuller copies to come: by their keys the figures found until now, and where."""
         self._filters, self._coster, self._once, self._explain = filters, coster, once, explain
 
     def of(self, target: Target, session: Session) -> Iterator[Spent]:
-        """The responses of one session that are its own."""
+        """The responses of one session that are its own, or its subagents'."""
+        for spent in self._of(target, session):
+            self._parts[spent.part].add(spent.usage, spent.cost, spent.model)
+            yield spent
+
+    def foot(self) -> list[tuple[str, Tally]]:
+        """When all was counted: the totals, each with what it is of."""
+        own = self._parts[Part.OWN]
+        both = own + self._parts[Part.SUBAGENT]
+        return foot(self.sessions, self.subagents, own, both, both + self._parts[Part.INHERITED])
+
+    def _of(self, target: Target, session: Session) -> Iterator[Spent]:
         from schemas.charges import charges, time_or_files, with_usage
-        from viewer.summary import members_of, response_key
+        from viewer.summary import members_of, own_name, response_key
         from viewer.uncounted import Uncounted
 
-        self._once.begin_session(target.shown_path)
+        see_its_own(self._once, session)
         wanted = self._filters.fits_project(session.workspace_root)
+        self.projects.add(session.workspace_root)
+        self.sessions += wanted
         title = session.title or next((e.prompt for e in session.live_exchanges), "")
         source = Source(session.provider, session.id, target.shown_path, title, session.workspace_root)
         failed: list[Problem] = []
         rest = Uncounted(target.shown_path, self._filters)
-        for member in members_of(session, failed):
+        for number, member in enumerate(members_of(session, failed)):
+            self._once.begin_member(target.shown_path if member.path == session.path else path_text(member.path))
+            self.subagents += wanted and number > 0
             headings = _headings(member) if member is session else {}
             for charge in charges(member):
                 charge = charge._replace(time=time_or_files(member, charge.time))
                 key = response_key(charge.provider, member, charge.group)
                 asked = wanted and self._filters.fits_time(charge.time)
-                if self._once.is_new(key):
+                if self._once.is_new(key, own_name(member, charge.group_id)):
                     full = with_usage(charge, self._once.fullest(key, charge.usage))
                     spent = self._spent(source, member, full, headings)
                     if asked:
                         yield self._expecting(key, spent, charge.usage)
-                elif self._explain:
+                    continue
+                self._once.copies += asked
+                if self._explain:
                     places = places_of(member, charge.group)
                     reason = self._copied(key, charge.usage, places)
                     if asked:
@@ -361,9 +442,9 @@ class FileSpending:
         self._grown[key] = own, places
         return spent._replace(places=places)
 
-    def _copied(self, key: int, usage: TokenUsage, places: Sequence[Place]) -> str:
+    def _copied(self, key: int, usage: TokenUsage, places: Sequence[Place], name: int = 0) -> str:
         """Why a copy is left out, whose figures may be a part of those that count."""
-        where = self._once.where(key)
+        where = self._once.where(key, name)
         own, found = self._grown.get(key, (usage, []))
         if own.largest(usage) == own:
             return f"a copy of the one in {where}, where it is counted"
@@ -392,35 +473,37 @@ class FileSpending:
             member.exchanges[exchange].id if headings else "subagents",
             headings.get(exchange, "(subagents)"),
             () if not self._explain else places_at(member, copied.span) if copied else places_of(member, charge.group),
+            Part.INHERITED if copied else Part.OWN if headings else Part.SUBAGENT,
         )
 
     def _take_inherited(self, source: Source, member: Session, headings: dict[int, str]) -> None:
         from schemas.charges import inherited_charges, time_or_files
-        from viewer.summary import inherited_key
+        from viewer.summary import inherited_key, inherited_name
 
         for charge in inherited_charges(member):
-            key = inherited_key(charge)
+            key, name = inherited_key(member, charge), inherited_name(member, charge.group_id)
             charge = charge._replace(time=time_or_files(member, charge.time))
-            self._inherited.append((self._spent(source, member, charge, headings), key, source.path))
+            self._inherited.append((self._spent(source, member, charge, headings), key, name, source.path))
 
     def inherited(self) -> Iterator[Spent]:
         """When all the sessions were read: what forks inherited from sessions that are not among them."""
         from schemas.prices import Call
 
-        for one, key, path in self._inherited:
-            self._once.begin_session(path)
+        for one, key, name, path in self._inherited:
+            self._once.begin_member(path)
             asked = self._filters.fits_time(one.time)
-            if self._once.knows(key):
-                reason = self._copied(key, one.usage, one.places)
+            if not self._once.takes(key, name):
+                self._once.copies += asked
+                reason = self._copied(key, one.usage, one.places, name)
                 if self._explain and asked:
                     self.left_out.append(LeftOut(path, one.group, one.places, reason))
-            elif self._once.is_new(key) and asked:
-                usage = self._once.fullest(key, one.usage)
-                if usage == one.usage:
-                    yield one
-                else:
+            elif asked:
+                usage, spent = self._once.fullest(key, one.usage), one
+                if usage != one.usage:
                     cost = self._coster.cost(one.provider, one.model, Call(usage), one.time)
-                    yield self._expecting(key, one._replace(usage=usage, cost=cost), one.usage)
+                    spent = self._expecting(key, one._replace(usage=usage, cost=cost), one.usage)
+                self._parts[Part.INHERITED].add(spent.usage, spent.cost, spent.model)
+                yield spent
 
     def _note(self, target: Target, member: Session, group: int, reason: str) -> None:
         if self._explain:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,8 @@ from schemas.message import Flag, Kind
 from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
+from schemas.values import when
+from viewer.counting import each_once
 from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
@@ -92,6 +94,10 @@ class GroupRow(NamedTuple):
     """Empty where the source names none."""
     inherited: bool = False
     """Of the session that this one was forked from: it counts here only where that one is gone."""
+    member: int = 0
+    """Whose it is: the session's own, or that of its subagents by their numbers from 1. They may have copies."""
+    name: int = 0
+    """`own_name`, or `inherited_name` of what was inherited."""
 
 
 @dataclass(slots=True)
@@ -211,14 +217,12 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         return indexed
     try:
         members = 0
-        usages = []
         groups = array("q")
         models: dict[str, int] = {}
         failed: list[Problem] = []
         for member in members_of(session, failed):
+            _add_groups(member, members, groups, models)
             members += 1
-            usages.append(member.usage())
-            _add_groups(member, groups, models)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
                     sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
@@ -226,7 +230,10 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
             sides.setdefault(beside, file_state(beside)._replace(holds=False))
-        summary = summarise(session, state, total_usage(usages), members - 1)
+        indexed.groups = orjson.dumps(list(models)) + b"\n" + groups.tobytes()
+        counted = counted_rows(group_rows(indexed.groups))
+        both = session.usage() if members == 1 else total_usage(row.usage for row in counted)
+        summary = summarise(session, state, both, members - 1)
         summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
         indexed.summary = pack(summary)
         row = list_object(summary)
@@ -235,7 +242,6 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         indexed.blank, indexed.when, indexed.touched_ns = summary.blank, summary.when, summary.touched_ns
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))
-        indexed.groups = orjson.dumps(list(models)) + b"\n" + groups.tobytes()
         indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
         indexed.error = "; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed)
     except OSError as error:
@@ -341,8 +347,9 @@ def _last_text(session: Session) -> str:
 
 
 _RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{20,}", re.IGNORECASE)
-"""What an id holds that is given once in the world: a UUID, or a long token."""
+"""What an id holds that may be given once in the world: a UUID, or a long token."""
 _DIGITS = frozenset("0123456789")
+_CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def response_key(provider: str, session: Session, group: int) -> int:
@@ -350,44 +357,79 @@ def response_key(provider: str, session: Session, group: int) -> int:
 
     An id with a random part (`msg_01XFDUDYJgAACzvnptvVoYEL`, a UUID) tells it alone, as a fork may have copied only a
     part of the response, or at another time. Ids such as `g1` or `5:3` come again in sessions that have nothing to do
-    with each other: with them only what has the same figures and the same time is a copy. `provider` is the agent
+    with each other: with them only what has the same input and began at the same time is a copy; output grows, and a
+    copy that is cut short ends earlier. Where no time is known, all figures must be the same. `provider` is the agent
     that was charged, as a file of events is of many.
     """
-    return key_of(provider, session.groups.ids[group], session.groups.usage[group], _seconds(session, group))
+    name = session.groups.ids[group]
+    if _tells_alone(name):
+        return _key_of(provider, name)
+    last = session.groups.last[group]
+    time = session.messages.when(last) if last != NONE else None
+    return _weak_key(provider, name, session.groups.usage[group], _began(session, session.groups.span[group], time))
 
 
-def key_of(provider: str, group_id: str, usage: TokenUsage, seconds: int) -> int:
-    """The `response_key` of what has these; `seconds` since 1970, -1 where nobody says."""
+def inherited_key(session: Session, charge: Charge) -> int:
+    """The `response_key` of a response that a fork inherited (`schemas.charges.inherited_charges`)."""
+    if _tells_alone(charge.group_id):
+        return _key_of(charge.provider, charge.group_id)
+    began = _began(session, session.inherited[charge.group_id].span, charge.time)
+    return _weak_key(charge.provider, charge.group_id, charge.usage, began)
+
+
+def own_name(session: Session, group_id: str) -> int:
+    """A number for one of a session's responses by its id and the session's; 0 where the id tells it alone.
+
+    A fork may write what it inherited with other times (Codex), or fuller: its figures and time do not lead there then,
+    but it says which session it is from.
+    """
+    return 0 if _tells_alone(group_id) else _key_of(session.provider, session.id, group_id)
+
+
+def inherited_name(session: Session, group_id: str) -> int:
+    """The `own_name` that a response which a session inherited has where it is from."""
+    origin = session.lineage.forked_from
+    return 0 if origin is None or _tells_alone(group_id) else _key_of(session.provider, origin, group_id)
+
+
+def _tells_alone(group_id: str) -> bool:
+    """Whether an id is given once in the world: 11111111-… was made up, and a token of letters is words."""
+    token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
+    digits, capitals = len(token & _DIGITS), len(token & _CAPITALS)
+    mixed = capitals >= 4 and len(token) - digits - capitals >= 4  # more than the humps of words that were joined
+    return len(token) >= 8 and (digits >= 2 or (digits == 1 and mixed))
+
+
+def _key_of(*names: object) -> int:
     from hashlib import blake2b  # brings OpenSSL, for which a list need not wait
 
-    name = f"{provider}\0{group_id}"
-    token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
-    if len(token) < 8 or len(token & _DIGITS) < 2:  # 11111111-… was made up, and a token of letters is words
-        name += f"\0{usage[:4]}\0{seconds}"
-    return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
+    name = "\0".join(map(str, names)).encode("utf-8", "replace")
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
 
 
-def _seconds(session: Session, group: int) -> int:
-    """When a response ended, in whole seconds since 1970; -1 where nobody says."""
-    last = session.groups.last[group]
-    when = session.messages.when(last) if last != NONE else None
-    return -1 if when is None else math.floor(when)
+def _weak_key(provider: str, group_id: str, usage: TokenUsage, began: float | None) -> int:
+    if began is None:
+        return _key_of(provider, group_id, usage[:4])
+    return _key_of(provider, group_id, (usage.input, usage.cache_read, usage.cache_write), math.floor(began))
 
 
-def inherited_key(charge: Charge) -> int:
-    """The `response_key` of a response that a fork inherited (`schemas.charges.inherited_charges`)."""
-    seconds = -1 if charge.time is None else math.floor(charge.time)
-    return key_of(charge.provider, charge.group_id, charge.usage, seconds)
+def _began(session: Session, span: int, time: float | None) -> float | None:
+    """When the first record of a response was written; `time` where it does not say."""
+    first = next(iter(session.spans.chain(span)), None)
+    began = None if first is None else when(session.record(first).get("timestamp"))
+    return time if began is None else began
 
 
-def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> None:
-    """Append a row of numbers a group, and one an inherited response; `models` numbers the names of models."""
+def _add_groups(session: Session, number: int, rows: array[int], models: dict[str, int]) -> None:
+    """Append a row of numbers a group, and one an inherited response. `number` is the member's; `models` numbers the
+    names of models.
+    """
     # These bring the prices, for which a list need not wait.
     from schemas.charges import inherited_charges, time_of_group, time_or_files
 
-    def add(key: int, time: float | None, model: int, usage: TokenUsage) -> None:
-        when = time_or_files(session, time)
-        rows.extend((key, -1 if when is None else math.floor(when), model))
+    def add(key: int, name: int, time: float | None, model: int, usage: TokenUsage) -> None:
+        second = time_or_files(session, time)
+        rows.extend((key, name, -1 if second is None else math.floor(second), model, number))
         rows.extend(-1 if (figure := getattr(usage, name)) is None else figure for name in _FIGURES)
 
     for group in range(len(session.groups.ids)):
@@ -395,10 +437,12 @@ def _add_groups(session: Session, rows: array[int], models: dict[str, int]) -> N
         if usage.total is None:
             continue  # nothing to count; a copy of the response may lie elsewhere with its figures
         model = models.setdefault(session.models[session.groups.model[group]], len(models))
-        add(response_key(session.provider, session, group), time_of_group(session, group), model, usage)
+        key, name = response_key(session.provider, session, group), own_name(session, session.groups.ids[group])
+        add(key, name, time_of_group(session, group), model, usage)
     for charge in inherited_charges(session):
         model = models.setdefault(charge.model, len(models))
-        add(inherited_key(charge), charge.time, ~model, charge.usage)  # below 0, so that it is told from its own
+        key, name = inherited_key(session, charge), inherited_name(session, charge.group_id)
+        add(key, name, charge.time, ~model, charge.usage)  # below 0, so that it is told from its own
 
 
 class Groups(NamedTuple):
@@ -410,12 +454,12 @@ class Groups(NamedTuple):
         """They themselves."""
         return group_rows(self.packed)
 
-    def keys(self) -> set[int]:
-        """Their keys, quickly."""
-        return set(_numbers(self.packed.partition(b"\n")[2])[::_WIDTH])
+    def keys(self) -> array[int]:
+        """The key of each, quickly."""
+        return _numbers(self.packed.partition(b"\n")[2])[::_WIDTH]
 
 
-_WIDTH = 3 + len(_FIGURES)
+_WIDTH = 5 + len(_FIGURES)
 
 
 def _numbers(packed: bytes) -> array[int]:
@@ -432,6 +476,18 @@ def group_rows(data: bytes) -> Iterator[GroupRow]:
     models: list[str] = orjson.loads(names)
     rows = _numbers(packed)
     for start in range(0, len(rows) - _WIDTH + 1, _WIDTH):
-        key, when, model, *figures = rows[start : start + _WIDTH]
+        key, name, second, model, member, *figures = rows[start : start + _WIDTH]
         usage = TokenUsage(*[None if n < 0 else n for n in figures])
-        yield GroupRow(key, None if when < 0 else when, usage, models[max(model, ~model)], model < 0)
+        time = None if second < 0 else second
+        yield GroupRow(key, time, usage, models[max(model, ~model)], model < 0, member, name)
+
+
+def counted_rows(rows: Iterable[GroupRow]) -> Iterator[GroupRow]:
+    """Of the rows of a session and its subagents those that make up its total with them: each response once."""
+    members: dict[int, list[GroupRow]] = {}
+    for row in rows:
+        if not row.inherited:
+            members.setdefault(row.member, []).append(row)
+    packs = list(members.values())
+    for number, place, usage in each_once([(row.key, row.usage) for row in pack] for pack in packs):
+        yield packs[number][place]._replace(usage=usage)

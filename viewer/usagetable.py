@@ -24,7 +24,7 @@ _BAR = 16
 
 class Rows:
     """A table of figures: a number, a text and the figures in each row, and totals at the foot. In a wide place each
-    row has a bar that says how much of the greatest it is. Where any row has a cost there is a column for it.
+    row has a bar that says how much of the weightiest it is. Where any row has a cost there is a column for it.
 
     A session can have 100,000 exchanges, so widths are found in one pass, and rows are written as they are.
     """
@@ -32,11 +32,15 @@ class Rows:
     def __init__(self, heading: str) -> None:
         self._heading = heading
         self._rows: list[tuple[str, str, TokenUsage | None, str]] = []
+        self._weights: list[float] = []
         self._totals: list[tuple[str, TokenUsage | None, str]] = []
 
-    def add(self, number: str, text: str, usage: TokenUsage | None, cost: str = "") -> None:
-        """A row; `usage` gives its five figures."""
+    def add(
+        self, number: str, text: str, usage: TokenUsage | None, cost: str = "", weight: float | None = None
+    ) -> None:
+        """A row; `usage` gives its five figures, and without a `weight` the length of its bar."""
         self._rows.append((number, text, usage, cost))
+        self._weights.append((usage.total or 0) if weight is None and usage else weight or 0)
 
     def total(self, label: str, usage: TokenUsage | None, cost: str = "") -> None:
         """A row at the foot."""
@@ -60,7 +64,7 @@ class Rows:
         from schemas.clean import one_line
 
         dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
-        most = max((usage.total or 0 for _, _, usage, _ in self._rows if usage), default=0)
+        most = max(self._weights, default=0)
         wide = width >= _WIDE and len(self._rows) > 1 and most > 0
         figures = [
             [*_COLUMNS, _COST],
@@ -92,8 +96,8 @@ class Rows:
 
         rows = iter(figures)
         yield from line("", self._heading, next(rows), dim)
-        for number, text, usage, _ in self._rows:
-            yield from line(number, text, next(rows), None, _bar(usage, most) if wide else "")
+        for (number, text, *_), weight in zip(self._rows, self._weights, strict=True):
+            yield from line(number, text, next(rows), None, _bar(weight, most) if wide else "")
         if self._rows and self._totals:
             yield Segment.line()
         for label, _, _ in self._totals:
@@ -108,6 +112,6 @@ def _figures(usage: TokenUsage | None) -> list[str]:
     return ["-" if count is None else format_count(count) for count in counts]
 
 
-def _bar(usage: TokenUsage | None, most: int) -> str:
-    eighths = round((usage.total or 0) / most * _BAR * 8) if usage else 0
+def _bar(weight: float, most: float) -> str:
+    eighths = round(weight / most * _BAR * 8)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

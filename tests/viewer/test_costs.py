@@ -144,18 +144,19 @@ def test_no_cost_is_known_before_prices_are_loaded(not_loaded: None) -> None:
 
 def test_subagents_are_priced_when_prices_come(not_loaded: None) -> None:
     hand, family = talk(OPUS), FamilyUsage()
-    hand.session.subagents.append(Subagent("a", session=talk(OPUS, NOBODY).session))
+    hand.session.subagents.append(Subagent("a", session=talk(OPUS, NOBODY, usage=DEAR + DEAR).session))
     list(family.run(hand.session))
     assert family.subagents == 1 and family.cost is None
     costs.load()
     list(family.run(hand.session))
-    assert family.cost == finished(talk(OPUS, NOBODY)).total
+    assert family.cost == finished(talk(OPUS, NOBODY, usage=DEAR + DEAR)).total
 
 
 def test_the_index_tells_a_session_from_its_subagents() -> None:
     one = summary("a")
     one.usage, one.usage_with_subagents, one.subagents = DEAR + DEAR, DEAR + DEAR + DEAR, 1
-    rows = [GroupRow(n, 1_780_000_000.0, DEAR, model) for n, model in enumerate((OPUS, OPUS, NOBODY))]
+    models = (OPUS, OPUS, NOBODY)
+    rows = [GroupRow(n, 1_780_000_000.0, DEAR, model, member=n // 2) for n, model in enumerate(models)]
     own, everything = summary_costs(one, rows)
     assert own == finished(talk(OPUS, OPUS)).total
     assert everything == Cost(own.dollars, frozenset({NOBODY}))

@@ -51,7 +51,7 @@ def test_subagents_belong_to_their_session_and_copies_are_left_out(machine: Mach
     )
     result = machine.run("events")
     assert len(events(result)) == 3
-    assert result.err == "turnlog: 1 response left out: a copy of one in another file\n"
+    assert result.err == "turnlog: 1 response left out: a copy of one that is written\n"
     own = events(machine.run("events", path))
     assert [event["session_id"] for event in own] == [ONE, ONE]
     assert [event["turnlog"].get("agent") for event in own] == [None, "a1f00001"]

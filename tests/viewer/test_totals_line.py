@@ -26,9 +26,9 @@ def test_what_is_used_of_the_context_is_never_nothing(used: int, said: str) -> N
 
 def test_with_subagents_is_never_less_than_without() -> None:
     hand, child = Hand(), Hand()
-    for one in (hand, child):
+    for one, fresh in ((hand, 1_000), (child, 1_500)):
         one.prompt("Fix the lamp")
-        one.text("done", usage=TokenUsage(1_000, 1_000, 0, 0))
+        one.text("done", usage=TokenUsage(fresh, 2_000 - fresh, 0, 0))
     hand.session.subagents.append(Subagent("a", session=child.session))  # within the same source
     family = FamilyUsage()
     list(family.run(hand.session))

@@ -164,6 +164,9 @@ def test_what_was_copied_with_such_an_id_counts_once(machine: Machine, named: bo
         ("the_answer_to_the_question_1", False),
         ("assistant@1234567890", False),
         ("theanswertothequestion1", False),
+        ("handleUserRequestNumber1", False),
+        ("chatcmpl-9aBcDeFgHiJkLmNoPqRs", True),
+        ("gen-1762339000-AbCd", False),
         ("11111111-1111-4111-8111-111111111111", False),
         ("msg_00000000000000000001", False),
     ],
@@ -243,6 +246,7 @@ def test_no_sessions(machine: Machine) -> None:
     assert machine.run("usage", "--json").json == {"sessions": [], "total": None, "costUsd": None, "unpriced": []}
     result = machine.run("usage")
     assert result.code == 1 and "no sessions" in result.err
+    assert machine.run("usage", "--json").code == 1
 
 
 def test_the_foot_is_called_session_and_says_nothing_twice(machine: Machine) -> None:

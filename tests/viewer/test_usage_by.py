@@ -100,6 +100,7 @@ def test_dates(machine: Machine) -> None:
     assert tokens("--since", "2026-03-04T09:05:00+00:00") == 370
     result = machine.run("usage", "--since", "2026-03-05")
     assert (result.code, result.out) == (1, "") and "left by the filters" in result.err
+    assert [machine.run("usage", *more, "--since", "2030-01-01", "--json").code for more in ([], [ONE])] == [1, 1]
     assert tokens("--since", "2026-03-04T09:05", "--until", "2w") == 370
     assert tokens("--since", "today") == tokens("--since", "1w", "--until", "yesterday") == 0
     for option, value in (("--since", "soon"), ("--until", "2026-3-4"), ("--by", "week")):
@@ -129,6 +130,14 @@ def test_projects_by_name_and_by_directory(machine: Machine) -> None:
         for more in ([], ["--explain"]):
             answer = by(machine, "project", "--project", name, *more)
             assert sum(row["responses"] for row in answer["rows"]) == responses, name
+
+
+def test_a_project_that_nobody_knows(machine: Machine) -> None:
+    for targets in ([], [ONE]):
+        result = machine.run("usage", "--project", "nosuch", *targets)
+        there = "lamp-shop" if targets else "lamp-shop, other"
+        assert (result.code, result.err) == (1, f"turnlog: no session of project nosuch; there are {there}\n")
+    assert "left by the filters" in machine.run("usage", "--project", "other", "--since", "2030-01-01").err
 
 
 def test_a_price_book_lies_over_the_tables_and_unknown_models_are_named(machine: Machine) -> None:
@@ -314,11 +323,11 @@ def test_groups_of_several_sessions_name_them(machine: Machine) -> None:
     assert not any("aaaaaaaa" in line for line in machine.run("usage", "--by", "group", ONE).out.splitlines())
 
 
+@pytest.mark.parametrize("turn", ["0b5c7a52-1d3e-4f11-8a11-3c9d2e7f6a01", "11111111-1111-4111-8111-111111111111"])
 @pytest.mark.parametrize("gone", [False, True])
-def test_what_a_codex_fork_copied_counts_once(tmp_path: Path, gone: bool) -> None:
+def test_what_a_codex_fork_copied_counts_once(tmp_path: Path, gone: bool, turn: str) -> None:
     machine = Machine(tmp_path)
     old, new = "019a0000-0000-7000-8000-0000000000aa", "019a0001-0000-7000-8000-0000000000bb"
-    turn = "0b5c7a52-1d3e-4f11-8a11-3c9d2e7f6a01"
     folder = machine.home / ".codex" / "sessions" / "2025" / "10" / "09"
     folder.mkdir(parents=True)
     parent = Rollout(old).start(turn).user("old").says("x").count((1000, 900, 100), (500, 400, 50)).done(turn)
@@ -359,6 +368,26 @@ def test_sessions_of_one_title_are_told_apart_by_their_ids(machine: Machine) -> 
     assert machine.run("usage", rows[0]).code == 0
 
 
+def test_ids_that_begin_alike_are_told_by_their_ends_and_leave_room_for_the_figures(machine: Machine) -> None:
+    for digit in "123":
+        machine.session(
+            f"99999999-0000-4000-8000-0000000{digit}{digit}{digit}{digit}{digit}", ["same", "one"], usage=FIGURES
+        )
+    lines = machine.run("usage", "--by", "session").out.splitlines()
+    rows = [line.split()[0] for line in lines if " same" in line]
+    assert len(set(rows)) == 3 and all(row.startswith("9999") and "…" in row and len(row) <= 13 for row in rows)
+    assert "input" in lines[0] and all(len(line) <= 80 for line in lines)
+
+
+def test_bars_are_of_what_rows_stand_by(machine: Machine) -> None:
+    path = machine.session(ONE, ["a", "b", "c", "d"], usage=FIGURES)
+    path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "gpt-nobody-knows", 1))
+    lines = machine.run("usage", path, "--by", "model", COLUMNS="140").out.splitlines()
+    assert lines[1].startswith("claude") and lines[1].endswith("█" * 16)
+    assert lines[2].startswith("gpt-nobody") and "█" not in lines[2]
+    assert all("█" * 16 in line for line in machine.run("usage", path, COLUMNS="140").out.splitlines()[1:3])
+
+
 def test_no_name_breaks_a_row(machine: Machine) -> None:
     path = machine.session(ONE, ["a\nb\tc\x1b[31m", "x"], cwd="/home/dev/a\nb\tc", usage=FIGURES, folder="odd")
     path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "one\\ntwo\\tthree\\u001b[2J"))
@@ -397,15 +426,13 @@ def test_any_sums_add_up(spent: list[Spent], kind: str) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=5))
-def test_what_another_session_counted_is_a_copy(sessions: list[list[int]]) -> None:
-    once, seen, copies = Once(), set(), 0
+def test_what_another_member_counted_is_a_copy(sessions: list[list[int]]) -> None:
+    once, seen = Once(), set()
     for number, keys in enumerate(sessions):
-        once.begin_session(str(number))
+        once.begin_member(str(number))
         for key in keys:
             assert once.is_new(key) == (key not in seen)
-            copies += key in seen
         seen |= set(keys)
-    assert once.copies == copies
 
 
 def test_filters_of_time() -> None:

@@ -23,8 +23,8 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     """Write what each model call used as Normalized Events v1: of the TARGETs, or of every session on this machine.
 
     One event a response, subagents' included, in UTC, with input apart from the cache. A response that lies in several
-    files, as forks and resumed sessions copy them, is written once; what a fork inherited from a session that is not
-    among them is the fork's.
+    places, as subagents, forks and resumed sessions copy them, is written once; what a fork inherited from a session
+    that is not among them is the fork's (of Codex only where turns have UUIDs or responses ids).
     """
     from viewer.counting import Once
     from viewer.eventing import EventWriter

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viewer.counting import Once
-from viewer.output import DONE, console, json_bytes, path_text, progress, warn, write_bytes
-from viewer.sessions import chosen, each_session, failed, in_order_made, say_others
-from viewer.spending import KINDS, Coster, Filters, Tally, rounded_cost
+from viewer.counting import Once, each_once
+from viewer.output import DONE, NO, console, json_bytes, path_text, progress, warn, write_bytes
+from viewer.sessions import chosen, each_session, failed, in_order_made, say_others, see_its_own
+from viewer.spending import KINDS, Coster, Filters, Tally, foot, rounded_cost
 
 if TYPE_CHECKING:
     from schemas.charges import Charge
@@ -46,10 +46,11 @@ def command(
     """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
     A session's own tokens and those with its subagents are told apart; totals of several sessions, the total of --json
-    and sums with --by have them in. There a response that lies in several files, as forks and resumed sessions copy
-    them, counts once, with the largest figures of its copies, in the session that made it first; if that one is not
-    read, for the fork. Days are those of this machine's clock; a response without a time counts as of its file's. Costs
-    are what the API would charge at that time; a model without a price is named, and is in no sum of costs.
+    and sums with --by have them in. A response that lies in several places, as subagents, forks and resumed sessions
+    copy them, counts once, with the largest figures of its copies, for whoever made it first; if that session is not
+    read, for the fork (of Codex only where turns have UUIDs or responses ids: nothing else tells a copy). Days are
+    those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
+    charge at that time; a model without a price is named, and is in no sum of costs.
     """
     from schemas.prices import Prices
 
@@ -72,7 +73,7 @@ def command(
         write_bytes(report.to_json())
     else:
         report.print()
-    return DONE
+    return DONE if report.sessions or report.tables else NO
 
 
 def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
@@ -96,10 +97,12 @@ class _Report:
         self._known: set[str] = set()
         """The ids of sessions that were read, or are on this machine where that was asked."""
         self._looked = False
-        self._inherited: list[tuple[int, Charge, float | None]] = []
+        self._inherited: list[tuple[int, int, Charge, float | None]] = []
         """What forks have copies of, with its key and cost."""
         self.sessions: list[tuple[Target, bytes]] = []
         self.tables: list[tuple[Target, Rows, list[str]]] = []
+        self.totals: list[tuple[str, Tally]] = []
+        """At the foot of several tables, by what they are called."""
 
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
         """Read the targets; the answers stand in their order. A file that is no session is an error where it was named,
@@ -110,38 +113,44 @@ class _Report:
                 self._add(target, session)
             except Exception as error:  # noqa: BLE001
                 failed(target, error, strict=strict)
-        for key, charge, cost in self._inherited:
-            if self.once.takes(key):
+        without = Tally()
+        without.merge(self.total)
+        for key, name, charge, cost in self._inherited:
+            if self.once.takes(key, name):
                 self._count(key, charge, cost)
+            else:
+                self.once.copies += 1
+        self._say_foot(without)
         places = {target.path: place for place, target in enumerate(targets)}
         self.sessions.sort(key=lambda answer: places[answer[0].path])
         self.tables.sort(key=lambda answer: places[answer[0].path])
 
-    def _add(self, target: Target, session: Session) -> None:
-        from schemas.charges import charges, time_or_files
-        from schemas.usage import total_usage
-        from viewer.summary import members_of, response_key
+    def _say_foot(self, without: Tally) -> None:
+        """In the answer for people, what was inherited and counts. `without` is the total without it."""
+        totals = foot(len(self.tables), self.subagents, Tally(), without, self.total)
+        if len(self.tables) > 1:
+            self.totals = totals
+        elif self.tables and self.total.responses > without.responses:
+            _, rows, notes = self.tables[0]
+            label, total = totals[-1]
+            rows.total(label, total.usage, cost_text(total))
+            notes[0] += f", {_in_full(total)} {label}"
 
-        usages: list[TokenUsage | None] = []
-        costs: dict[int, float | None] = {}
-        own, everything = Tally(), Tally()
-        self.once.begin_session()
+    def _add(self, target: Target, session: Session) -> None:
+        see_its_own(self.once, session)
         self._known.add(session.id)
         lost: list[Problem] = []
-        for number, member in enumerate(members_of(session, lost)):
-            usages.append(member.usage())
-            for charge in charges(member):
-                charge = charge._replace(time=time_or_files(member, charge.time))
-                cost = self._cost(charge)
-                everything.add(charge.usage, cost, charge.model)
-                if number == 0:
-                    own.add(charge.usage, cost, charge.model)
-                    costs[charge.group] = cost
-                if self.once.is_new(key := response_key(charge.provider, member, charge.group)):
-                    self._count(key, charge, cost)
-            self._take_inherited(member)
-        self.subagents += len(usages) - 1
-        both = total_usage(usages)
+        members = self._charges(session, lost)
+        costs = {charge.group: cost for _, charge, cost in members[0]}
+        own, everything = Tally(), Tally()
+        for _, charge, cost in members[0]:
+            own.add(charge.usage, cost, charge.model)
+        for number, place, usage in each_once([(key, charge.usage) for key, charge, _ in some] for some in members):
+            _, charge, cost = members[number][place]
+            self._add_full(everything, charge, cost, usage)
+        subagents = len(members) - 1
+        self.subagents += subagents
+        both = everything.usage if subagents else session.usage()
         say_others(session)
         for problem in lost:
             warn(f"{path_text(problem.path)}: {problem.reason}")
@@ -150,12 +159,32 @@ class _Report:
             answer["costUsd"], answer["costUsdWithSubagents"] = rounded_cost(own.cost), rounded_cost(everything.cost)
             self.sessions.append((target, json_bytes(answer)))
         else:
-            subagents = len(usages) - 1
             rows = _session_table(session, costs, own, everything, subagents)
             notes = _notes(session, target, own, everything, subagents)
             if (origin := _origin(session)) is not None:
                 notes.insert(1, _inherited_note(session, origin, here=self._is_known(origin)))
             self.tables.append((target, rows, notes))
+
+    def _charges(self, session: Session, lost: list[Problem]) -> list[list[tuple[int, Charge, float | None]]]:
+        """The responses of a session and of its subagents, with key and cost; those that are new are counted."""
+        from schemas.charges import charges, time_or_files
+        from viewer.summary import members_of, own_name, response_key
+
+        members = []
+        for member in members_of(session, lost):
+            self.once.begin_member()
+            found: list[tuple[int, Charge, float | None]] = []
+            for charge in charges(member):
+                charge = charge._replace(time=time_or_files(member, charge.time))
+                key, cost = response_key(charge.provider, member, charge.group), self._cost(charge)
+                found.append((key, charge, cost))
+                if self.once.is_new(key, own_name(member, charge.group_id)):
+                    self._count(key, charge, cost)
+                else:
+                    self.once.copies += 1
+            members.append(found)
+            self._take_inherited(member)
+        return members
 
     def _is_known(self, session_id: str) -> bool:
         """Whether a session is among those that are read, or on this machine."""
@@ -169,18 +198,23 @@ class _Report:
 
     def _take_inherited(self, member: Session) -> None:
         from schemas.charges import inherited_charges, time_or_files
-        from viewer.summary import inherited_key
+        from viewer.summary import inherited_key, inherited_name
 
         for charge in inherited_charges(member):
             timed = charge._replace(time=time_or_files(member, charge.time))
-            self._inherited.append((inherited_key(charge), timed, self._cost(timed)))
+            key, name = inherited_key(member, charge), inherited_name(member, charge.group_id)
+            self._inherited.append((key, name, timed, self._cost(timed)))
 
     def _count(self, key: int, charge: Charge, cost: float | None) -> None:
         """Add a response to the total, with the figures of its fullest copy."""
+        self._add_full(self.total, charge, cost, self.once.fullest(key, charge.usage))
+
+    def _add_full(self, tally: Tally, charge: Charge, cost: float | None, usage: TokenUsage) -> None:
+        """Add a response with the figures of its fullest copy; `cost` is that of its own."""
         from schemas.charges import with_usage
 
-        full = with_usage(charge, self.once.fullest(key, charge.usage))
-        self.total.add(full.usage, cost if full is charge else self._cost(full), full.model)
+        full = with_usage(charge, usage)
+        tally.add(full.usage, cost if full is charge else self._cost(full), full.model)
 
     def _cost(self, charge: Charge) -> float | None:
         return self._coster.cost(charge.provider, charge.model, charge.call, charge.time)
@@ -195,7 +229,6 @@ class _Report:
         """The answer for people."""
         from rich.text import Text
 
-        from renderers.facts import plural
         from viewer.output import short_path
         from viewer.usagetable import Rows
 
@@ -211,8 +244,8 @@ class _Report:
                 screen.print()
         if len(self.tables) > 1:
             rows = Rows("")
-            subagents = f", {plural(self.subagents, 'subagent')}" if self.subagents else ""
-            rows.total(f"{len(self.tables)} sessions{subagents}", self.total.usage, cost_text(self.total))
+            for label, total in self.totals:
+                rows.total(label, total.usage, cost_text(total))
             rows.print(screen)
         if self.once.copies:
             screen.print(Text(copies_note(self.once.copies), "dim"), soft_wrap=True)
@@ -357,7 +390,8 @@ def _inherited_note(session: Session, origin: str, *, here: bool) -> str:
     known = [one.usage.total for one in session.inherited.values() if one.usage.total]
     tokens = f" ({format_exact(sum(known))} tokens)" if known else ""
     whose = f"session {one_line(origin, 80)}" if origin else "another session"
-    where = "counted there" if here else "which is not here; in no figure of this one"
+    counted = "only in the total with inherited" if known else "in no figure of this one"
+    where = "counted there" if here else f"which is not here; {counted}"
     return f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"
 
 
@@ -376,4 +410,4 @@ def copies_note(count: int) -> str:
     """How many responses were left out as copies."""
     from renderers.facts import plural
 
-    return f"{plural(count, 'response')} left out as a copy: already counted in another file"
+    return f"{plural(count, 'response')} left out as a copy: counted where it was made"

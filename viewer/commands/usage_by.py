@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FROM_FILES = ("exchange", "group")
 """What the index does not know."""
+_NAMED = 8
+"""Projects that are named where another was asked for."""
 
 
 def print_sums(
@@ -32,6 +34,7 @@ def print_sums(
     once = Once()
     left_out: list[LeftOut] = []
     notes: list[str] = []
+    foot: list[tuple[str, Tally]] = []
     if targets or explain or kind in _FROM_FILES:
         files = chosen(targets)
         with progress("reading sessions") as bar:
@@ -43,7 +46,9 @@ def print_sums(
                 for one in spending.of(target, session)
             )
             rows, total = rows_by(kind, chain(spent, spending.inherited()), keep=explain)
-        left_out = spending.left_out
+        left_out, projects = spending.left_out, spending.projects
+        if targets:
+            foot = spending.foot()
     else:
         library = _library()
         if not library.all() and not as_json:
@@ -51,19 +56,35 @@ def print_sums(
             return NO
         rows, total = rows_by(kind, from_index(library, filters, coster, once))
         notes = _machine_notes(library) if not any(filters) else []
+        projects = {summary.workspace_root for summary in library.all()}
+    code = DONE if rows or left_out else NO
     if as_json:
         _print_json(kind, rows, total, left_out, explain=explain)
-        return DONE
-    if not rows and not left_out:
-        warn("no token figures" + (" left by the filters" if any(filters) else ""))
-        return NO
+        return code
+    if code == NO:
+        warn(_nothing(filters, projects))
+        return code
     screen = console()
+    totals = foot if len(foot) > 1 else [("total", total)]
     if explain:
-        _explain(screen, rows, total, left_out)
+        _explain(screen, rows, totals, left_out)
     else:
-        _table(screen, kind, rows, total)
+        _table(screen, kind, rows, totals)
     _say(screen, [*notes, *unpriced_note(total), *([copies_note(once.copies)] if once.copies else [])])
     return DONE
+
+
+def _nothing(filters: Filters, projects: set[str | None]) -> str:
+    """Why there are no figures: of a project that nobody knows, which there are."""
+    from renderers.facts import project_name
+    from schemas.clean import one_line
+
+    if filters.project is not None and not any(map(filters.fits_project, projects)):
+        names = sorted({project_name(root) for root in projects if root}, key=str.casefold)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        there = ", ".join(one_line(name, 60) for name in names[:_NAMED]) + more
+        return f"no session of project {one_line(filters.project, 80)}; there {'are ' + there if names else 'is none'}"
+    return "no token figures" + (" left by the filters" if any(filters) else "")
 
 
 def _library() -> Library:
@@ -136,19 +157,20 @@ def _places_json(places: Sequence[Place]) -> list[dict[str, object]]:
     return [place.to_json() for place in places]
 
 
-def _table(screen: Console, kind: str, rows: list[Row], total: Tally) -> None:
+def _table(screen: Console, kind: str, rows: list[Row], totals: list[tuple[str, Tally]]) -> None:
     from viewer.usagetable import Rows
 
     table = Rows(kind)
     for row in rows:
-        table.add(row.mark, row.label, row.tally.usage, cost_text(row.tally))
-    table.total("total", total.usage, cost_text(total))
+        table.add(row.mark, row.label, row.tally.usage, cost_text(row.tally), row.weight)
+    for label, total in totals:
+        table.total(label, total.usage, cost_text(total))
     table.print(screen)
     screen.print()
 
 
-def _explain(screen: Console, rows: list[Row], total: Tally, left_out: list[LeftOut]) -> None:
-    """Each figure with its responses and their records, their sum, then what is in no figure."""
+def _explain(screen: Console, rows: list[Row], totals: list[tuple[str, Tally]], left_out: list[LeftOut]) -> None:
+    """Each figure with its responses and their records, their sums, then what is in no figure."""
     from rich.text import Text
 
     from schemas.clean import one_line
@@ -161,8 +183,9 @@ def _explain(screen: Console, rows: list[Row], total: Tally, left_out: list[Left
             screen.print(Text(line), soft_wrap=True)
         screen.print()
     if rows:
-        tokens = f"{total.tokens:,} tokens, {cost_text(total)}"
-        screen.print(Text.assemble(("total", "bold"), f"  {tokens}"), soft_wrap=True)
+        for label, total in totals:
+            tokens = f"{total.tokens:,} tokens, {cost_text(total)}"
+            screen.print(Text.assemble((label, "bold"), f"  {tokens}"), soft_wrap=True)
         screen.print()
     if left_out:
         screen.print(Text("left out", "bold"))

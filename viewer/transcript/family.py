@@ -10,9 +10,22 @@ from renderers.facts import format_count, plural
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
-from viewer.costs import Cost, SessionCosts, loaded, total_cost
+from viewer.costs import Cost, group_cost, loaded, total_cost
+from viewer.counting import each_once
+from viewer.summary import response_key
 
 _SLICE = 256 << 10
+
+
+class _Response(NamedTuple):
+    """One of a member of the family."""
+
+    group_id: str
+    key: int
+    """By which it is known to be a copy of another member's."""
+    usage: TokenUsage
+    cost: Cost | None
+    """None where the prices were not loaded."""
 
 
 class _Known(NamedTuple):
@@ -21,7 +34,8 @@ class _Known(NamedTuple):
     state: dict[Path, tuple[int, int] | None]
     messages: int
     usage: TokenUsage | None
-    cost: Cost | None
+    responses: list[_Response]
+    priced: bool
     subagents: list[Subagent]
 
 
@@ -42,8 +56,7 @@ class FamilyUsage:
 
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
-        usages: list[TokenUsage | None] = []
-        costs: list[Cost | None] = []
+        members: list[list[_Response]] = []
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
         count = unread = 0
@@ -60,8 +73,7 @@ class FamilyUsage:
                 continue
             seen.add(key)
             if inside and inner is not None:
-                usages.append(inner.usage())
-                costs.append((yield from _priced(inner)))
+                members.append((yield from _responses(inner, range(len(inner.groups)))))
                 children = inner.subagents
                 said = _said(len(inner.messages), inner.usage())
             else:
@@ -71,8 +83,7 @@ class FamilyUsage:
                 if known is None:
                     unread += not subagent.internal
                     continue
-                usages.append(known.usage)
-                costs.append(known.cost)
+                members.append(known.responses)
                 children = known.subagents
                 said = _said(known.messages, known.usage)
             if depth == 1 and subagent.tool_use is not None:
@@ -80,8 +91,10 @@ class FamilyUsage:
             count += 1
             queue.extend((child, depth + 1) for child in children)
             yield
-        self._usages, self.subagents, self.unread, self.done = usages, count, unread, done
-        self.cost = total_cost(cost for cost in costs if cost is not None) if None not in costs else None
+        used = {response.group_id for responses in members for response in responses}
+        copied = [group for group, group_id in enumerate(session.groups.ids) if group_id in used]
+        self._usages, self.cost = _added((yield from _responses(session, copied)), members)
+        self.subagents, self.unread, self.done = count, unread, done
 
     def total(self, session: Session) -> TokenUsage | None:
         """The session's total as it is now with that of its subagents as of the last run: never less than its own."""
@@ -98,7 +111,7 @@ class FamilyUsage:
         """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
             known = self._known.get(path)
-            if known is not None and known.state == _state(known.state) and (known.cost is not None or not loaded()):
+            if known is not None and known.state == _state(known.state) and (known.priced or not loaded()):
                 return
             reading = open_reading(path)
             state = _state((path, *reading.sources))
@@ -111,18 +124,46 @@ class FamilyUsage:
             self._known.pop(path, None)
             return
         session = reading.session
-        cost = yield from _priced(session)
-        self._known[path] = _Known(state, len(session.messages), session.usage(), cost, session.subagents)
+        priced = loaded()
+        responses = yield from _responses(session, range(len(session.groups)))
+        said = len(session.messages), session.usage()
+        self._known[path] = _Known(state, *said, responses, priced, session.subagents)
         session.close()
 
 
-def _priced(session: Session) -> Generator[None, None, Cost | None]:
-    """What a subagent's own responses cost; None while the prices are not loaded."""
-    costs = SessionCosts(session)
-    if not loaded():
-        return None
-    yield from costs.run()
-    return costs.total
+def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None, list[_Response]]:
+    """Those of the groups that have figures, giving way after each."""
+    found = []
+    for group in groups:
+        usage = session.groups.usage[group]
+        if usage.total is not None:
+            cost = group_cost(session, group) if loaded() else None
+            key = response_key(session.provider, session, group)
+            found.append(_Response(session.groups.ids[group], key, usage, cost))
+        yield
+    return found
+
+
+def _added(own: list[_Response], members: list[list[_Response]]) -> tuple[list[TokenUsage | None], Cost | None]:
+    """What the subagents add to the session's total, and what that costs: their responses that are no copies, and what
+    a copy has more of than the session's `own`.
+    """
+    usages: list[TokenUsage | None] = []
+    costs: list[Cost | None] = []
+    family = [own, *members]
+    prices = {(one.key, one.usage): one.cost for responses in family for one in responses}
+    for number, place, usage in each_once([(one.key, one.usage) for one in responses] for responses in family):
+        one = family[number][place]
+        cost = prices.get((one.key, usage), one.cost)
+        if number:
+            usages.append(usage)
+            costs.append(cost)
+        elif usage != one.usage:
+            usages.append(
+                TokenUsage(*(a if a is None else a - (b or 0) for a, b in zip(usage, one.usage, strict=True)))
+            )
+            costs.append(cost and one.cost and Cost((cost.dollars or 0) - (one.cost.dollars or 0)))
+    return usages, total_cost(cost for cost in costs if cost is not None) if None not in costs else None
 
 
 def _state(sources: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
