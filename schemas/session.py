@@ -65,7 +65,7 @@ class Inherited(NamedTuple):
     time: float | None
     exchange: int
     span: int
-    """Where its figures stand: the first of the records, and the last until now."""
+    """Where its figures stand: the first of the records, and the last until now. NONE where nothing says."""
     tail: int
 
 

@@ -84,11 +84,14 @@ def tool_uses(message: dict[str, Any]) -> list[Use]:
     said = message.get("tool_calls")
     for entry in map(as_object, [said] if isinstance(said, dict) else items(said)):
         if name := tool_name(entry):
-            inner = entry if _is_name(entry.get("name")) else as_object(entry.get("function"))
+            flat, inner = _is_name(entry.get("name")), as_object(entry.get("function"))
+            said_above = flat and entry.get("arguments") is not None
+            used = ({"arguments"} if not said_above else set()) | ({"name"} if not flat else set())
             more = {key: value for key, value in entry.items() if key not in _OF_A_CALL}
-            if inner is not entry and (rest := {k: v for k, v in inner.items() if k not in ("name", "arguments")}):
+            if rest := {key: value for key, value in inner.items() if key not in used}:
                 more["function"] = rest
-            uses.append(Use(id_of(entry.get("id")), clean(name), _arguments(inner.get("arguments")), more))
+            given = _arguments((entry if said_above else inner).get("arguments"))
+            uses.append(Use(id_of(entry.get("id")), clean(name), given, more))
     return uses
 
 

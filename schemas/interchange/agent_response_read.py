@@ -33,11 +33,11 @@ from schemas.interchange.agent_response_parts import (
 from schemas.interchange.agent_response_parts import id_of as call_id
 from schemas.interchange.agent_response_write import END, KEEP
 from schemas.interchange.session_data_parts import read_runs, read_tool
-from schemas.interchange.session_data_read import key_of, read_time, take_facts
+from schemas.interchange.session_data_read import facts_span, key_of, read_time, take_facts, take_inherited
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.reading import DocumentReading
 from schemas.records import Record
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Exchange, Op, Session
 from schemas.usage import TokenUsage, as_count
 
 _ENDED = tuple(status for status in ToolStatus if status is not ToolStatus.PENDING)
@@ -241,6 +241,10 @@ class AgentResponseParser:
             name = call_id(row.get("id"))
             self._groups[name] = session.add_group(name, TokenUsage.from_json(usage), record, model=number)
         self._take_totals(record, last)
+        facts = as_object(ours.get("session"))
+        if facts.get("inherited") and not session.exchanges:  # a fork of which nothing is there but what it copied
+            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0", inherited=True))
+        take_inherited(session, facts, facts_span(session, facts, record))
         session.created = read_time(ours.get("createdAt")) or session.created
         session.updated = read_time(ours.get("updatedAt")) or session.updated
         runtime = self._metadata.get("agent_runtime_ms")

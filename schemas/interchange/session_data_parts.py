@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -23,6 +24,9 @@ _TOOL_TYPES: dict[str, ToolType] = {
 }
 _STATUSES = tuple(ToolStatus)
 _TOOL_KINDS: dict[str, type] = dict.fromkeys(("name", "type", "useId", "summary", "formattedMarkdown"), str)
+_CALLED = ("input", "summary", "formattedMarkdown")
+_FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
+"""What stands before a file's own name."""
 _TOOL = frozenset({"name", "type", "useId", "input", "output", "summary", "formattedMarkdown"})
 
 
@@ -45,6 +49,20 @@ def strings_in(value: object) -> Iterator[str]:
             yield item
         elif isinstance(item, dict | list):
             waiting.extend(item.values() if isinstance(item, dict) else item)
+
+
+def unsaid_hints(data: dict[str, Any]) -> list[str]:
+    """The `pathHints` that nothing else of a message shows: neither its text nor what its tool is called with. A tool
+    may name a file from where it runs, so that the file's own name is enough there.
+    """
+    said = data.get("pathHints")
+    hints = [clean(hint) for hint in said if isinstance(hint, str)] if isinstance(said, list) else []
+    if not hints:
+        return []
+    text = "\n".join(map(clean, strings_in(data.get("content"))))
+    tool = as_object(data.get("tool"))
+    given = "\n".join(clean(word) for key in _CALLED for word in strings_in(tool.get(key)))
+    return [hint for hint in hints if hint not in text and not (given and _FILE.sub("", hint) in given)]
 
 
 def texts_in(value: object) -> str | None:

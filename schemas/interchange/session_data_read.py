@@ -24,7 +24,7 @@ from schemas.interchange.session_data_parts import (
     read_parts,
     read_result,
     read_tool,
-    strings_in,
+    unsaid_hints,
     wrong_kinds,
 )
 from schemas.interchange.session_data_usage import Counted, overlapping, read_usage, repeats, uncounted
@@ -32,7 +32,8 @@ from schemas.interchange.session_data_write import EPOCH, KEEP, UNKNOWN
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record, Unreadable
-from schemas.session import Change, Exchange, Lack, Op, Session, Subagent
+from schemas.session import Change, Exchange, Inherited, Lack, Op, Session, Subagent
+from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
 
 _PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
@@ -136,6 +137,7 @@ class SessionDataParser:
         self.session.build = Builder()
         self._kept: dict[str, Any] = {"exchanges": {}, "groupRecords": [], "rounds": {}, "paths": {}}
         self._facts: dict[str, Any] = {}
+        self._facts_span = NONE
         self._document: dict[str, Any] = {}
         self._exchange_times: list[tuple[float | None, float | None, bool]] = []
         self._groups: dict[str, int] = {}
@@ -152,7 +154,7 @@ class SessionDataParser:
             item = record[3]
             if "document" in item:
                 self._take_head(as_object(item["document"]))
-                self._take_facts(as_object(item.get("facts")))
+                self._take_facts(as_object(item.get("facts")), record)
             elif "exchange" in item:
                 self._take_exchange(as_object(item["exchange"]), record)
             else:
@@ -187,9 +189,10 @@ class SessionDataParser:
         if fields:
             self._kept["fields"] = clean_value(fields)
 
-    def _take_facts(self, facts: dict[str, Any]) -> None:
+    def _take_facts(self, facts: dict[str, Any], record: Record) -> None:
         """What turnlog says of the whole session; it stands in the document's first exchange."""
         session, self._facts = self.session, facts
+        self._facts_span = facts_span(session, facts, record)
         session.title = as_text(facts.get("title")).replace("\n", " ")
         session.branch = as_text(facts.get("branch")) or None
         take_facts(session, facts)
@@ -211,6 +214,7 @@ class SessionDataParser:
         session.updated = read_time(updated) or (None if self._own else session.updated)
         for row in map(as_object, _items(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
+        take_inherited(session, self._facts, self._facts_span)
         session.metadata[KEEP] = self._kept
 
     def _subagent(self, row: dict[str, Any]) -> Subagent:
@@ -391,6 +395,26 @@ def take_facts(session: Session, facts: dict[str, Any]) -> None:
             counter[clean(name)] += as_count(count) or 0
 
 
+def facts_span(session: Session, facts: dict[str, Any], record: Record) -> int:
+    """The record in which turnlog says what a session inherited; NONE where it says nothing, or the record is only made
+    up of what stands around the steps of a Toolpath document.
+    """
+    return session.add_span(record, SpanRole.USAGE) if facts.get("inherited") and record[1] else NONE
+
+
+def take_inherited(session: Session, facts: dict[str, Any], span: int) -> None:
+    """The responses that turnlog says a fork has copies of, once the exchanges are known, as each stands in one.
+
+    `span`: where the document says it (`facts_span`).
+    """
+    session.inherited.clear()
+    for row in map(as_object, _items(facts.get("inherited")) if session.exchanges else ()):
+        name, usage = as_text(row.get("id")), TokenUsage.from_json(as_object(row.get("usage")))
+        model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
+        exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
+        session.inherited[name] = Inherited(name, usage, model, time, exchange, span, span)
+
+
 def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     """What a message of a document consists of; turnlog's own is always one block."""
     content, tool = _content(data), data.get("tool")
@@ -407,26 +431,9 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
         blocks[-1].parts.append(part)
     if tool:
         blocks.append(_Block(Kind.TOOL, [], tool))
-    if not blocks or _unsaid(data):
+    if not blocks or unsaid_hints(data):
         blocks.append(_Block(Kind.NOTE, []))
     return blocks
-
-
-def _unsaid(data: dict[str, Any]) -> list[str]:
-    """The `pathHints` that nothing else of a message shows: neither its text nor what its tool is called with. A tool
-    may name a file from where it runs, so that the file's own name is enough there.
-    """
-    if not (hints := [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]):
-        return []
-    said = "\n".join(map(clean, strings_in(data.get("content"))))
-    tool = as_object(data.get("tool"))
-    given = "\n".join(clean(text) for key in _CALLED for text in strings_in(tool.get(key)))
-    return [hint for hint in hints if hint not in said and not (given and _FILE.sub("", hint) in given)]
-
-
-_CALLED = ("input", "summary", "formattedMarkdown")
-_FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
-"""What stands before a file's own name."""
 
 
 def _content(data: dict[str, Any]) -> list[Any]:
@@ -532,7 +539,7 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
     if block == last:
         message.path_hints = [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]
     if piece.kind == Kind.NOTE and "kind" not in ours:
-        hints = _unsaid(data)
+        hints = unsaid_hints(data)
         message.label = "files: " + one_line(", ".join(hints)) if hints else "empty message"
     return message
 

@@ -112,7 +112,7 @@ def own_usage(provider: str, usage: TokenUsage, metadata: dict[str, Any] | None 
     """
     if provider == "gemini" and (told := told_tokens(metadata or {})):
         return {_TOLD[key]: count for key, count in told.items()}
-    whole = _sum(usage.input, usage.cache_read)
+    whole = _sum(_sum(usage.input, usage.cache_read), usage.cache_write)
     if provider == "codex":
         keys = {
             "inputTokens": whole,

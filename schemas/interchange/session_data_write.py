@@ -22,7 +22,7 @@ from schemas.interchange.session_data_slug import session_slug
 from schemas.interchange.session_data_usage import own_usage
 from schemas.message import Flag, Message, Part, Tool, ToolStatus
 from schemas.paths import path_name
-from schemas.session import Exchange, Session, Subagent
+from schemas.session import Exchange, Inherited, Session, Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage
 
@@ -313,6 +313,7 @@ class SessionDataWriter:
             )
             or None,
             links=session.links or None,
+            inherited=[self._inherited(one) for one in session.inherited.values()] or None,
             duplicates=session.duplicates or None,
             ownTotal=session.own_total or None,
             lacks=sorted(session.lacks) or None,
@@ -323,6 +324,11 @@ class SessionDataWriter:
             fields=self._kept.get("fields"),
             metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
         )
+
+    def _inherited(self, one: Inherited) -> dict[str, Any]:
+        """A response that was copied from the session that this one was forked from."""
+        said = _given(model=one.model or None, time=iso_time(one.time), exchange=one.exchange or None)
+        return {"id": one.group_id, **said, "usage": _usage(one.usage)}
 
     def _subagent(self, subagent: Subagent) -> dict[str, Any]:
         within = subagent.session is not None and (self._subagents or subagent.path is None)

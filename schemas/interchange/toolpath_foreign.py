@@ -16,6 +16,7 @@ from schemas.interchange.session_data_parts import as_object, as_text, texts_in
 from schemas.interchange.toolpath import COMPACT, EVENT, PROVIDERS, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_tools import read_writes, type_of
 from schemas.providers.claude.classify import strip_envelopes
+from schemas.usage import as_count
 
 Data = dict[str, Any]
 _TURN_KEYS = frozenset(
@@ -145,7 +146,7 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Data]:
     messages += _delegated(said)
     if not messages:
         messages.append(_nothing(role, source))
-    _note_facts(messages, said)
+    _note_facts(messages, said, source)
     return messages
 
 
@@ -208,7 +209,20 @@ def _tool(use: Data, said: Data, change: Data, provider: str) -> Data:
         message["metadata"]["turnlog"]["tool"] = facts
     if writes:
         message["pathHints"] = [diff.path for diff in writes]
+    if texts := _texts(change, use.get("id")):
+        message["metadata"]["fileTexts"] = texts
     return message
+
+
+def _texts(change: Data, use_id: object) -> Data:
+    """The whole texts of the files that a tool use changed, by path: a diff has only some lines of them."""
+    texts: Data = {}
+    for path, part in change.items():
+        if structural_type(part) == WRITE and part["structural"].get("tool_id") == use_id:
+            said = part["structural"]
+            if said.get("operation") != "add" and (whole := {k: said[k] for k in ("before", "after") if k in said}):
+                texts[path] = whole
+    return texts
 
 
 def delegation_of(use: Data, said: Data) -> Data | None:
@@ -249,7 +263,7 @@ def delegations_of(said: Data) -> list[Data]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _note_facts(messages: list[Data], said: Data) -> None:
+def _note_facts(messages: list[Data], said: Data, source: str) -> None:
     """What a turn says beside its texts and tools, in the metadata of its first message."""
     facts: Data = {}
     if reason := as_text(said.get("stop_reason")):
@@ -258,11 +272,28 @@ def _note_facts(messages: list[Data], said: Data) -> None:
     facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
     if attributed := as_object(said.get("attributed_token_usage")):
         facts["attributed"] = attributed
-    if fields := _beyond(as_object(said.get("token_usage"))):
+    total = as_object(said.get("token_usage"))
+    if fields := _beyond(total):
         facts["usageFields"] = fields
+    if source == "gemini-cli" and (told := _overlapping(total)):
+        messages[-1]["metadata"]["tokens"] = told  # where the group ends
     if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
         facts["turnFields"] = fields
     messages[0]["metadata"] |= facts
+
+
+def _overlapping(usage: Data) -> Data:
+    """Gemini CLI's own figures where it was told more of the cache than of all input, which turnlog's do not tell."""
+    read, output = (as_count(usage.get(f"{name}_tokens")) for name in ("cache_read", "output"))
+    if read is None or read <= (whole := as_count(usage.get("input_tokens")) or 0):
+        return {}
+    thoughts = as_count(as_object(as_object(usage.get("breakdowns")).get("output")).get("reasoning"))
+    output = output if output is None or thoughts is None else max(output - thoughts, 0)
+    return {
+        key: count
+        for key, count in {"input": whole, "output": output, "cached": read, "thoughts": thoughts}.items()
+        if count is not None
+    }
 
 
 def _beyond(usage: Data) -> Data:
@@ -311,7 +342,11 @@ def _change(key: str, part: object) -> Data:
     said = as_object(as_object(part).get("structural"))
     raw = as_text(as_object(part).get("raw"))
     what = as_text(said.get("operation")) or as_text(said.get("type")) or "change"
-    message = _message("note", raw or _json(said or part), one_line(f"{what} {clean(key)}", 200))
+    target = as_text(said.get("rename_to"))
+    place = f"{clean(key)} → {target}" if target else clean(key)
+    message = _message("note", raw or _json(said or part), one_line(f"{what} {place}", 200))
+    if raw and said:  # the text is the diff alone
+        message["metadata"]["change"] = said
     message["pathHints"] = [clean(key)]
     return message
 

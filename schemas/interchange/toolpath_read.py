@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.session_data_read import SessionDataParser, make_message, read_time
+from schemas.interchange.session_data_read import SessionDataParser, make_message, read_time, take_inherited
 from schemas.interchange.session_data_write import EPOCH, KEEP
 from schemas.interchange.toolpath import (
     EVENT,
@@ -137,7 +137,7 @@ class ToolpathParser(SessionDataParser):
         if self._ours:
             self.rounds = ours.get("accounting") == "rounds"
             self._take_head(ours["document"])
-            self._take_facts(as_object(ours.get("session")))
+            self._take_facts(as_object(ours.get("session")), record)
             for row in _list(self._facts.get("subagents")):
                 self._rows.append(as_object(row))
                 session.subagents.append(self._subagent(as_object(row)))
@@ -476,6 +476,7 @@ class ToolpathParser(SessionDataParser):
             session.updated = read_time(self._document.get("updatedAt"))
             for subagent, row in zip(session.subagents, self._rows, strict=False):
                 subagent.tool_use = self._tools.get(as_text(row.get("toolUse")))
+            take_inherited(session, self._facts, self._facts_span)
         session.metadata[KEEP] = self._kept
         return updated
 

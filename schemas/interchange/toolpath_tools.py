@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from schemas.diffs import FileDiff, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
+from schemas.diffs import FileDiff, Hunk, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
 from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import ToolType
 
@@ -305,6 +305,17 @@ def read_write(path: str, part: dict[str, Any]) -> FileDiff:
     operation = _OPERATIONS.get(operation, operation) if isinstance(operation, str) else "update"
     operation = operation if operation in ("add", "update", "delete", "move") else "update"
     operation = "move" if operation == "update" and isinstance(target, str) and target else operation
-    return from_unified(
+    diff = from_unified(
         path, raw if isinstance(raw, str) else "", operation, target if isinstance(target, str) else None
     )
+    before, after = (text if isinstance(text := said.get(key), str) else None for key in ("before", "after"))
+    if not diff.hunks and (after is not None or operation == "delete"):  # no diff was told: the two texts tell it
+        diff.hunks = _between(path, before, after or "", operation)
+    return diff
+
+
+def _between(path: str, before: str | None, after: str, operation: str) -> list[Hunk]:
+    """The difference of a file's two texts; of an old file whose earlier text is unknown there is none."""
+    if operation == "add":
+        return added_file(path, after).hunks
+    return from_strings(path, before, after).hunks if before is not None else []

@@ -145,7 +145,9 @@ class ToolpathWriter:
         self._live = self._latest = ""
         self._turns = 0
         self._group: str | None = None
-        self._groups = {account.group for account in self._plan.accounts.values()}
+        """The group that the latest turn names."""
+        self._ended = False
+        """Whether it said the group's total, so that no further turn may be of it."""
         self._children: dict[int, list[Subagent]] = {}
         """The subagents whose turns go into this document, by the tool use that started them."""
         kinds = session.messages.kind
@@ -326,9 +328,8 @@ class ToolpathWriter:
             )
             while turn is not None and session.messages.exchange[turn[1][0]] == exchange.index:
                 place = self._place(turn[1][0])
-                account = self._plan.accounts.get(turn[0])
                 while waiting is not None and place is not None and waiting[0] <= place:
-                    yield from self._other(*waiting, account.group if account is not None else None)
+                    yield from self._other(*waiting)
                     waiting = next(others, None)
                 yield self._step(*turn, None if opened else exchange)
                 opened, turn = True, next(turns, None)
@@ -415,16 +416,27 @@ class ToolpathWriter:
         """The group, its total and the turn's share of it; a group that has no figures is named all the same."""
         group = account.group if account.alone not in names else None
         known = self._origin.round(index) if isinstance(self._origin, ToolpathOrigin | ClaudeOrigin) else None
-        if known is not None and known != self._group:
-            numbered = group is not None and group.startswith(f"{known}#")
-            group = known if numbered or (account.group is None and known not in self._groups) else group
+        if known is not None and account.group is None:
+            group = self._free(known)
+        elif known is not None and known != self._group and group is not None and group.startswith(f"{known}#"):
+            group = known
         if group is not None:
             said["group_id"] = self._edited(group)
-        self._group = group
         if account.total is not None:
             said["token_usage"] = account.total
         if account.attributed is not None:
             said["attributed_token_usage"] = account.attributed
+        self._group, self._ended = group, account.total is not None
+
+    def _free(self, group: str) -> str | None:
+        """The group of a turn that has no figures, which is named all the same unless its total was said just now."""
+        return None if self._ended and group == self._group else group
+
+    def _in_group(self, said: Data) -> Data:
+        """The payload of a turn without messages, of the group that it may be of."""
+        group = self._free(said["group_id"]) if "group_id" in said else None
+        self._group, self._ended = group, "token_usage" in said
+        return {key: value for key, value in said.items() if key != "group_id" or group is not None}
 
     def _assemble(
         self, name: str, actor: str, time: str, change: Data, ours: Data, *, turn: bool, rewound: bool = False
@@ -465,23 +477,22 @@ class ToolpathWriter:
             said = {"type": EVENT, "entry_type": "turnlog.group"}
         else:
             said["token_usage"] = total
+            self._group = None
         actor = self._agent(self.session.models[groups.model[group]])
         return self._made(f"group-{group}", said, actor=actor if total is not None else None)
 
-    def _other(self, offset: int, line: int, record: Data, following: str | None = None) -> Iterator[Data]:
+    def _other(self, offset: int, line: int, record: Data) -> Iterator[Data]:
         """A record that no message was made from: an event that holds it whole, a turn, or the step that it is.
 
-        A copy of a line that is a step already is left out; its uuid tells (Claude Code repeats lines). `following` is
-        the group of the next turn: only if it goes on with the record's group, the record may name its own.
+        A copy of a line that is a step already is left out; its uuid tells (Claude Code repeats lines).
         """
         if isinstance(self._origin, ToolpathOrigin):
-            yield self._again(record, following)
+            yield self._again(record)
         elif not isinstance(uuid := record.get("uuid"), str) or uuid not in self._taken:
             said, name, time = event_of(record, line, self._time)
             turn = self._origin.turn(record)
             if turn is not None:
-                said = turn if turn.get("group_id", following) == following else turn | {"group_id": None}
-                said = {key: value for key, value in said.items() if value is not None}
+                said = self._in_group(turn)
             said = self._edited(said) | {"type": said["type"]}
             name = self._name(name, -1)
             if turn is None:
@@ -490,15 +501,13 @@ class ToolpathWriter:
             ours = {"record": {"line": line, "offset": offset}}
             yield self._assemble(name, self._tool, time, change, ours, turn=turn is not None)
 
-    def _again(self, record: Data, following: str | None) -> Data:
+    def _again(self, record: Data) -> Data:
         """A step of another document, behind the steps that it followed there."""
         step: Data = self._edited(sound_step(record["Step"]))
         identity, turn = step["step"], False
         for part in step["change"].values():
             if structural_type(part) == TURN:
-                turn = True
-                if part["structural"].get("group_id", following) != following:
-                    del part["structural"]["group_id"]
+                turn, part["structural"] = True, self._in_group(part["structural"])
         said = _list(as_object(as_object(record["Step"]).get("step")).get("parents"))
         known = [name for name in map(self._edited, said) if isinstance(name, str) and name in self._taken]
         if parents := list(dict.fromkeys(known or ([self._latest] if self._latest else []))):

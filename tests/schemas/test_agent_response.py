@@ -151,8 +151,9 @@ def test_both_shapes_of_calls_are_one(tmp_path):
     ]
     uses = tool_uses({"tool_calls": calls})
     assert [(use.id, use.name, use.input) for use in uses] == [
-        ("1", "flat", {"a": 1}), ("2", "nested", {"b": 2}), ("", "text", {"input": "not json"}), ("", "both", {}),
+        ("1", "flat", {"a": 1}), ("2", "nested", {"b": 2}), ("", "text", {"input": "not json"}), ("", "both", {"z": 1}),
     ]  # fmt: skip
+    assert uses[3].more == {"function": {"name": "other"}}
     session = opened(tmp_path, response({"role": "assistant", "content": None, "tool_calls": calls}))
     assert kinds(session)[:4] == ["TOOL"] * 4
     assert session.message(1).tool.name == "nested"

@@ -18,7 +18,7 @@ from schemas.interchange.registry import check
 from schemas.message import Flag, Message, Tool, ToolStatus
 from schemas.opening import OpenError, family, read_session
 from schemas.providers import providers
-from schemas.session import Session, Subagent
+from schemas.session import Inherited, Session, Subagent
 from viewer.commands.export import FORMATS, document
 
 SHARED = Path(__file__).parents[2] / "../shared/corpus"
@@ -35,6 +35,7 @@ LOST: dict[str, dict[str, str]] = {
         "exchanges.*": "an exchange is what a user's message opens; it has no facts of its own",
         "groups.exchange": "the same",
         "groups.last": "numbered anew",
+        "inherited.exchange": "the same as of the groups",
         "subagents.*": "the format holds one run; `export` says so",
         "session.title": "taken from the answer where there is none and nobody asked",
     },
@@ -52,12 +53,13 @@ ALWAYS = {
 
 def picture(session: Session) -> Picture:
     """All that a session tells, but for where it was read: one object for the session, for each of its exchanges,
-    token groups, messages and subagents. What refers to another one does so by its number.
+    token groups, inherited responses, messages and subagents. What refers to another one does so by its number.
     """
     return {
         "session": [_session(session)],
         "exchanges": [_exchange(session, number) for number in range(len(session.exchanges))],
         "groups": [_group(session, number) for number in range(len(session.groups))],
+        "inherited": [_inherited(one) for one in session.inherited.values()],
         "messages": [_message(session.message(number)) for number in range(len(session.messages))],
         "subagents": [_subagent(agent) for agent in session.subagents],
     }
@@ -94,6 +96,10 @@ def _group(session: Session, number: int) -> dict[str, Any]:
         "model": session.models[groups.model[number]],
         "usage": groups.usage[number],
     }
+
+
+def _inherited(one: Inherited) -> dict[str, Any]:
+    return {key: value for key, value in one._asdict().items() if key not in ("span", "tail")}
 
 
 def _message(message: Message) -> dict[str, Any]:

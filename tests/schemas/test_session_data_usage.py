@@ -152,6 +152,8 @@ def test_each_agents_counting_is_understood():
     codex = {"inputTokens": 10, "cachedInputTokens": 7, "outputTokens": 5, "reasoningOutputTokens": 2}
     assert read_usage(codex) == TokenUsage(3, 5, 7, None, 2)
     assert own_usage("codex", TokenUsage(3, 5, 7, None, 2)) == codex
+    written_too = codex | {"inputTokens": 14}  # what was put into the cache is part of all input
+    assert own_usage("codex", TokenUsage(3, 5, 7, 4, 2)) == written_too
     gemini = {"inputTokens": 10, "cachedTokens": 7, "outputTokens": 3, "thoughtTokens": 2, "toolTokens": 4}
     assert read_usage(gemini) == TokenUsage(7, 5, 7, None, 2)
     assert read_usage({"inputTokens": "many"}) is None

@@ -13,6 +13,8 @@ from schemas.interchange.toolpath import EVENT, TURN, structural_type
 from schemas.interchange.toolpath_check import validate_toolpath
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import read_session
+from schemas.usage import TokenUsage
+from tests.schemas.test_toolpath_read import read, step
 
 
 def exported(folder: Path, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -251,3 +253,64 @@ def test_gemini_totals_are_the_programs_own_figures(tmp_path):
     usage = json.loads(b"".join(to_session_data(session)))["exchanges"][0]["messages"][-1]["usage"]
     figures = {"inputTokens": 1200, "outputTokens": 340, "cachedTokens": 5000, "thoughtTokens": 50, "toolTokens": 10}
     assert usage == figures
+
+
+def test_a_gemini_total_of_another_document_is_told_as_it_was(tmp_path):
+    usage = {"input_tokens": 1200, "output_tokens": 390, "cache_read_tokens": 5000}
+    usage["breakdowns"] = {"output": {"reasoning": 50}}
+    turns = [step("u", role="user", text="go"), step("a", "u", text="done", thinking="hm", token_usage=usage)]
+    session = read(*turns, source="gemini-cli")
+    assert session.usage() == TokenUsage(0, 390, 5000, None, 50)
+    (_, turn) = of(json.loads(b"".join(to_toolpath(session)))["paths"][0], TURN)[-1]
+    assert turn["token_usage"] == usage
+    said = json.loads(b"".join(to_session_data(session)))["exchanges"][0]["messages"][-1]["usage"]
+    assert said == {"inputTokens": 1200, "outputTokens": 340, "cachedTokens": 5000, "thoughtTokens": 50}
+
+
+# -- groups without figures --------------------------------------------------------------------------------------------
+
+
+def groups(path: dict[str, Any]) -> list[str | None]:
+    return [said.get("group_id") for _, said in of(path, TURN)]
+
+
+@pytest.mark.parametrize("usage", [{}, None])
+def test_each_turn_of_a_response_without_figures_names_it(tmp_path, usage):
+    texts = [[{"type": "text", "text": text}] for text in ("a", "b", "c")]
+    path = exported(
+        tmp_path,
+        [
+            claude("u1", "user", "go"),
+            claude("a1", "assistant", texts[0], usage=usage),
+            claude("a2", "assistant", texts[1], usage=usage),
+            claude("a3", "assistant", texts[2], usage=usage, id="m2"),
+        ],
+    )
+    assert groups(path) == [None, "m1", "m1", "m2"]
+
+
+SPENT = {"input_tokens": 1, "output_tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("turns", "named"),
+    [
+        ([("g", None), ("g", None), ("h", SPENT)], ["g", "g", "h"]),
+        ([("g", None), (None, None), ("g", SPENT)], ["g", None, "g"]),
+        ([("g", SPENT), ("g", None)], ["g", None]),  # a total is said last, so the format allows no more of its group
+        ([("g", SPENT), (None, None), ("g", None), ("g", None)], ["g", None, "g", "g"]),
+    ],
+)
+def test_another_documents_groups_keep_their_names(tmp_path, turns, named):
+    steps = [step("u", role="user", text="go")]
+    for number, (group, usage) in enumerate(turns):
+        said = {"group_id": group, "token_usage": usage}
+        more = {key: value for key, value in said.items() if value is not None}
+        steps.append(step(f"a{number}", steps[-1]["step"]["id"], text=f"say {number}", **more))
+    session = read(*steps)
+    written = b"".join(to_toolpath(session))
+    assert validate_toolpath(json.loads(written)).errors == []
+    assert groups(json.loads(written)["paths"][0])[1:] == named
+    file = tmp_path / "again.path.json"
+    file.write_bytes(written)
+    assert b"".join(to_toolpath(read_session(file))) == written

@@ -11,7 +11,7 @@ import pytest
 from schemas.interchange.session_data_read import read_document
 from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_read import read_path
-from schemas.interchange.toolpath_tools import put_writes, tool_back, tool_use, type_of
+from schemas.interchange.toolpath_tools import put_writes, read_write, tool_back, tool_use, type_of
 from schemas.interchange.toolpath_write import to_toolpath
 
 HERE = Path("/nowhere/x.json")
@@ -222,3 +222,19 @@ def test_the_raw_text_of_an_output_is_its_result_and_the_rest_comes_back():
     use = tool_use("codex", kept, {}, "t", None, plain=False)
     assert use["result"] == {"content": "the whole", "is_error": False}
     assert tool_back(use, kept) == data
+
+
+@pytest.mark.parametrize(
+    ("said", "lines"),
+    [
+        ({"operation": "update", "before": "b\n", "after": "a\n"}, ["-b", "+a"]),
+        ({"operation": "add", "after": "a\n"}, ["+a"]),
+        ({"operation": "delete", "before": "b\n"}, ["-b"]),
+        ({"operation": "update", "before": "b\n", "after": "a\n", "rename_to": "new"}, ["-b", "+a"]),
+        ({"operation": "update", "after": "a\n"}, []),  # what was there before is unknown
+    ],
+)
+def test_a_write_without_a_diff_is_told_by_its_texts(said, lines):
+    diff = read_write("old", {"raw": "", "structural": {"type": "file.write", **said}})
+    assert [line for hunk in diff.hunks for line in hunk.lines] == lines
+    assert diff.renamed_to == said.get("rename_to")

@@ -166,3 +166,25 @@ def test_a_session_is_never_written_over(tmp_path: Path) -> None:
         answer = machine.run("export", path, "-o", place, "--force")
         assert answer.code == 2 and "files that are read" in answer.err
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("form", ["json", "toolpath", "toolpath-jsonl", "agent-response"])
+def test_an_exported_fork_counts_as_the_fork_does(machine: Machine, tmp_path: Path, form: str) -> None:
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    file = machine.session(ONE, ["Fix the lamp", "It shines again", "And the other?", "Too"], usage=usage)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    copied = [line | {"forkedFrom": {"sessionId": "gone"}} for line in lines[:2]]
+    file.write_text("".join(json.dumps(line) + "\n" for line in (*copied, *lines[2:])))
+    document = tmp_path / "fork.out"
+    document.write_text(machine.run("export", ONE, "--to", form).out)
+    for call in (["usage", "--by", "group"], ["events"]):
+        before = machine.run(*call, ONE).out
+        assert len(before.splitlines()) >= 2
+        assert machine.run(*call, document).out == before
+    why = machine.run("usage", "--by", "group", "--explain", document)
+    assert why.code == 0
+    assert why.out.count("110 tokens: in 100") == 2
+
+
+def test_the_help_says_that_all_parts_are_written(machine: Machine) -> None:
+    assert "All parts are written unless you say --no-" in " ".join(machine.run("export", "--help").out.split())

@@ -217,3 +217,23 @@ async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Pat
         command.callback()
         await pilot.pause(0.3)
         assert "ask two" in shown(pilot)
+
+
+async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_path: Path) -> None:
+    from schemas.interchange.toolpath_write import to_toolpath
+    from viewer.app import TurnlogApp
+
+    hand, helper = Hand(), Hand(session_id="helper")
+    hand.prompt("go")
+    helper.prompt("make it short")
+    hand.session.subagents.append(Subagent("acompact-1", session=helper.session, internal=True))
+    file = tmp_path / "helped.path.json"
+    file.write_bytes(b"".join(to_toolpath(hand.session)))
+    app = TurnlogApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.push_screen(TranscriptScreen(Follower(file), False))
+        await pilot.pause(0.3)
+        command = next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title == "Open acompact-1")
+        command.callback()
+        await pilot.pause(0.3)
+        assert "make it short" in shown(pilot)

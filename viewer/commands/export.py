@@ -46,6 +46,8 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. An existing file is kept
     unless --force is given; a name in DIR/ is made of the session's date, title and id.
+
+    All parts are written unless you say --no-…; a JSON document is always whole, but for --no-subagents.
     """
     from renderers.names import export_name
     from renderers.options import Include

@@ -18,6 +18,7 @@ from textual.events import Key
 
 from renderers.facts import exchange_numbers, local_time
 from schemas.clean import one_line
+from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Exchange, Op
@@ -497,8 +498,11 @@ class TranscriptScreen(FiguresScreen):
         self.open_subagent(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
 
     def uncalled(self) -> list[Subagent]:
-        """The subagents that no call leads to, such as the other sessions of a Toolpath document."""
-        unlinked = [s for s in self.session.subagents if s.tool_use is None and not s.internal]
+        """The subagents that no call leads to, such as the other sessions of a Toolpath document: of these helpers too,
+        since they have no file of their own.
+        """
+        others = others_in(self.session)
+        unlinked = [s for s in self.session.subagents if s.tool_use is None and (not s.internal or s.id in others)]
         if not unlinked:
             return []
         starts = (i for i, flags in enumerate(self.session.messages.flags) if flags & Flag.SUBAGENT)
