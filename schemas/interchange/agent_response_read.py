@@ -60,7 +60,7 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
     odd = {} if said is None or isinstance(said, list) else {"messages": said}
     warnings = [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]
     return [
-        {"head": head},
+        {"head": head} | odd,
         *({"message": message, "number": number} for number, message in enumerate(messages)),
         {"end": {"final": head.get("final_response"), "metadata": head.get("metadata"), "warnings": warnings} | odd},
     ]
@@ -111,7 +111,7 @@ class AgentResponseParser:
         for record in records:
             item = record[3]
             if "head" in item:
-                self._take_head(as_object(item["head"]))
+                self._take_head(as_object(item["head"]), item.get("messages"))
             elif "end" in item:
                 self._take_end(as_object(item["end"]), record)
             else:
@@ -122,7 +122,8 @@ class AgentResponseParser:
         """Nothing lies beside a document."""
         return []
 
-    def _take_head(self, head: dict[str, Any]) -> None:
+    def _take_head(self, head: dict[str, Any], malformed: object) -> None:
+        """What stands beside the messages; `malformed` is what stands in their place and is no list."""
         session = self.session
         self._metadata = as_object(head.get("metadata"))
         ours = as_object(self._metadata.get("turnlog"))
@@ -132,6 +133,8 @@ class AgentResponseParser:
         facts = as_object(ours.get("session"))
         take_facts(session, facts)
         session.metadata.update(as_object(clean_value(facts.get("metadata"))))
+        if malformed is not None:
+            session.metadata["malformedMessages"] = clean_value(malformed)
         session.metadata[KEEP] = {
             "metadata": clean_value({key: value for key, value in self._metadata.items() if key not in _OWN}),
             "fields": clean_value({key: value for key, value in head.items() if key not in _HEAD}),

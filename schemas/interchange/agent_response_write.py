@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time
+from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, unseen
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.session import Session
 from schemas.table import NONE
@@ -47,6 +47,8 @@ def to_agent_response(
     `edit` is applied to every string that came from the session. `lost` counts what is not in it, beside `losses`.
     """
     writer = SessionDataWriter(session, edit=edit, lost=lost)
+    writer.lost["hidden record"] += sum(session.hidden.values())
+    writer.lost["unknown record"] += unseen(session)
     final, placeholder = _final(session)
     kept = _object(session.metadata.get(KEEP))
     head = _object(kept.get("fields")) | {

@@ -6,6 +6,7 @@ As a session: an exchange with the sums, which change as the file grows, and one
 from __future__ import annotations
 
 from array import array
+from bisect import insort
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from schemas.interchange.events_sums import UUID, Sums
 from schemas.interchange.rfc3339 import format_time
 from schemas.interchange.sheets import open_section
 from schemas.message import Flag, Kind, Message, Part
-from schemas.records import Record
+from schemas.records import Record, Unreadable
 from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage, as_count
 
@@ -62,7 +63,8 @@ class EventsParser:
         try:
             event = event_of(value, record[2])
         except EventError as error:
-            session.unknown[f"not an event ({error.reason})"] += 1
+            fault = Unreadable(record[2], f"not an event: {error.reason}", record[0], record[1])
+            insort(session.unreadable, fault)  # the reading may have named later lines already
             session.add_message(Kind.UNKNOWN, record[0] + _KEYS, record, chars=record[1], lines=1)
             return
         name = one_line(event.provider, 60), one_line(event.session_id, 200)

@@ -20,7 +20,7 @@ from schemas.clean import Run, Sgr, clean_value
 from schemas.diffs import diff_to_json
 from schemas.interchange.session_data_slug import session_slug
 from schemas.interchange.session_data_usage import own_usage
-from schemas.message import Flag, Message, Part, Tool, ToolStatus
+from schemas.message import Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.paths import path_name
 from schemas.session import Exchange, Inherited, Session, Subagent
 from schemas.table import NONE
@@ -50,6 +50,8 @@ def to_session_data(
     `lost` counts what is not in it.
     """
     writer = SessionDataWriter(session, edit=edit, subagents=subagents, lost=lost)
+    writer.lost["hidden record"] += sum(session.hidden.values())
+    writer.lost["unknown record"] += unseen(session)
     head = writer.dump(writer.header())
     yield head[:-1] + b',"exchanges":['
     between = b"\n"
@@ -62,6 +64,11 @@ def to_session_data(
             lead = b",\n"
         yield b"]}"
     yield b"\n]}\n" if session.exchanges else b"]}\n"
+
+
+def unseen(session: Session) -> int:
+    """How many records of unknown kinds are no messages of a session: lines of a Toolpath stream."""
+    return max(sum(session.unknown.values()) - session.messages.kind.count(Kind.UNKNOWN), 0)
 
 
 def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], list[Exchange]]]:

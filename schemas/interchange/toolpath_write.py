@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import orjson
 
 from schemas.interchange.session_data_parts import as_object
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, to_session_data
+from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, to_session_data, unseen
 from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_accounts import Account, counted, plan_of
 from schemas.interchange.toolpath_document import OTHER_PATH
@@ -39,6 +39,8 @@ LOSSES = {
     "subagent session": "named only: in files of their own, or nested too deeply",
     "other path": "left out, being no session's",
     "merge": "written as a step like any other, since only Toolpath has them",
+    "hidden record": "left out, only counted",
+    "unknown record": "left out, only counted",
     "signature": "left out, since what was signed is another document",
     "coloured run": "shown plain: redaction may change the text that a run counts characters of",
 }
@@ -166,6 +168,7 @@ class ToolpathWriter:
         self._lost["subagent session"] += sum(child.path is not None for child in outside)
         if depth >= _DEEPEST:
             self._lost["subagent session"] += len(session.subagents) - len(outside)
+        self._lost["unknown record"] += unseen(session)
         self._lost["signature"] += session.hidden["Signature"]
         self._lost["other path"] += session.hidden[OTHER_PATH]
 

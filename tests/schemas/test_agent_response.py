@@ -593,3 +593,10 @@ def test_messages_that_are_no_list_are_shown_at_the_end(tmp_path, messages, text
     session = opened(tmp_path, {"final_response": "ok", "messages": messages})
     notes = [session.message(n) for n in range(len(session.messages))]
     assert text in next(note.text for note in notes if note.label == "messages")
+
+
+@pytest.mark.parametrize("odd", [{"x": "lamp"}, "lamp", 7])
+def test_messages_that_are_no_list_are_kept(tmp_path, odd):
+    first = json.loads(b"".join(to_agent_response(opened(tmp_path, {"final_response": "done", "messages": odd}))))
+    assert first["metadata"]["turnlog"]["session"]["metadata"]["malformedMessages"] == odd
+    assert json.loads(b"".join(to_agent_response(opened(tmp_path, first)))) == first

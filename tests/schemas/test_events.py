@@ -294,8 +294,8 @@ def test_exports_hold_the_sums_and_a_row_an_event(tmp_path):
 
 def test_what_is_no_event_is_shown_and_counted(tmp_path):
     session = opened(tmp_path, lines(event(), event(timestamp="yesterday"), b"garbage", b'{"type":"other"}'))
-    assert sum(session.unknown.values()) == 2
-    assert [bad.line for bad in session.unreadable] == [3]
+    assert [bad.line for bad in session.unreadable] == [2, 3, 4]
+    assert [bad.reason.startswith("not an event: ") for bad in session.unreadable] == [True, False, True]
     assert session.message(5).kind == Kind.UNKNOWN and "yesterday" in session.message(5).text
     assert session.usage() == TokenUsage(10, 2, 0, 0)
 

@@ -36,3 +36,21 @@ def test_the_other_sessions_are_named(tmp_path: Path, file: Path, call: list[str
 def test_usage_counts_them(tmp_path: Path, file: Path) -> None:
     (session,) = Machine(tmp_path).run("usage", str(file), "--json").json["sessions"]
     assert session["usage"] is None and session["usageWithSubagents"]["totalTokens"] == 12
+
+
+def test_what_is_only_counted_is_said(tmp_path: Path) -> None:
+    said = path(step("u", role="user", text="go"))
+    hidden = {"step": {"id": "h", "actor": "human:a", "timestamp": "2026-01-02T03:04:05Z", "parents": ["u"]}}
+    event = {"type": "conversation.event", "entry_type": "attachment"}
+    lines = [
+        {"PathOpen": {"version": "1", "id": "p", "meta": said["meta"]}},
+        *({"Step": one} for one in said["steps"]),
+        {"Step": hidden | {"change": {"claude-code://s": {"structural": event}}}},
+        {"Zzz": {}},
+    ]
+    file = tmp_path / "odd.path.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for form, count in (("toolpath", 0), ("json", 1), ("agent-response", 1)):
+        err = Machine(tmp_path).run("export", str(file), "--to", form).err
+        assert f"{form}: 1 unknown record left out, only counted" in err
+        assert err.count(f"{form}: 1 hidden record left out, only counted") == count
