@@ -54,12 +54,20 @@ def totals(machine: Machine, *files: Path) -> set[int]:
     return {answer["total"]["totalTokens"] for answer in answers}
 
 
-@pytest.mark.parametrize("ids", [IDS, "msg", "gen-1762339000-AbCd"])
-@pytest.mark.parametrize("place", ["beside", "flat", "compaction", "within"])
-@pytest.mark.parametrize(("own", "own_says"), [(FIGURES, 110), (LITTLE, 101)])
-def test_a_subagent_that_begins_with_copies(
-    machine: Machine, place: str, ids: str, own: dict[str, int], own_says: int
-) -> None:
+@pytest.mark.parametrize(
+    ("place", "ids", "own_says"),
+    [
+        ("beside", IDS, 110),
+        ("beside", IDS, 101),
+        ("beside", "msg", 101),
+        ("flat", IDS, 101),
+        ("compaction", "gen-1762339000-AbCd", 110),
+        ("within", IDS, 101),
+        ("within", "msg", 110),
+    ],
+)
+def test_a_subagent_that_begins_with_copies(machine: Machine, place: str, ids: str, own_says: int) -> None:
+    own = FIGURES if own_says == 110 else LITTLE
     path = machine.session(ONE, ["first", "one"], usage=own, message_ids=ids)
     continued(machine, path, "a1f00001", place, FIGURES, ids)
     assert totals(machine, path) == {220}
