@@ -185,3 +185,11 @@ class UsageColumns:
         except OverflowError:
             self._widen()
             self[index] = usage
+
+
+def overlapping(figures: dict[str, object]) -> dict[str, int]:
+    """Gemini CLI's own figures (`input`, `output`, `cached`, `thoughts`, `tool`) where a TokenUsage does not tell them
+    again: it has what built-in tools read in the input, and cuts what was cached to the input. Empty elsewhere.
+    """
+    told = {key: count for key, figure in figures.items() if (count := as_count(figure)) is not None}
+    return told if told.get("tool") or told.get("cached", 0) > told.get("input", 0) else {}

@@ -27,7 +27,7 @@ from schemas.interchange.session_data_parts import (
     unsaid_hints,
     wrong_kinds,
 )
-from schemas.interchange.session_data_usage import Counted, overlapping, read_usage, repeats, uncounted
+from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted, untold_tokens
 from schemas.interchange.session_data_write import EPOCH, KEEP, UNKNOWN
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.reading import DocumentReading
@@ -533,7 +533,7 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
         metadata=metadata,
     )
     counts = group < len(session.groups) and session.groups.last[group] == index
-    if counts and session.provider == "gemini" and "kind" not in ours and (told := overlapping(data.get("usage"))):
+    if counts and session.provider == "gemini" and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
         metadata.setdefault("tokens", told)
     last = next((n for n in reversed(range(len(opened.blocks))) if opened.blocks[n].kind != Kind.NOTE), 0)
     if block == last:

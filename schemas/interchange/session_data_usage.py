@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas.interchange.session_data_parts import as_object
-from schemas.usage import TokenUsage, as_count
+from schemas.usage import TokenUsage, as_count, overlapping
 
 USAGE_KEYS = frozenset({
     "inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "cachedInputTokens",
@@ -97,12 +97,10 @@ def told_tokens(metadata: dict[str, Any]) -> dict[str, int]:
     return {key: count for key, count in figures.items() if count is not None}
 
 
-def overlapping(usage: object) -> dict[str, int]:
+def untold_tokens(usage: object) -> dict[str, int]:
     """Gemini CLI's own figures out of a `usage`, where turnlog's do not tell all of them again."""
     figures = as_object(usage)
-    said = {key: as_count(figures.get(name)) for key, name in _TOLD.items()}
-    told = {key: count for key, count in said.items() if count is not None}
-    return told if told.get("tool") or told.get("cached", 0) > told.get("input", 0) else {}
+    return overlapping({key: figures.get(name) for key, name in _TOLD.items()})
 
 
 def own_usage(provider: str, usage: TokenUsage, metadata: dict[str, Any] | None = None) -> dict[str, int]:

@@ -16,7 +16,7 @@ from schemas.interchange.session_data_parts import as_object, as_text, texts_in
 from schemas.interchange.toolpath import COMPACT, EVENT, PROVIDERS, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_tools import read_writes, type_of
 from schemas.providers.claude.classify import strip_envelopes
-from schemas.usage import as_count
+from schemas.usage import as_count, overlapping
 
 Data = dict[str, Any]
 _TURN_KEYS = frozenset(
@@ -275,25 +275,19 @@ def _note_facts(messages: list[Data], said: Data, source: str) -> None:
     total = as_object(said.get("token_usage"))
     if fields := _beyond(total):
         facts["usageFields"] = fields
-    if source == "gemini-cli" and (told := _overlapping(total)):
+    if source == "gemini-cli" and (told := _untold(total)):
         messages[-1]["metadata"]["tokens"] = told  # where the group ends
     if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
         facts["turnFields"] = fields
     messages[0]["metadata"] |= facts
 
 
-def _overlapping(usage: Data) -> Data:
-    """Gemini CLI's own figures where it was told more of the cache than of all input, which turnlog's do not tell."""
-    read, output = (as_count(usage.get(f"{name}_tokens")) for name in ("cache_read", "output"))
-    if read is None or read <= (whole := as_count(usage.get("input_tokens")) or 0):
-        return {}
+def _untold(usage: Data) -> dict[str, int]:
+    """A total in Gemini CLI's own figures, where turnlog's do not tell them again."""
+    whole, output, read = (as_count(usage.get(f"{name}_tokens")) for name in ("input", "output", "cache_read"))
     thoughts = as_count(as_object(as_object(usage.get("breakdowns")).get("output")).get("reasoning"))
     output = output if output is None or thoughts is None else max(output - thoughts, 0)
-    return {
-        key: count
-        for key, count in {"input": whole, "output": output, "cached": read, "thoughts": thoughts}.items()
-        if count is not None
-    }
+    return overlapping({"input": whole or 0, "output": output, "cached": read, "thoughts": thoughts})
 
 
 def _beyond(usage: Data) -> Data:

@@ -20,7 +20,7 @@ from schemas.providers.gemini.entries import (
 )
 from schemas.session import Session
 from schemas.table import NONE
-from schemas.usage import as_count
+from schemas.usage import overlapping
 from schemas.values import text_of
 
 _RAW_LIMIT = 1 << 20
@@ -55,7 +55,7 @@ class Builder:
         message.id = base + self._fill(session, message, value, block)
         if isinstance(other := value.get("sessionId"), str):
             message.metadata["sessionId"] = clean(other)
-        if group != NONE and session.groups.last[group] == index and (told := _overlapping(value)):
+        if group != NONE and session.groups.last[group] == index and (told := _untold(value)):
             message.metadata["tokens"] = told
         if not message.parts and message.tool is None and not message.label:
             message.label = "(nothing to read)"  # its words are control characters, or the file changed meanwhile
@@ -90,14 +90,10 @@ class Builder:
         return ""
 
 
-def _overlapping(value: Data) -> dict[str, int]:
-    """The program's own figures where turnlog's do not tell them: what built-in tools read is part of the input there,
-    and what was cached is cut to the input.
-    """
+def _untold(value: Data) -> dict[str, int]:
+    """The program's own figures where turnlog's do not tell them."""
     said = value.get("tokens")
-    figures = {key: as_count(said.get(key)) for key in COUNTS} if isinstance(said, dict) else {}
-    told = {key: count for key, count in figures.items() if count is not None}
-    return told if told.get("tool") or told.get("cached", 0) > told.get("input", 0) else {}
+    return overlapping({key: said.get(key) for key in COUNTS}) if isinstance(said, dict) else {}
 
 
 def _user(message: Message, value: Data, block: int) -> None:
