@@ -6,6 +6,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -58,6 +59,17 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
     found.files = _unique(found.files)
     found.files.sort(key=attrgetter("mtime_ns", "id"), reverse=True)
     return found
+
+
+def is_any(env: Environment | None = None) -> bool:
+    """Whether there is a session at all: of 100,000 only the first is looked at."""
+    env = env or environment()
+    for provider in providers().values():
+        for location in provider.locations(env):
+            with suppress(OSError):
+                if location.path.exists() and any(True for _ in provider.find(location, [])):
+                    return True
+    return False
 
 
 def _look(provider: Provider, location: Location, found: Found) -> None:

@@ -7,9 +7,11 @@ import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from viewer.leftovers import removed_after
 from viewer.output import CallError, path_text
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def _write_beside(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
     # A link's target is replaced, not the link.
     place = Path(os.path.realpath(path)) if path.is_symlink() else path
     beside = place.with_name(f".{secrets.token_hex(8)}.turnlog-tmp")
-    try:
+    with removed_after(partial(beside.unlink, missing_ok=True)):
         with open(
             os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb"
         ) as file:
@@ -93,8 +95,6 @@ def _write_beside(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
             os.replace(beside, place)
         else:
             _move_new(beside, place)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _move_new(beside: Path, place: Path) -> None:

@@ -116,11 +116,6 @@ class Guard:
         try:
             remove_now()
             self._give_back()
-            if "multiprocessing.process" in sys.modules:
-                from multiprocessing import active_children
-
-                for child in active_children():
-                    child.terminate()
         finally:
             self._die(1)
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import pickle
+import sys
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
+from queue import Empty, Queue, SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from viewer.leftovers import removed_after
 from viewer.summary import Indexed, bug, index_file
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from schemas.provider import SessionFile
 
 _PARALLEL_BYTES = 20 << 20
@@ -21,12 +27,13 @@ _FILE_BYTES = 100 << 10
 _PARCEL_BYTES = 4 << 20
 _NEWEST = 50
 """So many fill a screen."""
+_WORKER = "import sys; sys.path[:] = sys.argv[1:]; from viewer.indexing import work; work()"
 
 
 def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
     """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it.
 
-    Where a worker process is killed, by the kernel for memory or by a person, this process reads what is left.
+    Where a worker is killed, by the kernel for memory or by a person, this process reads what is left.
     """
     # By name, which is what comes back from the workers.
     left = {file.file: _Job(file.file, file.size, file.mtime_ns) for file in _in_order(files)}
@@ -72,37 +79,77 @@ def index_one(job: _Job) -> Indexed:
 
 
 def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
-    """As many of the files as the workers live to read; all of them, unless something kills one."""
-    # Imported here: most often there is little to read.
-    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, ProcessPoolExecutor, wait
-    from multiprocessing import get_context
+    """As many of the files as the workers live to read; all of them, unless something kills one.
 
-    waiting: set[Future[list[Indexed]]] = set()
-    try:
-        # A fork of a program with threads (the app's) may hang: the workers start afresh.
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal, initargs=(SIGINT, SIG_IGN)) as pool:
+    A worker is a program of its own that reads parcels from a pipe. It ends when that pipe does, and so with this
+    process, however that ends. Not multiprocessing: what it starts outlives a process that is killed, and it cannot
+    start anything while Textual stands in for standard error, which then has no descriptor.
+    """
+    parcels = deque(_parcels(jobs))
+    # Full when its reader is slow: the index of 100,000 sessions need not wait in memory.
+    results: Queue[list[Indexed] | None] = Queue(2 * workers)
+    running: list[Popen[bytes]] = []
+
+    def stop() -> None:
+        parcels.clear()
+        for worker in running:
+            worker.kill()
+        for worker in running:
+            with suppress(TimeoutExpired):  # it waits for a disk that does not answer
+                worker.wait(1)
+        with suppress(Empty):
+            while True:  # a thread that waits for room goes on to its end
+                results.get_nowait()
+
+    with removed_after(stop):
+        for _ in range(min(workers, len(parcels))):
             try:
-                for parcel in _parcels(jobs):
-                    waiting.add(pool.submit(index_some, parcel))
-                    while len(waiting) > workers * 2:
-                        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                        for future in done:
-                            yield from future.result()
-                while waiting:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield from future.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-    except (BrokenExecutor, OSError, ImportError):
-        # A worker was killed, or the system gives us no processes or no semaphores. The caller reads what is left.
-        return
+                worker = Popen([sys.executable, "-c", _WORKER, *sys.path], stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+            except OSError:  # the system gives us no processes
+                break
+            running.append(worker)
+            Thread(target=_drive, args=(worker, parcels, results), name="indexing", daemon=True).start()
+        ended = 0
+        while ended < len(running):
+            done = results.get()
+            if done is None:
+                ended += 1
+            else:
+                yield from done
 
 
-def index_some(jobs: list[_Job]) -> list[Indexed]:
-    """`index_one` of each; what a worker is asked for."""
-    return [index_one(job) for job in jobs]
+def _drive(worker: Popen[bytes], parcels: deque[list[_Job]], results: Queue[list[Indexed] | None]) -> None:
+    """Give a worker parcels as long as there are any, and pass on what comes back; at the end None."""
+    assert worker.stdin is not None and worker.stdout is not None
+    try:
+        with worker.stdin, worker.stdout:
+            while parcels:
+                pickle.dump(parcels.popleft(), worker.stdin)
+                worker.stdin.flush()
+                results.put(pickle.load(worker.stdout))
+    except (IndexError, OSError, EOFError, pickle.UnpicklingError):
+        pass  # another worker got the last parcel; or something killed this one, and the caller reads what it had
+    finally:
+        results.put(None)
+
+
+def work() -> None:
+    """What a worker does: read parcels from standard input, and write what they hold to standard output."""
+    signal(SIGINT, SIG_IGN)  # ctrl+c is for the process that started us
+    parcels: SimpleQueue[list[_Job]] = SimpleQueue()
+    Thread(target=_receive, args=(parcels,), daemon=True).start()
+    while True:
+        pickle.dump([index_one(job) for job in parcels.get()], sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _receive(parcels: SimpleQueue[list[_Job]]) -> None:
+    """Take parcels in. The end of the pipe is the end of this process, in the midst of whatever file it reads."""
+    try:
+        while True:
+            parcels.put(pickle.load(sys.stdin.buffer))
+    finally:
+        os._exit(0)
 
 
 def _parcels(jobs: list[_Job]) -> Iterator[list[_Job]]:

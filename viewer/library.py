@@ -42,7 +42,7 @@ def index_path() -> Path:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """No garbage collection for a while: in the midst of ten thousand new objects it finds nothing and takes as long
     as they do.
     """
@@ -112,7 +112,7 @@ class Library:
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
-        with _uncollected():
+        with uncollected():
             self._unpack()
             return [summary for _, path, _ in self._sorted() if (summary := self._unpacked.get(path)) is not None]
 
@@ -123,7 +123,7 @@ class Library:
         from viewer.discover import discover
 
         self._load()
-        with _uncollected():
+        with uncollected():
             found = self._found = discover(self._env)
             files = {file.file: file for file in found.files}
             rows = self._rows
@@ -211,7 +211,7 @@ class Library:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
         since = time.time_ns() - int(LIVE_SECONDS * 1e9)
         pieces = [b"["]
-        with _uncollected():
+        with uncollected():
             for _, _, row in self._sorted():
                 if everything or not row.blank:
                     pieces += row.listed, b"true}," if row.touched_ns > since else b"false},"
@@ -299,7 +299,7 @@ class Library:
         if self._loaded:
             return
         self._loaded = True
-        with self._store() as store, _uncollected():
+        with self._store() as store, uncollected():
             self._rows = store.rows()
 
     def _take(self, batch: list[Indexed], store: Store) -> list[Summary]:

@@ -47,6 +47,9 @@ def _start(arguments: list[str]) -> int:
             return ending(lambda: open_screen(Path(arguments[0])))
     gc.set_threshold(50_000)  # modules, and most of what a command makes, stay to its end
     from viewer.cli import run
+    from viewer.leftovers import end_in_order
+
+    end_in_order()
 
     return run(arguments)
 
@@ -150,11 +153,11 @@ def browse() -> None:
     reading = Thread(target=lambda: known.extend(library.first(here)))
     reading.start()
     from viewer.app import run_browser
-    from viewer.discover import discover
+    from viewer.discover import is_any
 
     reading.join()
-    # Looking through the folders takes longer than drawing: where the index knows a session it can wait.
-    if known or discover().files:
+    # Looking through the folders takes longer than drawing: it can wait where the index knows a session, or one is met.
+    if known or is_any():
         run_browser(library, here, known)
     else:
         from viewer.cli import run

@@ -11,7 +11,6 @@ import json
 import os
 import select
 import shutil
-import signal
 import stat
 import sys
 import tempfile
@@ -307,16 +306,8 @@ def spool_stdin() -> Spool:
         raise CallError("-: standard input is closed")
     if sys.stdin.isatty():
         raise CallError("-: standard input is a terminal; pipe a session into it")
-    end_in_order()
     # A copy of the descriptor: its place may be given to the terminal.
     return Spool(os.dup(sys.stdin.fileno()))
-
-
-def end_in_order() -> None:
-    """Let signals that end the program do so by way of Python, so that the temporary file goes."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def _let_pipe_hold(fd: int) -> None:

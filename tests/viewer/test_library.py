@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -302,30 +301,44 @@ def test_a_bug_in_reading_a_subagent_leaves_its_session(machine: Machine, monkey
     assert [(problem.path, child.name in problem.reason) for problem in library.problems] == [(parent, True)]
 
 
-def _killed(paths: list[str]) -> list[Indexed]:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("not reached")
+KILLED_SOON = """
+import os, signal, sys
+sys.path[:] = sys.argv[1:]
+from viewer import indexing
+real, read = indexing.index_one, []
+def index_one(job):
+    if read:
+        os.kill(os.getpid(), signal.SIGKILL)
+    read.append(job)
+    return real(job)
+indexing.index_one = index_one
+indexing.work()
+"""
 
 
-def test_a_killed_worker_takes_no_session_with_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(4):
+@pytest.mark.parametrize("worker", ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", KILLED_SOON, "x y z"])
+def test_a_killed_worker_takes_no_session_with_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, worker: str
+) -> None:
+    for number in range(8):
         machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
     monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
-    monkeypatch.setattr(indexing, "index_some", _killed)
+    monkeypatch.setattr(indexing, "_PARCEL_BYTES", 1)
+    monkeypatch.setattr(indexing, "_WORKER", worker)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert len(open_library(machine).bring_up_to_date()) == 4
+    assert len(open_library(machine).bring_up_to_date()) == 8
 
 
 def test_where_there_can_be_no_processes_this_one_reads(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
 
-    def no_semaphores(*_: object, **__: object) -> None:
+    def no_processes(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", no_semaphores)
+    monkeypatch.setattr(indexing, "Popen", no_processes)
     assert len(open_library(machine).bring_up_to_date()) == 3
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.provider import Environment
+from viewer.leftovers import removed_after
 
 if TYPE_CHECKING:
     from viewer.library import Library
@@ -21,8 +24,8 @@ def demo_home(now: float | None = None) -> Iterator[Environment]:
     """A machine on which there are the demo's sessions and nothing else; the newest ended minutes before `now`."""
     from viewer.demo.make import make_demo
 
-    with tempfile.TemporaryDirectory(prefix="turnlog-demo-", ignore_cleanup_errors=True) as folder:
-        home = Path(folder)
+    home = Path(tempfile.mkdtemp(prefix="turnlog-demo-"))
+    with removed_after(partial(shutil.rmtree, home, ignore_errors=True)):
         make_demo(home, time.time() if now is None else now)
         yield Environment({}, home, sys.platform)
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -16,11 +16,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from renderers.facts import plural
 from schemas.clean import one_line
+from viewer.aside import aside
 from viewer.bindings import bindings
 from viewer.costs import load, summary_costs
 from viewer.output import short_path
@@ -40,6 +42,8 @@ FIRST = 200
 """So many sessions are enough for the first picture; the others follow when it stands."""
 PRICE_SECONDS = 0.15
 """How long the cursor rests on a session before it is priced."""
+SHARE = 5
+"""While sessions come in, the list is idle so many times as long as it takes to show them: 100,000 take a while."""
 LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
 
@@ -88,7 +92,9 @@ class BrowserScreen(Screen[None]):
         self._costs: dict[Path, tuple[int, Costs]] = {}
         """What sessions cost that were looked at, and when they had been written last by then."""
         self._indexed: tuple[int, int] | None = None
-        self._looked = False
+        self._looked = self._looking = False
+        self._known, self._show_after = -1, 0.0
+        self._next_look: Timer | None = None
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
         self._list = SessionList(start_directory, clock)
@@ -142,11 +148,14 @@ class BrowserScreen(Screen[None]):
 
     def _show(self, *, to_top: bool = False) -> None:
         """Fill the list from the shelf, the filter and the scope."""
+        begun = time.monotonic()
         words = self._filter.value
         rows = self._shelf.rows(words, self._clock(), here_first=self._here_first)
         self._list.show(rows, to_top=to_top)
         self._bar.right = self._counts()
         self._show_emptiness(words, bool(rows))
+        now = time.monotonic()
+        self._show_after = now + SHARE * (now - begun)
 
     def _show_emptiness(self, words: str, filled: bool) -> None:
         """Words instead of an empty list."""
@@ -208,49 +217,65 @@ class BrowserScreen(Screen[None]):
 
     # -- what changes on disk --------------------------------------------------------------------------------------
 
-    @work(thread=True, exclusive=True, group="look")
-    def _look(self) -> None:
-        """Bring the library up to date in a thread; batches go to the list as they come."""
-        worker, begun = get_current_worker(), time.monotonic()
+    @work(group="look")
+    async def _look(self) -> None:
+        """Bring the library up to date in a thread, which quitting does not wait for."""
+        if self._looking:
+            return
+        self._looking, begun = True, time.monotonic()
+        try:
+            await aside(partial(self._refresh, get_current_worker()))
+        except OSError as error:  # a disk that fails: what is known stays, and it is looked again
+            self._app.say(one_line(str(error)), title="Cannot look for sessions", bad=True)
+        finally:
+            self._looking = False
+        self._looked_through(time.monotonic() - begun)
+
+    def _refresh(self, worker: Worker[None]) -> None:
+        """In a thread: batches go to the list as they come."""
 
         def progress(done: int, total: int) -> None:
             self._indexed = (done, total)
 
-        try:
-            if not self._complete:
-                self.app.call_from_thread(self._take_all, self._library.cached())
-            for batch in self._library.refresh(progress):
-                if worker.is_cancelled:
-                    return
-                self.app.call_from_thread(self._take, batch)
-        except (OSError, BrokenExecutor) as error:
-            # A disk that fails, or a worker process that was killed: what is known stays, and it is looked again.
-            self.app.call_from_thread(self._app.say, one_line(str(error)), title="Cannot look for sessions", bad=True)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._looked_through, time.monotonic() - begun)
+        if not self._complete:
+            self.app.call_from_thread(self._take_all, self._library.cached())
+        news = False
+        for batch in self._library.refresh(progress):
+            if worker.is_cancelled:
+                return
+            news = True
+            self.app.call_from_thread(self._take, batch)
+        summaries = self._library.all()
+        if news or len(summaries) != self._known:  # or some are gone
+            self.app.call_from_thread(self._take_all, summaries)
 
     def _take_all(self, summaries: list[Summary]) -> None:
-        """All that the index knows; the first picture was made from a part of it."""
-        self._complete = True
+        """All that the index knows."""
+        self._complete, self._known = True, len(summaries)
         self._shelf.replace(summaries)
         self._show()
 
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
-        self._show()
+        if time.monotonic() >= self._show_after:
+            self._show()
 
     def _looked_through(self, seconds: float) -> None:
-        """Everything is known: what is gone goes, and some time later it is looked again."""
+        """Everything is known; some time later it is looked again."""
         self._indexed, self._looked = None, True
-        self._shelf.replace(self._library.all())
         self._show()
-        self.set_timer(max(LOOK_SECONDS, 30 * seconds), self._look_again)
+        self._set_next_look(max(LOOK_SECONDS, 30 * seconds))
+
+    def _set_next_look(self, seconds: float) -> None:
+        if self._next_look is not None:  # what was asked for by key was out of turn
+            self._next_look.stop()
+        self._next_look = self.set_timer(seconds, self._look_again)
 
     def _look_again(self) -> None:
         if self.is_current:
             self._look()
         else:
-            self.set_timer(LOOK_SECONDS, self._look_again)
+            self._set_next_look(LOOK_SECONDS)
 
     async def _watch(self) -> None:
         """See whether the sessions in sight are growing. A slow disk must not hold the keys up, hence the thread."""

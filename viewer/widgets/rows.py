@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from viewer.library import in_directory
+from viewer.library import in_directory, uncollected
 
 if TYPE_CHECKING:
     from viewer.summary import Summary
@@ -30,11 +30,12 @@ class Shelf:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._sessions: dict[str, Summary] = {}
-        self._order: list[Summary] = []
+        self._order: list[Summary] | None = None
+        """All, newest first; None until somebody asks, since each of many batches would sort 100,000."""
         self._texts: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._sessions)
 
     def replace(self, summaries: Iterable[Summary]) -> None:
         """These are all there are."""
@@ -51,7 +52,7 @@ class Shelf:
                 self._sessions.pop(key, None)
             else:
                 self._sessions[key] = summary
-        self._order = sorted(self._sessions.values(), key=lambda summary: summary.when, reverse=True)
+        self._order = None
 
     def get(self, path: Path) -> Summary | None:
         """The session in a file."""
@@ -59,13 +60,16 @@ class Shelf:
 
     def sessions(self) -> list[Summary]:
         """All, newest first."""
+        if self._order is None:
+            self._order = sorted(self._sessions.values(), key=lambda summary: summary.when, reverse=True)
         return self._order
 
     def rows(self, words: str, now: float, *, here_first: bool) -> list[Row]:
         """The rows: this directory's sessions first if wanted, the others by age, forks under their parents."""
         wanted = words.lower().split()
-        fitting = [s for s in self._order if self._fits(s, wanted)] if wanted else self._order
-        return list(_grouped(_families(fitting), self.directory, now, here_first))
+        with uncollected():
+            fitting = [s for s in self.sessions() if self._fits(s, wanted)] if wanted else self.sessions()
+            return list(_grouped(_families(fitting), self.directory, now, here_first))
 
     def _fits(self, summary: Summary, words: list[str]) -> bool:
         key = os.fspath(summary.path)
@@ -118,14 +122,15 @@ def _grouped(family: list[tuple[Summary, int]], directory: Path, now: float, her
     groups: dict[str, list[Row]] = {HERE: []}
     days = Days(now)
     within: dict[str | None, bool] = {}
-    heading = HERE
+    heading, rows = HERE, groups[HERE]
     for session, depth in family:
         if depth == 0:  # a fork stays in its parent's group
             root = session.workspace_root
             if root not in within:
                 within[root] = here_first and in_directory(root, directory)
             heading = HERE if within[root] else days.group(session.when)
-        groups.setdefault(heading, []).append(Row(session, heading, depth))
+            rows = groups.setdefault(heading, [])
+        rows.append(Row(session, heading, depth))
     for name, rows in groups.items():
         if rows:
             yield Row(None, name)
@@ -142,4 +147,7 @@ class Days:
 
     def group(self, when: float) -> str:
         """The heading for a session of that time."""
-        return next((name for start, name in self._starts if when >= start), "earlier")
+        for start, name in self._starts:
+            if when >= start:
+                return name
+        return "earlier"
