@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from renderers.terminal.folds import Fold
@@ -67,6 +67,7 @@ STEP = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STEP, max_size=12), st.integers(1, 900), st.integers(0, 40))
+@example([("level", 0), ("rule", 0)], 1, 1)  # the line "new since" above a message that is hidden
 def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], count: int, seed: int) -> None:
     hand = Hand()
     grow(hand, count, seed)

@@ -362,3 +362,46 @@ async def test_what_the_source_does_not_give_is_said_in_place_of_zeros() -> None
         assert line.startswith("source gives no tokens, times, thinking, tool results ")
         assert "exchange 1 of 2" in line  # both find room in 80 columns
         assert len(line) <= 80
+
+
+@pytest.mark.parametrize("left", [0, 3, 40])
+@pytest.mark.parametrize("anew", [True, False], ids=["anew", "rewritten"])
+async def test_what_is_drawn_ahead_bears_another_session(left: int, anew: bool) -> None:
+    """The session is read anew between two of its steps, whichever they are: what is left of it may be nothing."""
+    items = story(12)
+    async with transcript(items) as (pilot, view):
+        await pilot.press("]", "]", "]")
+        for step in range(1, 60, 4):
+            whole, rest = session_of(PATH, items), session_of(PATH, items[:left])
+            view.set_session(whole)
+            view._prefetched = ()
+            ahead = view.prefetch()
+            for _ in range(step):
+                next(ahead, None)
+            if anew:
+                view.set_session(rest)
+            else:
+                view.rewrite(rest, differences(whole, rest))
+            list(ahead)
+            list(view.prefetch())
+
+
+async def test_colours_come_to_all_messages_that_wait_for_them() -> None:
+    """The same code stands in two messages, and they have moved while its colours were worked out."""
+    code = "```python\nx = 'lamp'\n```"
+    items = [item("user", "u", "go"), item("assistant", "a", code), item("assistant", "b", code)]
+    async with transcript(items) as (_, view):
+        view.set_session(session_of(PATH, items))
+        (want,) = set(view.wanted)
+        work = view.highlights.work(want)
+        next(work)
+        view.set_session(session_of(PATH, [item("user", "new", "before"), *items]))
+        list(work)
+        view.coloured(want)
+        drawn = [view._block(index).block for index in (2, 3)]
+        assert [
+            any("lamp" in s.text and s.text != "x = 'lamp'" for r in b.rows for s in r.segments) for b in drawn
+        ] == [
+            True,
+            True,
+        ]

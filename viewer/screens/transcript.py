@@ -284,9 +284,8 @@ class TranscriptScreen(FiguresScreen):
                     break
             await self._quiet()
             while not self._stirred.is_set() and (wanted := self._view.wanted):
-                block, want = wanted[0]
-                await self._in_slices(self._view.highlights.work(want))
-                self._view.redraw([block])
+                await self._in_slices(self._view.highlights.work(wanted[0]))
+                self._view.coloured(wanted[0])
 
     async def _quiet(self) -> None:
         """Wait until nothing has moved for a moment, or something does."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from textual.strip import Strip
 
 from renderers.terminal.block import render_block
+from renderers.terminal.code import Want
 from renderers.terminal.folds import FULL_LINES, Fold
 from renderers.terminal.layout import Block, Look
 from schemas.session import Session
@@ -59,11 +60,16 @@ class DrawnBlocks:
         self.forget(index)
 
     def forget(self, index: int) -> None:
-        """The message changed, or its code has got its colours."""
+        """The message changed."""
         for fold in (Fold.LINE, Fold.SHORT, Fold.FULL):
             old = self._kept.pop((index, fold), None)
             if old is not None:
                 self._rows -= len(old.block.rows)
+
+    def forget_wanting(self, want: Want) -> None:
+        """The code has got its colours, in whichever messages it stands by now."""
+        for index in {index for (index, _), drawn in self._kept.items() if want in drawn.block.wanted}:
+            self.forget(index)
 
     def take_over(self, moves: Moves, keep: int) -> None:
         """Another object holds the session now; its first messages, up to `keep`, look as before."""

@@ -359,7 +359,9 @@ class Layout:
         if heights is not None:
             return sum(heights)
         folds = self._folds.sorts(self._opened.get(chunk))
-        total = int(self._rule is not None and self._rule >> CHUNK_BITS == chunk)
+        total = 0
+        if (rule := self._rule) is not None and rule < self._count and rule >> CHUNK_BITS == chunk:
+            total += self._folds.fold(rule) > Fold.HIDDEN  # a hidden message has no line above it either
         if chunk in self._unread:
             return total + _GUESS * min(CHUNK, self._count - (chunk << CHUNK_BITS))
         width = self._width

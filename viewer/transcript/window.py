@@ -7,7 +7,7 @@ and what one reads must not move for that. `scroll_y` follows from the place and
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -144,14 +144,11 @@ class TranscriptWindow(ScrollView, can_focus=True):
         return rows[line] if 0 <= line < len(rows) else None
 
     @property
-    def wanted(self) -> list[tuple[int, Want]]:
-        """Code on the screen that waits for its colours, and the message it stands in."""
+    def wanted(self) -> list[Want]:
+        """Code on the screen that waits for its colours."""
         blocks = dict.fromkeys(place.block for place in self._rows)
         return [
-            (block, want)
-            for block in blocks
-            for want in self._block(block).block.wanted
-            if self._look.highlights.needs(want)
+            want for block in blocks for want in self._block(block).block.wanted if self._look.highlights.needs(want)
         ]
 
     @property
@@ -180,35 +177,33 @@ class TranscriptWindow(ScrollView, can_focus=True):
         )  # fmt: skip
         if around_what == self._prefetched:
             return
+        # Whatever is needed of them: after a `yield` the rows may be others, and the session read anew.
         layout, exchanges = self.layout_of, self.session.exchanges
+        first, last = self._rows[0].block, self._rows[-1].block
         current = self.session.messages.exchange[self.cursor.block] if self.cursor.block < layout.count else 0
         around = [exchanges[n].start for n in (current + 1, current, current - 1) if 0 <= n < len(exchanges)]
-        yield from self._prefetch_page(self._rows[-1].block, 1)
-        for start in around[:1]:
-            yield from self._prefetch_page(start, 1)
-        yield from self._prefetch_page(self._rows[0].block, -1)
-        for start in around[1:]:
-            yield from self._prefetch_page(start, 1)
-        yield from self._prefetch_page(layout.count - 1, -1)
-        yield from self._prefetch_page(0, 1)
+        pages = [(last, 1), *((start, 1) for start in around[:1]), (first, -1), *((start, 1) for start in around[1:])]
+        for start, step in (*pages, (layout.count - 1, -1), (0, 1)):
+            yield from self._prefetch_page(layout, start, step)
+            if layout is not self.layout_of:
+                return
         self._prefetched = around_what
 
-    def _prefetch_page(self, start: int, step: int) -> Iterator[None]:
-        layout, rows = self.layout_of, 0
+    def _prefetch_page(self, layout: Layout, start: int, step: int) -> Iterator[None]:
+        rows = 0
         around = layout.next_visible if step > 0 else layout.previous_visible
         block = around(start)
         while block is not None and rows < self.height_of_page:
             drawn = self._drawn.get(block, self.folds.fold(block))
             rows += len(drawn.block.rows)
             yield
-            if layout is not self.layout_of or block >= layout.count:  # the session was read anew meanwhile
+            if layout is not self.layout_of:
                 return
             block = around(block + step)
 
-    def redraw(self, blocks: Iterable[int]) -> None:
-        """These messages look different now, and are as tall as before."""
-        for block in blocks:
-            self._drawn.forget(block)
+    def coloured(self, want: Want) -> None:
+        """A piece of code has got its colours: the messages that hold it are drawn again, as tall as before."""
+        self._drawn.forget_wanting(want)
         self.show()
 
     # -- showing ---------------------------------------------------------------------------------------------------
@@ -222,6 +217,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
             if self._first_picture:
                 self._first_picture = False
                 self.call_after_refresh(self.show)
+        else:
+            self._rows, self._lines = [], []  # those of before may be of messages that are gone
 
     def _paint(self) -> None:
         """The scroll bar follows what was worked out, and the screen is drawn."""
