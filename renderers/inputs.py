@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from renderers.headline import tool_command
-from schemas.clean import one_line
+from schemas.clean import as_json, one_line
 from schemas.message import Tool
 
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
@@ -57,13 +57,13 @@ def tool_inputs(tool: Tool) -> Iterator[Listing]:
     short: list[str] = []
     long: list[Listing] = []
     for key, value in rest.items():
-        text = value if isinstance(value, str) else _json(value)
+        text = value if isinstance(value, str) else json_text(value)
         if len(text) <= _SHORT and "\n" not in text:
             short.append(f"{key}: {text}")
         elif isinstance(value, str):
             long.append(Listing(text, label=key))
         else:
-            long.append(Listing(_json(value, pretty=True), "json", key))
+            long.append(Listing(json_text(value, pretty=True), "json", key))
     if short:
         yield Listing("\n".join(short))
     yield from long
@@ -82,9 +82,10 @@ def _checklist(items: object) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Any, *, pretty: bool = False) -> str:
+def json_text(value: Any, *, pretty: bool = False) -> str:
+    """A value of a tool's input as JSON, whatever is in it."""
     option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if pretty else 0)
     try:
         return orjson.dumps(value, default=str, option=option).decode()
     except orjson.JSONEncodeError:  # an integer of more than 64 bits, or nested deeper than 254 levels
-        return str(value)
+        return as_json(value, indent=pretty)

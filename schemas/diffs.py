@@ -106,11 +106,20 @@ def from_structured_patch(path: str, patch: object) -> FileDiff | None:
             return None
         # "\ No newline at end of file" is a remark, not a line.
         lines = [line for line in item["lines"] if isinstance(line, str) and not line.startswith("\\")]
-        text = "\n".join(lines)
-        if clean(text) is not text:
-            lines = [clean(line) for line in lines]
+        lines = [one for line in lines for one in _hunk_lines(line)]
         hunks.append(Hunk(lines, _start(item.get("oldStart")), _start(item.get("newStart"))))
     return FileDiff(clean(path), "update", hunks)
+
+
+def _hunk_lines(line: str) -> list[str]:
+    """A line as a hunk holds it. One without a mark is context; one with newlines in it is several, and a last newline
+    (of a file with CRLF) is the line's own end.
+    """
+    line = clean(line)
+    if line[:1] in _MARKS and "\n" not in line:
+        return [line]
+    mark, body = (line[0], line[1:]) if line[:1] in _MARKS else (" ", line)
+    return [mark + piece for piece in body.removesuffix("\n").split("\n")]
 
 
 def _start(value: object) -> int | None:
@@ -133,6 +142,7 @@ def from_unified(path: str, text: str, operation: str = "update", renamed_to: st
     return FileDiff(clean(path), operation, hunks, clean(renamed_to) if renamed_to else None)
 
 
+_MARKS = (" ", "+", "-")
 _V4A_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*)$")
 
 

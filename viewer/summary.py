@@ -21,6 +21,7 @@ from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import when
 from viewer.counting import each_once
+from viewer.output import json_bytes
 from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def pack(summary: Summary) -> bytes:
     before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
     after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
     rest = (s.touched_ns, lineage if any(lineage) else None, s.unreadable, s.unknown)
-    return orjson.dumps((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
+    return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
 
 
 def _figures(usage: TokenUsage | None) -> list[int | None] | None:
@@ -230,7 +231,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
             sides.setdefault(beside, file_state(beside)._replace(holds=False))
-        indexed.groups = orjson.dumps(list(models)) + b"\n" + groups.tobytes()
+        indexed.groups = json_bytes(list(models)) + b"\n" + groups.tobytes()
         counted = counted_rows(group_rows(indexed.groups))
         both = session.usage() if members == 1 else total_usage(row.usage for row in counted)
         summary = summarise(session, state, both, members - 1)
@@ -238,7 +239,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         indexed.summary = pack(summary)
         row = list_object(summary)
         del row["live"]
-        indexed.listed = orjson.dumps(row)[:-1] + b',"live":'
+        indexed.listed = json_bytes(row)[:-1] + b',"live":'
         indexed.blank, indexed.when, indexed.touched_ns = summary.blank, summary.when, summary.touched_ns
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))

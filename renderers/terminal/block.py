@@ -18,9 +18,9 @@ from renderers.facts import (
 )
 from renderers.headline import headline
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
-from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, indented, more_row, title_row
+from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, flat, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
-from renderers.terminal.rows import Row, crop, width_of, wrap
+from renderers.terminal.rows import MIN_WIDTH, Row, crop, expand_tabs, width_of, wrap
 from renderers.terminal.text import output_rows
 from renderers.terminal.tool import tool_block
 from schemas.clean import one_line
@@ -30,6 +30,8 @@ from schemas.table import NONE
 
 SPEAKER, ANSWER = "❯", "●"
 _COST_TO_COME = " " * len("$0.08")
+_TAB = 4
+"""Columns of a tab in a prompt's first line."""
 _PASTE_LINES = 24
 """Lines of a long prompt that are shown before it is asked for."""
 _PROSE = 4
@@ -117,8 +119,8 @@ def _facts_beside(
     """
     facts = _facts(session, message, folded, room, look)
     width = width_of(facts)
-    alone = "\n" not in text.strip("\n") and width_of(text) + 2 + width <= room
-    if alone or width <= room * 55 // 100:
+    alone = "\n" not in text.strip("\n") and width_of(expand_tabs(text, _TAB)) + 2 + width <= room
+    if alone or (width <= room * 55 // 100 and room - width - 2 >= MIN_WIDTH):
         return facts, ""
     if folded:
         left = room - width_of(one_line(text, 400)) - 2
@@ -135,7 +137,7 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     lines = text[:end].split("\n")
     limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
     width = min(look.width - column, look.measure - column)
-    rows = [Row(segments, 0, join) for segments, join in wrap([(lines[0].replace("\t", "    "), style)], width, first)]
+    rows = [Row(segments, 0, join) for segments, join in wrap([(expand_tabs(lines[0], _TAB), style)], width, first)]
     rest = "\n".join(lines[1:limit])
     if limit > 1:
         rows.extend(prose_rows(rest, width, body))
@@ -258,7 +260,7 @@ def _compaction(message: Message, fold: Fold, look: Look) -> Block:
     label = message.label or "Compacted"
     glyph = OPEN if fold >= Fold.SHORT else CLOSED
     size = f" · summary {plural(len(message.text), 'character')}" if message.text else ""
-    middle = crop(f" {glyph} {label}{size} ", look.measure - look.body - 4)
+    middle = crop(f" {glyph} {flat(label)}{size} ", look.measure - look.body - 4)
     right = "─" * (look.measure - look.body - 4 - width_of(middle))
     head = [
         Segment(" " * look.body),

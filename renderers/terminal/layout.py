@@ -92,7 +92,10 @@ def title_row(
     right: list[tuple[str, Style]],
     act: Act = "fold",
 ) -> Row:
-    """What it is about at the left, its facts at the right edge. What is too long on the left is cut."""
+    """What it is about at the left, its facts at the right edge. What is too long on the left is cut, and a text of
+    several lines becomes one.
+    """
+    left, right = [(flat(text), style) for text, style in left], [(flat(text), style) for text, style in right]
     room = look.measure - column - 2
     facts = _fitting(right, max(room * 6 // 10, room - 14))
     facts_width = sum(width_of(text) for text, _ in facts)
@@ -107,6 +110,11 @@ def title_row(
         segments.append(Segment(" " * (left_room + 2)))
         segments.extend(Segment(text, style) for text, style in facts)
     return Row(segments, column + 2, act=act)
+
+
+def flat(text: str) -> str:
+    """A text in one line, as long as before."""
+    return text.replace("\n", " ").replace("\t", " ")
 
 
 def _fitting(pieces: list[tuple[str, Style]], room: int) -> list[tuple[str, Style]]:

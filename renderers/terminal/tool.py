@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import orjson
 from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
 from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command
+from renderers.inputs import json_text
 from renderers.terminal.code import language_of_path
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
@@ -24,6 +24,8 @@ from schemas.message import Message, Tool, ToolStatus
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
 _SOURCE_KEYS = frozenset({"content", "new_string", "old_string", "code", "new_source", "patch", "input", "edits"})
+_NAME = 2000
+"""Characters of an argument's name that are shown: it may be a text itself."""
 _PROSE_KEYS = frozenset({"prompt", "plan", "message", "description", "text"})
 
 
@@ -129,15 +131,16 @@ def _said(value: Any, head: Headline) -> bool:
 
 def _argument(name: str, value: Any, tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
     palette, column, width = look.palette, look.text, look.width - look.text
-    label = one_line(str(name))
+    label = one_line(str(name), _NAME)
+    beside = width - width_of(label) - 2
     if not isinstance(value, str):
-        value = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
-        if len(value) < 200 and width_of(flat := " ".join(value.split())) <= width - len(label) - 2:
+        value = json_text(value, pretty=True)
+        if len(value) < 200 and width_of(flat := " ".join(value.split())) <= beside:
             value = flat
-    if "\n" not in value and width_of(value) <= width - len(label) - 2:
+    if "\n" not in value and "\t" not in value and width_of(value) <= beside:
         yield Row([Segment(" " * column), Segment(f"{label}  ", palette.dim), Segment(value, palette.target)], column)
         return
-    yield Row([Segment(" " * column), Segment(label, palette.dim)], column)
+    yield from indented(prose_rows(label, width, palette.dim), column)
     lines = value.count("\n") + 1
     if name in _PROSE_KEYS:
         rows = iter(markdown_rows(value, min(width, look.prose), palette, look.highlights, block.wanted))

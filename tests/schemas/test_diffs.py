@@ -47,6 +47,31 @@ def test_every_line_of_a_hunk_has_its_mark(old, new):
     assert all(line[:1] in (" ", "+", "-") and "\n" not in line for hunk in diff.hunks for line in hunk.lines)
 
 
+@given(st.lists(st.text(st.sampled_from("+- a\\\n\r\t\x1b\u2028"), max_size=6), max_size=6))
+def test_every_line_of_a_patch_has_its_mark(lines):
+    diff = from_structured_patch("f", [{"lines": lines}])
+    assert diff is not None
+    assert all(line[:1] in (" ", "+", "-") and "\n" not in line for line in diff.hunks[0].lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("+a\r", ["+a"]),
+        ("-a\nb", ["-a", "-b"]),
+        ("\t// A", [" \t// A"]),
+        ("", [" "]),
+        ("\n\n", [" ", " "]),
+        ("+", ["+"]),
+        ("+a\n\n", ["+a", "+"]),
+    ],
+)
+def test_a_line_of_a_patch_that_is_none(line, lines):
+    diff = from_structured_patch("f", [{"lines": [line]}])
+    assert diff is not None
+    assert diff.hunks[0].lines == lines
+
+
 def test_a_huge_change_is_not_compared(monkeypatch):
     monkeypatch.setattr(diffs, "_SIDE_BY_SIDE_LIMIT", 3)
     assert from_strings("f", "a\nb\n", "a\nc\n").hunks[0].lines == ["-a", "-b", "+a", "+c"]
