@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -51,6 +52,7 @@ class TurnlogApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", show=False, priority=True),
         Binding("ctrl+c", "copy_or_quit", show=False, system=True),
+        Binding("ctrl+z", "stop", show=False, priority=True),
     ]
 
     def __init__(self, config: Config | None = None, spool: Spool | None = None) -> None:
@@ -91,6 +93,8 @@ class TurnlogApp(App[None]):
         """Keep the garbage collector from causing pauses."""
         # What was said on one screen is no longer about the next.
         self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
+        # Textual takes the terminal back after `fg`, and draws what changes from then on only.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True), immediate=True)
         self.call_after_refresh(self._settle)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -159,6 +163,13 @@ class TurnlogApp(App[None]):
             self.screen.clear_selection()
         else:
             await self.action_quit()
+
+    def action_stop(self) -> None:
+        """Stop as programs do on ctrl+z, with all of a pipeline; not where no shell is there that could go on with it:
+        then the group is that of the session's first process.
+        """
+        if sys.platform != "win32" and os.getpgrp() != os.getsid(0):
+            os.killpg(os.getpgrp(), signal.SIGTSTP)
 
     async def action_quit(self) -> None:
         """Leave. While an agent still writes to standard input, which would end it, ask first."""

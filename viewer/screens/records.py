@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from renderers.facts import format_exact, format_size, plural, usage_line
 from renderers.terminal.markdown import prose_rows
-from renderers.terminal.rows import Row, wrap
+from renderers.terminal.rows import Row, Spans, wrap
 from renderers.terminal.text import output_rows
 from schemas.clean import clean, one_line
 from schemas.message import Kind, Span
@@ -257,8 +257,8 @@ def _figure_rows(session: Session, group: int, width: int) -> Iterator[Row]:
         yield Row([])
         yield from prose_rows(_where(session, span), width, _BOLD)
         for path, value in figures(session.record(span)):
-            spans = [(f"  {one_line(path)}  ", _DIM), (f"{value:,}", Style())]
-            yield from (Row(segments, 0, join) for segments, join in wrap(spans, width))
+            said: Spans = [(f"  {one_line(path)}  ", _DIM), (f"{value:,}", Style())]
+            yield from (Row(segments, 0, join) for segments, join in wrap(said, width))
     yield from _and_more(len(spans) - 200, "record", "records")
 
 
