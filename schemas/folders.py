@@ -1,4 +1,9 @@
-"""Looking through agents' folders: what cannot be looked into is a `Problem`, what is not there is nothing."""
+"""Looking through agents' folders: what cannot be looked into is a `Problem`, what is not there is nothing.
+
+Below an agent's folder no link is followed: one that stays in it would show its sessions twice, one that leads out of
+it what is none of the agent's, or, to `/`, all that the machine has. The folder itself may be a link, as where people
+keep what belongs to their programs on another disk.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,25 @@ from pathlib import Path
 from schemas.provider import Problem
 
 
-def entries_of(folder: str | Path, problems: list[Problem]) -> list[os.DirEntry[str]]:
-    """What lies in a folder, by name; nothing where there is no such folder."""
+def entries_of(folder: str | Path, problems: list[Problem], *, is_root: bool = False) -> list[os.DirEntry[str]]:
+    """What lies in a folder, by name, links apart; nothing where there is no such folder, or where it is a link. A
+    folder in which an agent keeps all its sessions (`is_root`) may be one, unless it leads up to what holds the link.
+    """
+    if os.path.islink(folder) and not (is_root and not _leads_up(folder)):
+        return []
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=attrgetter("name"))
+            return sorted((entry for entry in entries if not entry.is_symlink()), key=attrgetter("name"))
     except FileNotFoundError:
         return []
     except OSError as error:
         problems.append(Problem(Path(folder), reason_of(error)))
         return []
+
+
+def _leads_up(link: str | Path) -> bool:
+    """Whether a link leads to a folder that holds it, however far up."""
+    return Path(os.path.realpath(os.path.dirname(link))).is_relative_to(os.path.realpath(link))
 
 
 def stat_of(entry: os.DirEntry[str], problems: list[Problem]) -> os.stat_result | None:

@@ -6,7 +6,7 @@ Raises `OpenError`, whose text is one line that can be shown to a person, for ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,37 +16,35 @@ from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import is_utf16
-from schemas.paths import path_name
-from schemas.provider import HEAD_BYTES, Head, Provider, Reading, read_head
+from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Provider, Reading, beginning, read_head
 from schemas.providers import each_provider
-from schemas.records import breaks_off, document_fault, read_document, read_record
+from schemas.providers.claude.detect import only_summaries
+from schemas.records import MAX_LINE, breaks_off, document_fault, read_document, read_record
 from schemas.session import Session, Subagent
+from schemas.troubles import NotYet as NotYet
+from schemas.troubles import OpenError as OpenError
+from schemas.troubles import bug, guarded
 from schemas.usage import TokenUsage, total_usage
 
+_BLANK = b"\xef\xbb\xbf \t\r\n"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-NOISE_BYTES = 1 << 20
-"""How much text may stand before the first record of a stream (formats/streams.md 1.2)."""
+_ZSTD_HEAD = 16 << 20
+"""How much of a compressed file is unpacked to find the end of its first lines."""
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
-
-
-class OpenError(Exception):
-    """A path that is no session, with the reason in one line."""
-
-    def __init__(self, path: Path | str, reason: str) -> None:
-        super().__init__(f"{clean(path_name(path))}: {reason}")
-        self.reason = reason
 
 
 def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
     """Begin to read the session in a file. `start` skips to a big file's end; `growing` is recognise's."""
     try:
-        head = head_of(path)
-        return recognise(head, growing=growing).open(path, start=start)
+        provider = recognise(head_of(path), growing=growing)
+        with guarded():
+            return provider.open(path, start=start)
     except OSError as error:
         raise OpenError(path, _why(error)) from error
 
 
+@guarded()
 def head_of(path: Path) -> Head:
     """The beginning of a file. Raises OSError, or OpenError for what is empty or no regular file."""
     if path.is_dir():
@@ -54,7 +52,12 @@ def head_of(path: Path) -> Head:
     if path.exists() and not path.is_file():
         raise OpenError(path, "not a regular file")
     with path.open("rb") as file:
-        data = file.read(HEAD_BYTES)
+
+        def read(offset: int, length: int) -> bytes:
+            file.seek(offset)
+            return file.read(length)
+
+        data = read(0, HEAD_BYTES)
         if data[:4] == _ZSTD_MAGIC:
             return read_head(path, _decompressed_head(path), whole=False, compressed=True)
         if data[:16] == b"SQLite format 3\0":
@@ -62,22 +65,26 @@ def head_of(path: Path) -> Head:
 
             tables, rows = tables_of(path)
             return Head(path, data, [], None, tables=tables, rows=rows)
+        start = data.lstrip(_BLANK)
         if not data.strip():
-            raise OpenError(path, "empty" if not data else "only white space")
-        whole = len(data) < HEAD_BYTES
+            raise NotYet(path, "empty" if not data else "only white space")
+        if len(data) == HEAD_BYTES and begins_document(data):
+            # That is enough to tell it by, and as one value it takes ten times its size. Its lines are no records.
+            return Head(path, data, [], None)
+        data, whole = beginning(read)
         # One JSON document has no newline-ended first record; it is read whole, lines are not.
         head = read_head(path, data, whole=whole)
-        if not whole and begins_document(data):
-            # That is enough to tell it by, and as one value it takes ten times its size. Its lines are no records.
-            return head._replace(records=[])
-        start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
         # What was found in lines that are no records themselves may be part of a document with newlines in it.
-        found = head.records and any(map(read_record, start.split(b"\n")))
+        found = head.records and any(map(read_record, data.lstrip(_BLANK).split(b"\n")))
         if not whole and not found and start[:1] in (b"{", b"["):
-            head = read_head(path, data + file.read(), whole=True)
+            head = read_head(path, read(0, -1), whole=True)
         elif not whole and not head.records:
             # An agent's stream begins where other programs have said what they had to say.
-            head = read_head(path, data + file.read(NOISE_BYTES - len(data)), whole=False)
+            data = read(0, NOISE_BYTES)
+            if data.rpartition(b"\n")[2].lstrip().startswith(b"{"):
+                file.seek(len(data))
+                data += file.readline(MAX_LINE)
+            head = read_head(path, data, whole=False)
     return head
 
 
@@ -86,27 +93,59 @@ def _decompressed_head(path: Path) -> bytes:
 
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            return stream.read(HEAD_BYTES)
+            return beginning(lambda _, length: stream.read(length), _ZSTD_HEAD)[0]
     except zstandard.ZstdError as error:
         raise OpenError(path, f"damaged zstd file ({error})") from error
 
 
+@guarded()
 def recognise(head: Head, *, growing: bool = False) -> Provider:
     """The provider whose session this is. Raises OpenError that says what was seen instead.
 
     Of the published formats also a document that breaks off, unless it is `growing`, so that the rest may come.
     """
-    for provider in chain(each_provider(), readers()):
-        if provider.detect(head):
-            return provider
+    failed: list[str] = []
+    if provider := _first_that_detects(chain(each_provider(), readers()), head, failed):
+        return provider
     if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
         part = head._replace(document=broken.document)
-        for provider in readers():
-            if provider.detect(part):
+        if provider := _first_that_detects(readers(), part, failed):
+            return provider
+    trouble = NotYet if _may_begin(head) else OpenError
+    reason = _nearly(head) or f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`"
+    raise trouble(head.path, "; ".join([reason, *failed]))
+
+
+def agent_of(head: Head) -> Provider | None:
+    """The agent whose own session file this is; None for any other file."""
+    return _first_that_detects(each_provider(), head, [])
+
+
+def _first_that_detects(among: Iterable[Provider], head: Head, failed: list[str]) -> Provider | None:
+    """The first provider that knows the file. One that fails on it does not keep the others from being asked; the words
+    for it are added to `failed`.
+    """
+    for provider in among:
+        try:
+            if provider.detect(head):
                 return provider
-    if said := _nearly(head):
-        raise OpenError(head.path, said)
-    raise OpenError(head.path, f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`")
+        except Exception as error:  # noqa: BLE001
+            failed.append(f"{provider.name}: {bug(error)}")
+    return None
+
+
+def _may_begin(head: Head) -> bool:
+    """Whether no record is whole yet that could tell whose session it is: half a line, or half a document, or what
+    Claude Code writes before a session's first record (faults f04).
+    """
+    data = head.data.lstrip(_BLANK)
+    if head.compressed or head.data.startswith(b"SQLite"):
+        return False
+    if not data:
+        return True
+    if head.records:
+        return only_summaries(head.records)
+    return data.startswith((b"{", b"[")) and (b"\n" not in data or breaks_off(head.data))
 
 
 def _nearly(head: Head) -> str:

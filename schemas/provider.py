@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from schemas.records import JsonLines, Record, breaks_off, read_document, read_record
+from schemas.records import MAX_LINE, JsonLines, Record, breaks_off, read_document, read_record
 
 if TYPE_CHECKING:
     from schemas.session import Change, Session
@@ -77,7 +77,7 @@ class Head(NamedTuple):
 
     path: Path
     data: bytes
-    """Its first 64 KB (decompressed, if it is a zstd file)."""
+    """Its first 64 KB, and the whole of its first two lines (decompressed, if it is a zstd file)."""
     records: list[dict[str, Any]]
     """The records in them, if it is JSON lines."""
     document: Any
@@ -90,6 +90,9 @@ class Head(NamedTuple):
 
 
 HEAD_BYTES = 64 << 10
+NOISE_BYTES = 1 << 20
+"""How much text may stand before the first record of a stream (formats/streams.md 1.2)."""
+_BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 class Parser(Protocol):
@@ -201,6 +204,23 @@ class Saved:
     def retention(self, env: Environment) -> Retention | None:
         """None: nobody deletes what somebody saved."""
         return None
+
+
+def beginning(read: Callable[[int, int], bytes], most: int = MAX_LINE) -> tuple[bytes, bool]:
+    """The bytes that tell what a file is, and whether they are all of it: its first 64 KB, and on to the end of its
+    second line, since a first record may be megabytes long. `read` gives bytes by offset and length.
+    """
+    data = bytearray(read(0, HEAD_BYTES))
+    if len(data) < HEAD_BYTES:
+        return bytes(data), True
+    start = data.lstrip(_BLANK)
+    lines, most = start.count(b"\n"), most if start.startswith((b"{", b"[")) else NOISE_BYTES
+    while lines < 2 and len(data) < most:
+        if not (more := read(len(data), 1 << 20)):
+            return bytes(data), True
+        data += more
+        lines += more.count(b"\n")
+    return bytes(data), False
 
 
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:

@@ -3,17 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from schemas.broken import Broken, read_broken, why_unread
 from schemas.provider import Parser
-from schemas.records import FileStore, JsonLines, MemoryStore, read_document
+from schemas.records import FileStore, JsonLines, MemoryStore, Record, read_document
 from schemas.session import Change, Op, Session
+from schemas.troubles import guarded
 
 _SLICE = 64 << 10
+
+
+class Blocks:
+    """What was read of a file, as a checksum of each megabyte: tells later whether the same still stands there."""
+
+    SIZE = 1 << 20
+
+    def __init__(self) -> None:
+        self.size = 0
+        """Bytes that were taken in."""
+        self._sums = array("I")
+
+    def add(self, data: bytes) -> None:
+        """Take in what comes next in the file."""
+        view = memoryview(data)
+        while view:
+            if self.size % self.SIZE == 0:
+                self._sums.append(0)
+            part = view[: self.SIZE - self.size % self.SIZE]
+            self._sums[-1] = crc32(part, self._sums[-1])
+            self.size += len(part)
+            view = view[len(part) :]
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    def is_there(self, store: FileStore, number: int) -> bool:
+        """Whether one of the blocks, from 0, is in the file as it was read."""
+        start = number * self.SIZE
+        return crc32(store.read(start, min(self.SIZE, self.size - start))) == self._sums[number]
 
 
 class LinesReading:
@@ -31,6 +64,8 @@ class LinesReading:
         self.lines = JsonLines(self.position, 1, plain=plain)
         self.session.unreadable = self.lines.unreadable
         self.done = False
+        self.blocks: Blocks | None = None
+        """What was read from the start on, where somebody wants to know later whether it is still there."""
 
     @property
     def session(self) -> Session:
@@ -54,20 +89,27 @@ class LinesReading:
         """Read about `limit` more bytes."""
         data = self.store.read(self.position, limit)
         self.position += len(data)
+        if self.blocks is not None:
+            self.blocks.add(data)
         self.done = len(data) < limit
         # In slices, each parsed when the parser has done with the one before: their objects stay in the processor's
         # cache, which makes the parse a third faster than one slice of a megabyte.
         slices = (data[at : at + _SLICE] for at in range(0, len(data), _SLICE))
-        return self.parser.feed(chain.from_iterable(map(self.lines.push, slices))) if data else []
+        return self._feed(chain.from_iterable(map(self.lines.push, slices))) if data else []
+
+    @guarded()
+    def _feed(self, records: Iterable[Record]) -> list[Change]:
+        return self.parser.feed(records)
 
     def take_tail(self) -> list[Change]:
         """Take a last line that lacks only its newline: a writer may leave it out for good."""
-        return self.parser.feed(self.lines.take_tail())
+        return self._feed(self.lines.take_tail())
 
     def finish(self) -> list[Change]:
         """No more will come: take what waits for its newline, and report what stays unfinished."""
-        return self.parser.feed(self.lines.finish())
+        return self._feed(self.lines.finish())
 
+    @guarded()
     def refresh(self) -> list[Change]:
         """Look again at what lies beside the file."""
         return self.parser.refresh()
@@ -111,7 +153,8 @@ class WholeReading:
     def load_ahead(self) -> None:
         """Do the slow part of the first `step`. Another thread may: nothing changes that can be seen from outside."""
         try:
-            self._ahead = self.load(b"")
+            with guarded():
+                self._ahead = self.load(b"")
         except OSError as error:
             self._ahead = error
 
@@ -122,6 +165,7 @@ class WholeReading:
             raise ahead
         return ahead or self.load(self._known)
 
+    @guarded()
     def reread(self) -> list[Change]:
         """Look at the source again; what is different now, by message id. Raises OSError, and then nothing changed."""
         from schemas.changes import differences, only_grew  # brings OpenSSL, for which a log file need not wait
@@ -193,6 +237,7 @@ class ParsedReading(WholeReading):
         self._parsed = self.parse(data)
         return mark, len(data), self._parsed.session
 
+    @guarded()
     def reread(self) -> list[Change]:
         """Look at the file again; what is different now, by message id."""
         files = {subagent.id: subagent.path for subagent in self.session.subagents}
@@ -207,6 +252,7 @@ class ParsedReading(WholeReading):
             changes += [Change(Op.UPDATED, use) for use in found if use is not None and use not in told]
         return changes
 
+    @guarded()
     def refresh(self) -> list[Change]:
         """Look again at what lies beside the file."""
         return self.parser.refresh()

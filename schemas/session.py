@@ -18,10 +18,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.clean import one_line
-from schemas.message import Flag, Kind, Message, Span, SpanRole
+from schemas.clean import clean, one_line
+from schemas.message import Flag, Kind, Message, Part, Span, SpanRole
 from schemas.records import MemoryStore, Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
+from schemas.troubles import bug
 from schemas.usage import TokenUsage
 
 
@@ -183,8 +184,30 @@ class Session:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def message(self, index: int) -> Message:
-        """The message, made from its records. Costs a read of the file; keep what you need."""
-        return self.build(self, index)
+        """The message, made from its records. Costs a read of the file; keep what you need.
+
+        Where the agent's code fails on them it is their raw text, and says so.
+        """
+        try:
+            return self.build(self, index)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            return self._as_written(index, error)
+
+    def _as_written(self, index: int, error: Exception) -> Message:
+        table, text = self.messages, b"\n".join(map(self.raw, self.message_spans(index))).decode("utf-8", "replace")
+        return Message(
+            index,
+            f"{self.id}:{table.key[index]:016x}",
+            Kind.UNKNOWN,
+            table.exchange[index],
+            table.when(index),
+            self.model_of(index),
+            [Part("text", clean(text))],
+            flags=Flag(table.flags[index]),
+            label=f"Could not be shown: {bug(error)}",
+        )
 
     def message_range(self, exchange: int) -> range:
         """The indices of an exchange's messages."""

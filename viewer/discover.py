@@ -12,8 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from schemas.folders import reason_of
 from schemas.provider import Environment, Location, Problem, Provider, SessionFile
 from schemas.providers import providers
+from schemas.troubles import guarded
 
 
 class Place(NamedTuple):
@@ -51,7 +53,13 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
     found = Found()
     for provider in providers().values() if agents is None else agents:
         seen: set[Path] = set()
-        for location in provider.locations(env):
+        try:
+            with guarded():
+                locations = provider.locations(env)
+        except OSError as error:
+            found.problems.append(Problem(env.home, f"{provider.name}: {reason_of(error)}"))
+            continue
+        for location in locations:
             if location.path in seen:
                 continue
             seen.add(location.path)
@@ -73,12 +81,14 @@ def is_any(env: Environment | None = None) -> bool:
 
 
 def _look(provider: Provider, location: Location, found: Found) -> None:
+    exists, files = True, list[SessionFile]()
     try:
-        exists = location.path.exists()
-        files = list(provider.find(location, found.problems)) if exists else []
+        with guarded():
+            exists = location.path.exists()
+            for file in provider.find(location, found.problems) if exists else ():
+                files.append(file)  # one by one: what was found before a fault stays
     except OSError as error:
-        found.problems.append(Problem(location.path, (error.strerror or str(error)).lower()))
-        exists, files = True, []
+        found.problems.append(Problem(location.path, reason_of(error)))
     found.places.append(Place(provider.id, location, exists, len(files), sum(file.size for file in files)))
     found.files.extend(files)
 

@@ -9,10 +9,10 @@ from typing import Any
 from schemas.broken import why_unread
 from schemas.clean import one_line
 from schemas.interchange.session_data_parts import as_object
-from schemas.interchange.toolpath import SESSION_KIND, as_graph, is_session_step
+from schemas.interchange.toolpath import SESSION_KIND, as_graph, begins_document, is_session_step
 from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_read import ToolpathParser
-from schemas.provider import HEAD_BYTES, Reading
+from schemas.provider import HEAD_BYTES, Reading, beginning
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, read_document
 
@@ -26,6 +26,8 @@ def open_toolpath(path: Path) -> Reading:
     """
     store = open_file(path)
     start = store.read(0, HEAD_BYTES)
+    if not begins_document(start):
+        start, _ = beginning(store.read)
     records = JsonLines().push(start if start.endswith(b"\n") else start + b"\n")
     if start.strip() and not (records and "PathOpen" in records[0][3]):
         store.close()

@@ -109,7 +109,7 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     chat = home / ".cursor" / "chats" / "real" / B
     chat.mkdir(parents=True)
     (chat / "store.db").symlink_to(store)
-    (home / ".cursor" / "projects").symlink_to(outside / ".cursor" / "projects")
+    (home / ".cursor" / "projects").symlink_to("/")  # which holds itself
     (home / ".cursor" / "chats" / "loop").symlink_to("loop")
     assert found(home) == {}
     inside = Builder(A).message(user("x")).save(home)
@@ -122,6 +122,10 @@ def test_a_linked_home_is_followed(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".cursor").symlink_to(tmp_path / "real" / ".cursor")
     assert set(found(tmp_path / "home")) == {A}
+    moved = tmp_path / "moved" / ".cursor"
+    moved.mkdir(parents=True)
+    (moved / "chats").symlink_to(tmp_path / "real" / ".cursor" / "chats")
+    assert set(found(tmp_path / "moved")) == {A}
 
 
 def test_nothing_there_is_no_problem(tmp_path: Path) -> None:

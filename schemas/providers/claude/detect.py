@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.provider import HEAD_BYTES, Head
@@ -46,10 +46,19 @@ def detect(head: Head) -> bool:
     if any(_is_telling(record) for record in records):
         return True
     ours = sum(_is_ours(record) for record in records)
-    summaries = sum(r.get("type") == "summary" and isinstance(r.get("leafUuid"), str) for r in records)
+    summaries = sum(map(_is_summary, records))
     if not ours:
         return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
     return bool((ours + summaries) * 2 >= len(records))
+
+
+def only_summaries(records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there is nothing yet but the titles of other sessions, which stand before a session's first record."""
+    return bool(records) and all(map(_is_summary, records))
+
+
+def _is_summary(record: Mapping[str, Any]) -> bool:
+    return record.get("type") == "summary" and isinstance(record.get("leafUuid"), str)
 
 
 def _is_telling(record: Mapping[str, Any]) -> bool:

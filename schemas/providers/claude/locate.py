@@ -71,7 +71,7 @@ def _siblings(home: Path) -> list[Path]:
         names = sorted(name for name in os.listdir(home) if name.startswith(".claude-"))
     except OSError:
         return []  # the caller is told by what it asks of the home itself
-    return [path for name in names if (path := home / name / "projects").is_dir()]
+    return [path for name in names if os.path.isdir(path := home / name / "projects")]
 
 
 def _desktop_projects(base: Path, depth: int = _DESKTOP_DEPTH) -> Iterator[Path]:
@@ -101,15 +101,14 @@ def _distinct(places: list[Location]) -> list[Location]:
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The `*.jsonl` directly in each project folder, subagents' apart.
 
-    Links below the location are not followed: those inside it would show a session twice, those leading out of it
-    would show what is none of Claude Code's. `sessions-index.json` is not trusted; it is missing or old in most places.
+    `sessions-index.json` is not trusted; it is missing or old in most places.
     """
-    for project in entries_of(location.path, problems):
-        if not project.is_dir(follow_symlinks=False):
+    for project in entries_of(location.path, problems, is_root=True):
+        if not project.is_dir():
             continue
         for entry in entries_of(project.path, problems):
             name = entry.name
-            if not name.endswith(".jsonl") or name.startswith("agent-") or not entry.is_file(follow_symlinks=False):
+            if not name.endswith(".jsonl") or name.startswith("agent-") or not entry.is_file():
                 continue
             if (stat := stat_of(entry, problems)) is not None:
                 yield SessionFile(PROVIDER_ID, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)

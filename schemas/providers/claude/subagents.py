@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from schemas.providers.claude.locate import side_dir
 from schemas.providers.claude.project import head_of, look_at, stamp_of
 from schemas.records import JsonLines, read_record
 from schemas.session import Subagent
+from schemas.troubles import Failure, guarded
 
 if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
@@ -148,6 +150,11 @@ def _look(file: _AgentFile, path: Path | None) -> None:
     if file.looked or path is None:
         return
     file.looked = True
+    with suppress(Failure), guarded():  # opening the file says what turnlog fails on; its parent is not to blame
+        _read_opening(file, path)
+
+
+def _read_opening(file: _AgentFile, path: Path) -> None:
     lines = JsonLines()
     for record in lines.push(head_of(path)) + lines.take_tail():
         value = record[3]

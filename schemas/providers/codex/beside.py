@@ -129,7 +129,11 @@ def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
     settled = True
     try:
         with os.scandir(folder) as entries:
-            files = sorted(e.name for e in entries if e.name.endswith((".jsonl", ".jsonl.zst")) and e.is_file())
+            files = sorted(
+                e.name
+                for e in entries
+                if e.name.endswith((".jsonl", ".jsonl.zst")) and e.is_file(follow_symlinks=False)
+            )
     except OSError:
         return found, True
     for name in files:

@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.folders import reason_of
-from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, read_head
+from schemas.folders import entries_of, reason_of
+from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, beginning, read_head
 from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
 from schemas.providers.codex.ids import UUID, uuid_time
 from schemas.providers.codex.old import is_old_header, is_typescript
 from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start
 from schemas.records import read_record
+from schemas.troubles import guarded
 from schemas.values import dict_of, text_of
 
 ROOTS = ("sessions", "archived_sessions")
@@ -90,7 +91,7 @@ def detect(head: Head) -> bool:
         return True
     for record in head.records:
         if isinstance(record.get("payload"), dict):
-            if record.get("type") in _ENVELOPES:
+            if text_of(record.get("type")) in _ENVELOPES:
                 return True
         elif _is_bare_item(record):
             return True
@@ -143,6 +144,7 @@ def first_meta(line: bytes) -> dict[str, Any]:
 _seen: dict[Path, tuple[int, int, Found | None]] = {}
 
 
+@guarded()
 def look(path: Path, stat: os.stat_result) -> Found | None:
     """What the file is; None if it is no rollout. The first line never changes, so it is read once. Raises OSError."""
     known = _seen.get(path)
@@ -170,12 +172,17 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
             agent_name(meta),
         )
     with path.open("rb") as file:
-        data = file.read(HEAD_BYTES)
+
+        def read(offset: int, length: int) -> bytes:
+            file.seek(offset)
+            return file.read(length)
+
+        data, whole = beginning(read)
         if data[:4] == ZSTD_MAGIC:
-            data = decompressed_start(path, HEAD_BYTES)
-        elif path.suffix == ".json":
-            data += file.read()
-    head = read_head(path, data, whole=path.suffix == ".json" or len(data) < HEAD_BYTES)
+            data, whole = decompressed_start(path, HEAD_BYTES), False
+        elif path.suffix == ".json" and not whole:
+            data, whole = read(0, -1), True
+    head = read_head(path, data, whole=whole)
     if not detect(head):
         return None
     session = dict_of(dict_of(head.document).get("session"))
@@ -221,37 +228,32 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
             continue
         for path in _walk(root, problems):
             try:
-                rollout = look(path, path.stat())
+                stat = path.stat()
             except OSError as error:
                 problems.append(Problem(path, reason_of(error)))
-                if path.suffix == ".zst" and path.exists():
-                    stat = path.stat()
-                    yield Found(path, file_id(path), stat.st_size, stat.st_mtime_ns)
                 continue
+            try:
+                rollout = look(path, stat)
+                named = stat.st_size > 0 and path.name.startswith("rollout-")
+            except OSError as error:
+                problems.append(Problem(path, reason_of(error)))
+                rollout, named = None, path.suffix == ".zst"
+            if rollout is None and named:  # reading it says what it is
+                rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns)
             if rollout is not None:
                 yield rollout
 
 
 def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
     """Every file below a folder that may be a rollout."""
-    visited: set[tuple[int, int]] = set()
     folders = [root]
     while folders:
         folder = folders.pop()
-        try:
-            stat = folder.stat()
-            if (stat.st_dev, stat.st_ino) in visited:
-                continue
-            visited.add((stat.st_dev, stat.st_ino))
-            with os.scandir(folder) as entries:
-                names = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            problems.append(Problem(folder, reason_of(error)))
-            continue
-        plain = {entry.name for entry in names}
-        for entry in names:
+        entries = entries_of(folder, problems, is_root=folder == root)
+        plain = {entry.name for entry in entries}
+        for entry in entries:
             if entry.is_dir():
-                folders.append(folder / entry.name)
+                folders.append(Path(entry.path))
             elif entry.name.endswith(".zst") and entry.name.removesuffix(".zst") in plain:
                 continue  # Codex itself reads the plain one
             elif entry.name.endswith(_SUFFIXES) and entry.is_file():

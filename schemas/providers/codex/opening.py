@@ -15,6 +15,7 @@ from schemas.providers.codex.zst import ZSTD_MAGIC, decompress
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, JsonLines, read_record
 from schemas.session import Change
+from schemas.troubles import guarded
 from schemas.values import dict_of, text_of, whole
 
 _MAX_CHAIN = 100
@@ -42,6 +43,7 @@ class RolloutReading(LinesReading):
         for base in bases:
             self.session.stores.append(base.store)
 
+    @guarded()
     def step(self, limit: int = 1 << 20) -> list[Change]:
         """Read about `limit` more bytes."""
         if self._current >= len(self._bases):

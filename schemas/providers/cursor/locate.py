@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from schemas.folders import entries_of, reason_of
@@ -67,17 +68,17 @@ def _rank(found: _Found) -> tuple[int, bool]:
 
 def _stores(root: Path, problems: list[Problem], hidden: set[str]) -> Iterator[_Found]:
     """The databases of chats. Subagents' are not given; their ids are added to `hidden`."""
-    for workspace in _folders(root / "chats", root, problems):
-        for chat in _folders(workspace, root, problems):
+    for workspace in _folders(root / "chats", problems, is_root=True):
+        for chat in _folders(workspace, problems):
             store = os.path.join(chat, "store.db")
-            stat = _stat(store, root, problems)
+            stat = _stat(store, problems)
             if stat is None or not stat.st_size:  # begun, but nothing was written yet
                 continue
             identifier = os.path.basename(chat)
             if _is_subagent(os.path.join(chat, "meta.json")):
                 hidden.add(identifier)
                 continue
-            log = _stat(f"{store}-wal", root, problems)
+            log = _stat(f"{store}-wal", problems)
             size, changed = (log.st_size, log.st_mtime_ns) if log else (0, 0)
             yield _Found(store, identifier, stat.st_size + size, max(stat.st_mtime_ns, changed))
 
@@ -93,46 +94,33 @@ def _is_subagent(path: str) -> bool:
 
 def _transcripts(root: Path, problems: list[Problem]) -> Iterator[_Found]:
     """Transcripts of every layout, subagents' apart."""
-    for project in _folders(root / "projects", root, problems):
-        for entry in _entries(Path(project, TRANSCRIPTS), root, problems):
+    for project in _folders(root / "projects", problems, is_root=True):
+        for entry in entries_of(Path(project, TRANSCRIPTS), problems):
             paths = [entry.path]
             if entry.is_dir():
                 paths = [os.path.join(entry.path, entry.name + ending) for ending in _ENDINGS]
             for path in paths:
                 stem, ending = os.path.splitext(os.path.basename(path))
-                if ending in _ENDINGS and (stat := _stat(path, root, problems)) is not None and stat.st_size:
+                if ending in _ENDINGS and (stat := _stat(path, problems)) is not None and stat.st_size:
                     yield _Found(path, stem, stat.st_size, stat.st_mtime_ns)
 
 
-def _folders(folder: str | Path, root: Path, problems: list[Problem]) -> Iterator[str]:
-    for entry in _entries(folder, root, problems):
+def _folders(folder: str | Path, problems: list[Problem], *, is_root: bool = False) -> Iterator[str]:
+    for entry in entries_of(folder, problems, is_root=is_root):
         if entry.is_dir():
             yield entry.path
 
 
-def _entries(folder: str | Path, root: Path, problems: list[Problem]) -> list[os.DirEntry[str]]:
-    """What lies in a folder, by name; links that lead out of Cursor's folder are left out."""
-    if os.path.islink(folder) and not _is_within(folder, root):
-        return []
-    return [entry for entry in entries_of(folder, problems) if not entry.is_symlink() or _is_within(entry.path, root)]
-
-
-def _is_within(path: str | Path, root: Path) -> bool:
+def _stat(path: str, problems: list[Problem]) -> os.stat_result | None:
+    """A regular file's state; None for anything else, and for a link."""
     try:
-        return Path(path).resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):
-        return False  # a link to itself
-
-
-def _stat(path: str, root: Path, problems: list[Problem]) -> os.stat_result | None:
-    """A regular file's state; None for anything else, and for a link out of Cursor's folder."""
-    try:
-        if not os.path.isfile(path) or (os.path.islink(path) and not _is_within(path, root)):
-            return None
-        return os.stat(path)
+        stat = os.lstat(path)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         problems.append(Problem(Path(path), reason_of(error)))
         return None
+    return stat if S_ISREG(stat.st_mode) else None
 
 
 # -- beside a session --------------------------------------------------------------------------------------------------
@@ -161,11 +149,11 @@ def transcripts_of(root: Path | None, identifier: str) -> list[Path]:
     if root is None or identifier in ("", ".", ".."):
         return []
     found: list[tuple[int, str]] = []
-    for project in _folders(root / "projects", root, []):
+    for project in _folders(root / "projects", [], is_root=True):
         folder = os.path.join(project, TRANSCRIPTS)
         for base in (os.path.join(folder, identifier, identifier), os.path.join(folder, identifier)):
             for ending in _ENDINGS:
-                if (stat := _stat(base + ending, root, [])) is not None and stat.st_size:
+                if (stat := _stat(base + ending, [])) is not None and stat.st_size:
                     found.append((stat.st_mtime_ns, base + ending))
     return [Path(path) for _, path in sorted(found, reverse=True)]
 
@@ -182,10 +170,9 @@ def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     here = Path(os.path.abspath(transcript))
     folder = here.parent if here.parent.name == here.stem else here.parent / here.stem
-    root = root_of(here) or folder
     return [
         Path(entry.path)
-        for entry in _entries(folder / "subagents", root, [])
+        for entry in entries_of(folder / "subagents", [])
         if entry.name.endswith(_ENDINGS) and entry.is_file()
     ]
 
@@ -202,7 +189,7 @@ def read_meta(path: Path) -> dict[str, Any]:
 def known_folders(store: Path) -> list[str]:
     """The directories that chats beside a store's say they ran in: one of them may be this one's too."""
     here = Path(os.path.abspath(store)).parents[1]
-    metas = (read_meta(Path(chat, "store.db")) for chat in _folders(here, here.parent, []))
+    metas = (read_meta(Path(chat, "store.db")) for chat in _folders(here, []))
     return [cwd for meta in metas if isinstance(cwd := meta.get("cwd"), str)]
 
 

@@ -41,12 +41,12 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session.
     """
     best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
-    for project in entries_of(location.path, problems):
-        if not project.is_dir(follow_symlinks=False):
+    for project in entries_of(location.path, problems, is_root=True):
+        if not project.is_dir():
             continue
         for entry in entries_of(Path(project.path) / "chats", problems):
             match = _SESSION.fullmatch(entry.name)
-            if match is None or not entry.is_file(follow_symlinks=False):
+            if match is None or not entry.is_file():
                 continue
             if (stat := stat_of(entry, problems)) is None:
                 continue

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from schemas.folders import entries_of, stat_of
-from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, read_head
+from schemas.provider import Environment, Head, Location, Problem, Retention, SessionFile, beginning, read_head
 from schemas.providers._qwen_home import QWEN_VARIABLES, is_qwens
 from schemas.providers.gemini.detect import looks_alike
 from schemas.records import read_record
@@ -58,7 +58,7 @@ def retention(env: Environment) -> Retention | None:
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The sessions below one of Qwen Code's folders: `projects/*/chats/<uuid>.jsonl`, and those of before 0.4.
 
-    A new session's file is empty until something is said; such files are left out. Links are not followed.
+    A new session's file is empty until something is said; such files are left out.
     """
     for chats in _chats(location.path / "projects", problems):
         yield from _files(chats, ".jsonl", problems)
@@ -67,15 +67,15 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
 
 
 def _chats(folder: Path, problems: list[Problem]) -> Iterator[Path]:
-    for entry in entries_of(folder, problems):
-        if entry.is_dir(follow_symlinks=False):
+    for entry in entries_of(folder, problems, is_root=True):
+        if entry.is_dir():
             yield Path(entry.path) / "chats"
 
 
 def _files(chats: Path, suffix: str, problems: list[Problem]) -> Iterator[SessionFile]:
     for entry in entries_of(chats, problems):
         stem, ext = os.path.splitext(entry.name)
-        if ext != suffix or not entry.is_file(follow_symlinks=False):
+        if ext != suffix or not entry.is_file():
             continue
         if not (UUID.fullmatch(stem) if suffix == ".jsonl" else stem.startswith("session-")):
             continue
@@ -105,8 +105,8 @@ def is_old(path: Path) -> bool:
     if not is_qwens(path) or path.suffix == ".jsonl":
         return False
     with path.open("rb") as file:
-        data = file.read(HEAD_BYTES)
-    return not is_tree(read_head(path, data, whole=len(data) < HEAD_BYTES))
+        data, whole = beginning(lambda _, length: file.read(length))
+    return not is_tree(read_head(path, data, whole=whole))
 
 
 def _is_telling(record: dict[str, object]) -> bool:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from schemas.clean import as_json, clean, clean_styled, one_line
 from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
+from schemas.provider import beginning
 from schemas.providers.streams.detect import MOST_BYTES, MOST_OBJECTS, Told, answer_items, told_by
 from schemas.providers.streams.stream import Run, Stream, Value, latest
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, Record, read_document, read_record
 from schemas.session import Change, Lack, Session
 from schemas.table import NONE
+from schemas.troubles import guarded
 
 NOT_ENDED = "no end marker"
 _ALIKE = {Told.CLAUDE, Told.CURSOR}
@@ -289,6 +291,7 @@ class StreamReading(LinesReading):
     def __init__(self, store: FileStore, parser: StreamParser, start: int = 0) -> None:
         super().__init__(store, parser, start, plain=True)
 
+    @guarded()
     def finish(self) -> list[Change]:
         """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
         records = self.lines.finish()
@@ -318,7 +321,7 @@ def new_session(path: Path) -> Session:
 
 def _is_document(store: FileStore) -> bool:
     """Whether all of the file is one JSON value that is written over several lines, or a list."""
-    head = store.read(0, 1 << 16)
+    head, _ = beginning(store.read)
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if first[:1] not in (b"{", b"[") or read_record(first.partition(b"\n")[0]):
         return False
