@@ -135,7 +135,7 @@ class TurnlogApp(App[None]):
         from viewer.follow import Follower
 
         try:
-            follower = Follower(path, from_end=follow)
+            follower = Follower(path, from_end=follow, wait=follow)
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return
@@ -335,7 +335,7 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
     from viewer.screens.transcript import TranscriptScreen
 
     app = TurnlogApp(read_config(config_path()))
-    screen = TranscriptScreen(Follower(path, from_end=follow), follow, loose)
+    screen = TranscriptScreen(Follower(path, from_end=follow, wait=follow), follow, loose)
     if not follow and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
     app.start_with(screen)

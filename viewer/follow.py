@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from schemas.opening import OpenError, open_reading
+from schemas.opening import open_reading
 from schemas.provider import Reading
-from schemas.reading import LinesReading, ParsedReading, WholeReading, restarted
+from schemas.reading import Blocks, LinesReading, ParsedReading, WholeReading, restarted
 from schemas.session import Change, Session
+from schemas.troubles import NotYet, OpenError, is_failure
 from viewer.gathering import Gathered
+from viewer.sides import is_live
 
 SLICE = 0.004
 """Seconds that reading may hold up a key."""
@@ -60,11 +62,35 @@ def _stamp(stat: os.stat_result) -> _Stamp:
     return _Stamp(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
+class _NothingYet:
+    """The reading of a file in which no record is whole yet."""
+
+    done = True
+    progress = (0, 0)
+
+    def __init__(self, path: Path) -> None:
+        self.session = Session("", "", path, path.stem)
+        self.sources = [path]
+
+    def step(self, limit: int = 1 << 20) -> list[Change]:
+        """Nothing is there."""
+        return []
+
+    def finish(self) -> list[Change]:
+        """Nothing was there."""
+        return []
+
+    def refresh(self) -> list[Change]:
+        """Nothing is known that could lie beside it."""
+        return []
+
+
 class Follower:
     """One session, read to its end and on as its sources change.
 
-    Raises OpenError when the file is no session to begin with; later troubles never raise: what was read stays, and it
-    is tried again.
+    Raises OpenError when the file is no session to begin with; with `wait` a file in which no record is whole yet is an
+    empty session, of no provider, until the first one is (`waiting`). Later troubles never raise: what was read stays,
+    and it is tried again.
 
     The caller reads with `step` until `loaded`, then calls `poll` as often as it likes (and `step` again whenever
     `loaded` has turned False). Both return what changed since the call before, as one list in the terms of
@@ -72,7 +98,7 @@ class Follower:
     was rewritten. The same message has the same `key` in both. The old session can be read until nobody holds it.
     """
 
-    def __init__(self, path: Path, *, from_end: bool = False) -> None:
+    def __init__(self, path: Path, *, from_end: bool = False, wait: bool = False) -> None:
         self.path = path
         self.missing = False
         """Whether the file is gone (what was read is still there)."""
@@ -80,16 +106,26 @@ class Follower:
         """Whether all that the file held when it was last looked at has been read."""
         self.trouble = ""
         """Why the last read failed; empty when it did not."""
+        self.is_bug = False
+        """Whether that is turnlog's own fault."""
         # Before opening, so that what is written in between counts as a change.
         first = _look_at(path)
         start = first.size - _TAIL if from_end and first and first.size > _TAIL_FIRST else 0
-        self.reading: Reading = open_reading(path, start=start)
+        self.reading: Reading
+        try:
+            self.reading = _opened(path, start=start)
+        except NotYet:
+            if not wait:
+                raise
+            self.reading = _NothingYet(path)
         self._next: Reading | None = None
         """What will take the place of `reading` once it has caught up."""
         self._seen = self._look() | ({path: first} if first else {})
         self._provisional = isinstance(self.reading, LinesReading) and self.reading.position > 0
         self._rate = 20e6
         self._probe: tuple[bytes, bytes] | None = None
+        self._doubted: Iterator[bool] | None = None
+        """A comparison of what was read with what the file holds now, while it is going on."""
         self._unsure = True
         self._broken = False
         self._refreshed = 0.0
@@ -101,6 +137,11 @@ class Follower:
     def session(self) -> Session:
         """What has been read so far."""
         return self.reading.session
+
+    @property
+    def waiting(self) -> bool:
+        """Whether no record is whole yet."""
+        return isinstance(self.reading, _NothingYet)
 
     @property
     def sources(self) -> list[Path]:
@@ -124,6 +165,11 @@ class Follower:
     def written(self) -> float | None:
         """When the newest of the sources was last written (seconds since 1970), as of the last look."""
         return max((stamp.mtime_ns for stamp in self._seen.values()), default=0) / 1e9 or None
+
+    @property
+    def live(self) -> bool:
+        """Whether it is being written, so that more may come at any time."""
+        return is_live(self.written, self.session.updated)
 
     @property
     def unfinished(self) -> int | None:
@@ -166,6 +212,8 @@ class Follower:
             self._failed(error)
 
     def _read(self, seconds: float) -> None:
+        if self._doubted is not None and not self._is_as_read(self._doubted, seconds):
+            return
         current = self._next or self.reading
         self._slice(current, seconds)
         if isinstance(current, LinesReading):
@@ -180,7 +228,7 @@ class Follower:
             self._note(restarted())
         elif self._provisional:
             self._provisional = False
-            self._next, self._probe = open_reading(self.path), None
+            self._next, self._probe = _opened(self.path), None
             return
         self.loaded = True
         self._succeeded()
@@ -210,11 +258,15 @@ class Follower:
         may leave the same stamp, and a network comes back without a word.
         """
         self.trouble = error.reason if isinstance(error, OpenError) else error.strerror or str(error)
-        self._due = time.monotonic() + self._retry
+        if self.waiting and isinstance(error, NotYet):
+            self.trouble = ""
+        self.is_bug = is_failure(error)
+        # What turnlog itself fails on is read again when it is another file.
+        self._due = math.inf if self.is_bug else time.monotonic() + self._retry
         self._retry = min(2 * self._retry, _RETRY_LATEST)
 
     def _succeeded(self) -> None:
-        self.trouble, self._retry, self._due = "", _RETRY, math.inf
+        self.trouble, self.is_bug, self._retry, self._due = "", False, _RETRY, math.inf
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -256,10 +308,17 @@ class Follower:
             self._read_lines(reading, before.get(self.path), seen[self.path], back)
             if {**before, self.path: None} != {**seen, self.path: None}:
                 self._refreshed = 0.0
+        elif self._next is None:
+            self._start_over()
 
     def _read_lines(self, reading: LinesReading, before: _Stamp | None, stamp: _Stamp, back: bool) -> None:
         if back or self._broken or before is None or stamp.identity != before.identity or self._rewritten(stamp):
             self._start_over()
+        elif stamp.size == before.size and stamp != before and self._next is None and self.loaded:
+            # Written, but not to: it may have been rewritten in its midst.
+            self._doubted = _compared(reading)
+            self.loaded = False
+            self._step(SLICE)
         # While it is being loaded the slices read on to wherever the end is by then.
         elif self._next is None and self.loaded and stamp.size > reading.position:
             reading.done = self.loaded = False
@@ -267,9 +326,9 @@ class Follower:
 
     def _start_over(self) -> None:
         """Read the file anew; what is shown stays until the new reading has caught up."""
-        self._provisional, self._probe = False, None
+        self._provisional, self._probe, self._doubted = False, None, None
         try:
-            self._next = open_reading(self.path, growing=True)
+            self._next = _opened(self.path, growing=True)
         except OpenError as error:
             # Emptied or half-written.
             self._next, self._broken, self.loaded = None, True, True
@@ -279,6 +338,19 @@ class Follower:
         self._step(SLICE)
 
     # -- rewritten in place ----------------------------------------------------------------------------------------
+
+    def _is_as_read(self, comparison: Iterator[bool], seconds: float) -> bool:
+        """Compare for about so long; whether all is compared and as it was read. If it is not, begin to read anew."""
+        end = time.perf_counter() + seconds
+        for same in comparison:
+            if not same:
+                self._start_over()
+                return False
+            if time.perf_counter() > end:
+                return False
+        self._doubted = None
+        self.reading.done = False  # it may have grown meanwhile
+        return True
 
     def _rewritten(self, stamp: _Stamp) -> bool:
         """Whether the open file no longer begins with what was read from it."""
@@ -311,7 +383,7 @@ class Follower:
     def _took_over(self, old: WholeReading) -> bool:
         """Whether a session of another kind lies there now, and not the old one half-written."""
         try:
-            reading = open_reading(self.path, growing=True)
+            reading = _opened(self.path, growing=True)
             if type(reading) is type(old) and reading.session.provider == old.session.provider:
                 return False
             while not reading.done:
@@ -347,6 +419,21 @@ def _look_at(path: Path) -> _Stamp | None:
         return _stamp(os.stat(path))
     except OSError:
         return None
+
+
+def _opened(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
+    """A reading that remembers what it has read, so that it can be told later whether that is still there."""
+    reading = open_reading(path, start=start, growing=growing)
+    if isinstance(reading, LinesReading) and not start:
+        reading.blocks = Blocks()
+    return reading
+
+
+def _compared(reading: LinesReading) -> Iterator[bool]:
+    """Whether what was read is still there, block by block."""
+    blocks = reading.blocks
+    for number in range(len(blocks) if blocks is not None else 0):
+        yield blocks is not None and blocks.is_there(reading.store, number)
 
 
 def _begins_whole(reading: LinesReading) -> bool:

@@ -213,7 +213,8 @@ class Succession:
         for place in self._folders():
             try:
                 with os.scandir(place) as entries:
-                    names = [entry.path for entry in entries if entry.is_file() and _ending(entry.name)]
+                    files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+                    names = [entry.path for entry in files if _ending(entry.name)]
             except OSError:
                 continue  # not made yet, or gone
             yield from map(Path, sorted(names))

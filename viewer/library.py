@@ -23,7 +23,7 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.sides import LIVE_SECONDS, newest_side, sides_changed
+from viewer.sides import is_live, newest_side, sides_changed
 from viewer.store import LAYOUT, Row, Store, row_of
 
 if TYPE_CHECKING:
@@ -201,20 +201,27 @@ class Library:
         """Where the session in a file runs; None where that is not known."""
         return self._told(file, "workspaceRoot")
 
-    def touched(self, file: SessionFile) -> int:
-        """When a session or something beside it was written last, in nanoseconds since 1970."""
+    def touched(self, file: SessionFile) -> float:
+        """When a session or something beside it was written last, in seconds since 1970."""
         self._load()
         row = self._rows.get(file.file)
-        return max(file.mtime_ns, newest_side(row.side) if row is not None else 0)
+        return max(file.mtime_ns, newest_side(row.side) if row is not None else 0) / 1e9
+
+    def newest(self, file: SessionFile) -> float | None:
+        """The time of the newest record of a session and its subagents; None where the index does not know them all as
+        they are now.
+        """
+        row = self._rows.get(file.file) if self.standing(file) else None
+        return None if row is None or newest_side(row.side) > row.touched_ns else row.newest
 
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
-        since = time.time_ns() - int(LIVE_SECONDS * 1e9)
+        now = time.time()
         pieces = [b"["]
         with uncollected():
             for _, _, row in self._sorted():
                 if everything or not row.blank:
-                    pieces += row.listed, b"true}," if row.touched_ns > since else b"false},"
+                    pieces += row.listed, b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
         if len(pieces) > 1:
             pieces[-1] = pieces[-1][:-1]
         pieces.append(b"]\n")

@@ -53,8 +53,9 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
     def look(file: SessionFile) -> _Rank | None:
         if not _says_something(file.path):
             return None
-        growing = library.session_id(file) is not None and is_live(file.mtime_ns)
-        return _Rank(False, True, file.mtime_ns / 1e9 if growing else _last_time(file), file.file)
+        last, written = _last_time(file), file.mtime_ns / 1e9
+        growing = library.session_id(file) is not None and is_live(written, last)
+        return _Rank(False, True, written if growing else last, file.file)
 
     return _first(files, library, rank, look)
 
@@ -66,20 +67,23 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
     from viewer.library import in_directory
     from viewer.sides import is_live
 
-    def place(file: SessionFile, said: bool, when: float) -> _Rank:
+    def place(file: SessionFile, said: bool, when: float, last: float | None) -> _Rank:
         touched = library.touched(file)
-        live = is_live(touched)
-        return _Rank(live, said or live, touched / 1e9 if live else when, file.file)
+        live = is_live(touched, last)
+        return _Rank(live, said or live, touched if live else when, file.file)
 
     def rank(file: SessionFile) -> _Rank | None:
         root, known = library.workspace(file), library.standing(file)
         if (root or known) and not in_directory(root, here):
             return None
-        return place(file, True, file.mtime_ns / 1e9) if known is None else place(file, not known.blank, known.when)
+        if known is None:
+            return place(file, True, file.mtime_ns / 1e9, None)
+        return place(file, not known.blank, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
         root = library.workspace(file) or _workspace(file.path)
-        return place(file, _says_something(file.path), _last_time(file)) if in_directory(root, here) else None
+        last = _last_time(file)
+        return place(file, _says_something(file.path), last, last) if in_directory(root, here) else None
 
     return _first(files, library, rank, look)
 

@@ -12,11 +12,20 @@ from typing import NamedTuple
 
 LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
+RECENT_SECONDS = 600
+"""A session whose newest record is older than that was copied or restored when its file was written. Not all that an
+agent writes has a time, and what has one may be written late, hence the minutes.
+"""
 
 
-def is_live(touched_ns: int) -> bool:
-    """Whether what was written last at that time counts as being written."""
-    return time.time() - touched_ns / 1e9 < LIVE_SECONDS
+def is_live(touched: float | None, newest: float | None, now: float | None = None) -> bool:
+    """Whether a session counts as being written: it, or what lies beside it, was written (`touched`) a moment ago, and
+    its newest record says so too. Seconds since 1970; None where nobody knows.
+    """
+    if touched is None:
+        return False
+    now = time.time() if now is None else now
+    return now - touched < LIVE_SECONDS and (newest is None or now - newest < RECENT_SECONDS)
 
 
 class Side(NamedTuple):

@@ -109,9 +109,13 @@ def _draw_where_people_look() -> None:
 def open_screen(path: Path, *, follow: bool = False) -> None:
     """The transcript of one session. Raises OpenError for what is none, before a screen covers the message."""
     gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
-    from schemas.opening import head_of, recognise
+    from schemas.opening import NotYet, head_of, recognise
 
-    recognise(head_of(path))
+    try:
+        recognise(head_of(path))
+    except NotYet:
+        if not follow:
+            raise  # followed it is waited for
     _draw_where_people_look()
     from viewer.app import run_transcript
 

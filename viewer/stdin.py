@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 
-from schemas.opening import NOISE_BYTES, OpenError, head_of, recognise
+from schemas.opening import OpenError, head_of, recognise
 from schemas.paths import call_path
-from schemas.provider import HEAD_BYTES
+from schemas.provider import HEAD_BYTES, NOISE_BYTES
 from schemas.reading import LinesReading
 from schemas.session import Change
 from viewer.follow import Follower
@@ -271,6 +271,11 @@ class StreamFollower(Follower):
     def written(self) -> float | None:
         """Now, while the agent may still write, however long it is silent (seconds since 1970); afterwards None."""
         return None if self.finished else time.time()
+
+    @property
+    def live(self) -> bool:
+        """Whether the agent may still write."""
+        return not self.finished
 
     def poll(self) -> list[Change]:
         """Take what came; when all was taken and no more will come, what waited for its newline."""

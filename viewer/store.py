@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from viewer.summary import Indexed
 
-LAYOUT = 8
+LAYOUT = 9
 """Raise it when the tables or what is packed in them change."""
 _APPLICATION = 0x7475726E  # "turn", in the database's header
 _TABLES = (
     "CREATE TABLE sessions (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reader TEXT, summary BLOB,"
-    " listed BLOB, blank INTEGER, updated REAL, touched_ns INTEGER, side TEXT, error TEXT, root TEXT)",
+    " listed BLOB, blank INTEGER, updated REAL, touched_ns INTEGER, newest REAL, side TEXT, error TEXT, root TEXT)",
     # For the rows of a first picture, in the order they are asked for.
     "CREATE INDEX newest ON sessions (updated) WHERE summary IS NOT NULL",
     "CREATE INDEX roots ON sessions (root, updated) WHERE summary IS NOT NULL",
     # Apart, so that a list need not pass over them.
     "CREATE TABLE usage (path BLOB PRIMARY KEY, groups BLOB)",
 )
-_COLUMNS = "path, size, mtime_ns, reader, summary, listed, blank, updated, touched_ns, side, error, root"
+_COLUMNS = "path, size, mtime_ns, reader, summary, listed, blank, updated, touched_ns, newest, side, error, root"
 _WAIT = 2.0
 """Seconds for which another program may hold the database. It writes for milliseconds."""
 
@@ -51,6 +51,7 @@ class Row(NamedTuple):
     blank: int
     when: float
     touched_ns: int
+    newest: float | None
     side: str
     error: str
 
@@ -93,7 +94,7 @@ class Store:
 
     def rows(self) -> dict[str, Row]:
         """Every row by its path, summaries and token groups apart."""
-        columns = "path, size, mtime_ns, reader = ?, listed, blank, updated, touched_ns, side, error"
+        columns = "path, size, mtime_ns, reader = ?, listed, blank, updated, touched_ns, newest, side, error"
         fetched = self._fetch(f"SELECT {columns} FROM sessions", (self._reader,))
         if not fetched:
             return {}
@@ -195,6 +196,7 @@ def row_of(item: Indexed) -> Row:
         item.blank,
         item.when,
         item.touched_ns,
+        item.newest,
         item.side,
         item.error,
     )

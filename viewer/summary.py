@@ -63,6 +63,8 @@ class Summary:
     mtime_ns: int
     touched_ns: int
     """When it or one of its subagents was written last."""
+    newest: float | None = None
+    """The time of the newest record of it and its subagents."""
     lineage: Lineage = field(default_factory=Lineage)
     unreadable: list[int] = field(default_factory=list)
     """Lines of its file that could not be read."""
@@ -71,8 +73,8 @@ class Summary:
 
     @property
     def live(self) -> bool:
-        """Whether it is being written: changed within the last minute."""
-        return is_live(self.touched_ns)
+        """Whether it is being written."""
+        return is_live(self.touched_ns / 1e9, self.newest)
 
     @property
     def blank(self) -> bool:
@@ -115,6 +117,7 @@ class Indexed:
     """Its row of `list --json` up to the value of `live`."""
     blank: bool = False
     touched_ns: int = 0
+    newest: float | None = None
     when: float = 0.0
     side: str = "[]"
     groups: bytes = b""
@@ -130,7 +133,7 @@ def pack(summary: Summary) -> bytes:
     both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
     before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
     after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
-    rest = (s.touched_ns, lineage if any(lineage) else None, s.unreadable, s.unknown)
+    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown)
     return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
 
 
@@ -142,6 +145,7 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     """What `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
     provider, session_id, before, models, own, both, after, touched, lineage, unreadable, unknown = orjson.loads(data)
     subagents, first_prompt, last_prompt, last_text = after
+    touched_ns, newest = touched
     title, root, branch, created, updated, exchanges, messages, agent_messages = before
     usage = None if own is None else TokenUsage(*own)
     return Summary(
@@ -165,7 +169,8 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
         last_text,
         size,
         mtime_ns,
-        touched,
+        touched_ns,
+        newest,
         _NO_LINEAGE if lineage is None else Lineage(*lineage),
         unreadable,
         unknown,
@@ -221,7 +226,9 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         groups = array("q")
         models: dict[str, int] = {}
         failed: list[Problem] = []
+        newest: float | None = None
         for member in members_of(session, failed):
+            newest = max((t for t in (newest, member.updated) if t is not None), default=None)
             _add_groups(member, members, groups, models)
             members += 1
             if member.path != session.path:
@@ -236,11 +243,13 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         both = session.usage() if members == 1 else total_usage(row.usage for row in counted)
         summary = summarise(session, state, both, members - 1)
         summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
+        summary.newest = newest
         indexed.summary = pack(summary)
         row = list_object(summary)
         del row["live"]
         indexed.listed = json_bytes(row)[:-1] + b',"live":'
-        indexed.blank, indexed.when, indexed.touched_ns = summary.blank, summary.when, summary.touched_ns
+        indexed.blank, indexed.when = summary.blank, summary.when
+        indexed.touched_ns, indexed.newest = summary.touched_ns, newest
         # The standard json keeps file names that are no UTF-8.
         indexed.side = json.dumps(list(sides.values()))
         indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
@@ -333,6 +342,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         state.size,
         state.mtime_ns,
         state.mtime_ns,
+        session.updated,
         session.lineage,
         [bad.line for bad in session.unreadable][:100],
         dict(session.unknown),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,15 @@ class Machine:
         path = parent.with_suffix("") / "subagents" / f"agent-{agent_id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        return path
+
+    @staticmethod
+    def to_now(path: Path) -> Path:
+        """Let a session be one that an agent writes at this moment: its records are a minute old at most, its file is
+        new.
+        """
+        moment = time.strftime("%Y-%m-%dT%H:%M", time.gmtime(time.time() - 5))
+        path.write_text(re.sub(r"2026-03-04T09:\d\d", moment, path.read_text(encoding="utf-8")), encoding="utf-8")
         return path
 
     @staticmethod

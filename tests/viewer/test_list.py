@@ -83,7 +83,10 @@ def test_a_session_in_which_nothing_was_said_is_there_with_all(machine: Machine)
 
 def test_live(machine: Machine) -> None:
     path = machine.projects / "-home-dev-web/bbbbbbbb-0000-4000-8000-000000000002.jsonl"
-    os.utime(path)
+    os.utime(path)  # as a copy or a restored backup has it: what it says is from months ago
+    assert [row["live"] for row in machine.run("list", "--json").json] == [False, False]
+    assert "●" not in machine.run("list").out
+    machine.to_now(path)
     assert [row["live"] for row in machine.run("list", "--json").json] == [True, False]
     assert "●" in machine.run("list").out
 

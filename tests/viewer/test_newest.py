@@ -42,7 +42,7 @@ def append(path: Path, machine: Machine, text: str) -> None:
     """Let a session go on, now."""
     before = path.read_bytes()
     machine.session(path.stem, [text, "yes"], minute=0, folder="made").replace(path)
-    path.write_bytes(before + path.read_bytes())
+    path.write_bytes(before + machine.to_now(path).read_bytes().replace(b'"uuid": "', b'"uuid": "later'))
 
 
 def top() -> Path:
@@ -176,6 +176,9 @@ def test_what_is_being_written_goes_first(
         '{"type":"system","subtype":"x","cwd":"%s","sessionId":"%s","uuid":"u","timestamp":"2026-03-04T09:00:00Z"}\n'
     )
     begun.write_text(record % (machine.home, IDS[1]))
+    # What was copied a moment ago is not being written.
+    assert here() == IDS[0]
+    machine.to_now(begun)
     machine.session(IDS[2], ["x", "yes"], minute=9, cwd="/elsewhere")
     if indexed:
         Library().bring_up_to_date()

@@ -38,7 +38,7 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
     On a terminal this opens the screen at the session's end. Elsewhere each new message is printed once, a tool use
     when its result is there; with --json every change is a line. What its subagents do is printed too, and it goes on
-    with the session that follows when this one is cleared.
+    with the session that follows when this one is cleared. A file that holds no whole record yet is waited for.
     """
     if target == STDIN:
         return standard_input(as_json=as_json, follow=True)
@@ -53,7 +53,7 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
         return DONE
     from viewer.follow import Follower
 
-    asyncio.run(_Tail(as_json, whole).run(Follower(path), loose=target is None))
+    asyncio.run(_Tail(as_json, whole).run(Follower(path, wait=True), loose=target is None))
     return DONE
 
 
@@ -109,8 +109,10 @@ class _Tail:
 
     async def run(self, follower: Follower, *, loose: bool = False) -> None:
         """Follow until a signal comes, the reader of standard output goes away, or standard input ends; with `loose`
-        go on with whatever session begins in this directory.
+        go on with whatever session begins in this directory. Raises OpenError for what turns out to be no session, and
+        where turnlog fails on what comes.
         """
+        from schemas.troubles import OpenError
         from viewer.follow import Follower
         from viewer.followset import FollowSet, Succession, is_twin
         from viewer.hints import Hints
@@ -127,16 +129,21 @@ class _Tail:
             self._stream.spool.listen(lambda: loop.call_soon_threadsafe(hints.wake))
         try:
             async for _ in hints.ticks():
+                if family.main.waiting:
+                    family.main.poll()
                 while not self._stopped and not family.main.loaded:
                     family.main.step(_SLICE)
                     await asyncio.sleep(0)
-                if not self._stopped:
+                if not self._stopped and not family.main.waiting:
                     self._print(family)
+                    following.session = family.main.session
+                if family.main.trouble and (family.main.waiting or family.main.is_bug):
+                    raise OpenError(family.main.path, family.main.trouble)
                 if self._stopped or (self._stream is not None and self._stream.finished) or _reader_gone():
                     return
                 if self._stream is not None:
                     continue  # nothing lies beside it that could take its place
-                if (new := following.look()) is not None:
+                if not family.main.waiting and (new := following.look()) is not None:
                     self._printer.end(family.sources)
                     old = family.main.path
                     family.close()

@@ -12,7 +12,7 @@ from viewer.costs import SessionCosts, load, loaded
 from viewer.screens.finding import FindingScreen
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.source import SLICE, Following
-from viewer.transcript.status import is_fresh, totals_line
+from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 
@@ -112,4 +112,4 @@ class FiguresScreen(FindingScreen):
     def _cut_line(self) -> int | None:
         """The number of a last line that was cut short: no more of it came for a while."""
         follower = self._follower
-        return None if not follower.loaded or is_fresh(follower.written, time.time()) else follower.unfinished
+        return None if not follower.loaded or follower.live else follower.unfinished

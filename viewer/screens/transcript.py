@@ -85,7 +85,7 @@ class TranscriptScreen(FiguresScreen):
         self._numbers: list[int | None] = []
         self._rewound = 0
         self._stirred = asyncio.Event()
-        self._shown_following, self._shown_facts = follow, (False, "", "", "")
+        self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
@@ -187,14 +187,15 @@ class TranscriptScreen(FiguresScreen):
 
     def _show_activity(self) -> None:
         """What goes on in the exchange that is being worked on, and what the subagents did."""
-        running = running_exchange(self.session, self._follower.written, time.time())
+        running = running_exchange(self.session, self._follower.live)
         self._view.set_activity(running, self._family.by_message(self.session))
 
     def _look_for_next(self) -> None:
         """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
         if self._succession is None or self._next is not None or self.app.screen is not self:
             return
-        if self.session.lineage.parent is not None:  # no session takes a subagent's place
+        # No session takes a subagent's place, nor that of one of which nothing is there yet.
+        if self.session.lineage.parent is not None or not self.session.provider:
             return
         self._succession.session = self.session
         self._next = self._succession.look()
@@ -307,10 +308,11 @@ class TranscriptScreen(FiguresScreen):
         if self._view.at_end:
             self._seen = True
 
-    def _facts(self) -> tuple[bool, str, str, str]:
+    def _facts(self) -> tuple[bool, str, bool, str, str]:
         """What the title line says that may change though no message does: a title can come by itself."""
         session = self.session
-        return self._follower.missing, self._follower.trouble, name_line(session), origin_facts(session)
+        follower = self._follower
+        return follower.missing, follower.trouble, follower.live, name_line(session), origin_facts(session)
 
     def _show_facts(self) -> None:
         """The title line."""
@@ -319,7 +321,7 @@ class TranscriptScreen(FiguresScreen):
         news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
         problem = "file is gone" if self._follower.missing else self._follower.trouble
         ended = None if self._stream is None else self._stream.finished
-        state = state_line(self.session, problem, news, ended, self._view.following)
+        state = state_line(self.session, problem, news, ended, self._view.following, self._follower.live)
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)

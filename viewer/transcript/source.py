@@ -21,8 +21,8 @@ class Following(Protocol):
     """Why the last read failed; empty when it did not."""
 
     @property
-    def written(self) -> float | None:
-        """When it was last written, seconds since 1970; None when nobody knows."""
+    def live(self) -> bool:
+        """Whether it is being written, so that more may come at any time."""
         ...
 
     @property
@@ -64,7 +64,7 @@ class Finished:
     loaded = True
     missing = False
     trouble = ""
-    written: float | None = None
+    live = False
     unfinished: int | None = None
     ahead: Callable[[], None] | None = None
 

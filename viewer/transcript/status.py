@@ -11,24 +11,17 @@ from schemas.session import Lack, Session
 from viewer.costs import Cost
 from viewer.transcript.family import FamilyUsage
 
-_FRESH = 60.0
-"""Seconds after the last write in which an agent still counts as working."""
 _WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
 _BESIDE = frozenset({Kind.NOTE, Kind.CONTEXT, Kind.UNKNOWN})
 _LINES = 4
 """Line numbers that are named; the rest stands under `w`."""
 
 
-def is_fresh(written: float | None, now: float) -> bool:
-    """Whether a file was written a moment ago (both in seconds since 1970), so that more may come at any time."""
-    return written is not None and now - written <= _FRESH
-
-
-def running_exchange(session: Session, written: float | None, now: float) -> int:
-    """The exchange that the agent is at work on: the last one, if its file was written a moment ago (`written`, `now`:
-    seconds since 1970) and nothing says that the turn is over, neither an answer nor a recorded duration; else -1.
+def running_exchange(session: Session, live: bool) -> int:
+    """The exchange that the agent is at work on: the last one, if the session is being written and nothing says that
+    the turn is over, neither an answer nor a recorded duration; else -1.
     """
-    if not is_fresh(written, now) or not session.exchanges:
+    if not live or not session.exchanges:
         return -1
     exchange = session.exchanges[-1]
     if exchange.seconds is not None or exchange.opener is None:
@@ -57,9 +50,12 @@ def origin_facts(session: Session) -> str:
     return " · ".join(facts)
 
 
-def state_line(session: Session, problem: str, news: str, ended: bool | None, following: bool) -> Content:
+def state_line(
+    session: Session, problem: str, news: str, ended: bool | None, following: bool, live: bool = True
+) -> Content:
     """Where the session is from, and how it stands: `problem` in reading it, else `news` of the one that takes its
     place, else whether it is live. `ended`: whether standard input has ended; None for what comes from files.
+    Following what nobody writes is waiting.
     """
     if problem:
         # Alone: of a line that is too long all of this end is left out.
@@ -68,7 +64,8 @@ def state_line(session: Session, problem: str, news: str, ended: bool | None, fo
     if news:
         said = f"{news[0].lower()}{news[1:]} · f opens it"
     elif not ended:
-        said = " · ".join([*(["live"] if ended is False else []), *(["following"] if following else [])])
+        kept = "following" if live else "waiting for more" if session.provider else "waiting for the first record"
+        said = " · ".join([*(["live"] if ended is False else []), *([kept] if following else [])])
     origin = (origin_facts(session), "$text-muted")
     if not news and ended:
         return Content.assemble(origin, ("  stream ended", "$text-muted"))
