@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemas import __version__
 from schemas.clean import one_line
+from schemas.folders import reason_of
+from schemas.provider import Retention
+from schemas.troubles import guarded
 from viewer.output import short_path
 
 if TYPE_CHECKING:
@@ -73,7 +76,11 @@ def _agent(provider: Provider, env: Environment, library: Library, summaries: li
     unknown: Counter[str] = Counter()
     for summary in own:
         unknown.update(summary.unknown)
-    retention = provider.retention(env)
+    try:
+        with guarded():
+            retention = provider.retention(env)
+    except OSError as error:
+        retention = Retention("deletes sessions by settings that cannot be read", reason_of(error))
     return {
         "id": provider.id,
         "name": provider.name,

@@ -14,8 +14,9 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemas.troubles import bug
 from viewer.leftovers import removed_after
-from viewer.summary import Indexed, bug, index_file
+from viewer.summary import Indexed, index_file
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile

@@ -17,7 +17,7 @@ from schemas.message import Kind, Message
 from schemas.opening import OpenError, read_session
 from schemas.provider import Problem
 from schemas.session import Session
-from viewer.summary import bug
+from schemas.troubles import bug
 
 _BLOCK = 4 << 20
 _AROUND = 70

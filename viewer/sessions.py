@@ -145,7 +145,7 @@ def failed(target: Target, error: Exception, *, strict: bool) -> None:
     """A bug that one file brings to light must not hide the figures of all the others: it is said. Raises CallError
     where the file was named.
     """
-    from viewer.summary import bug
+    from schemas.troubles import bug
 
     reason = f"{target.shown_path}: {bug(error)}"
     if strict:

@@ -190,7 +190,8 @@ class Spool:
         try:
             recognise(head, growing=True)
         except OpenError:
-            if self.size >= NOISE_BYTES or len(head.records) >= _NOISE_RECORDS:
+            begun = head.data.rpartition(b"\n")[2].lstrip().startswith(b"{")  # a first record of megabytes
+            if (self.size >= NOISE_BYTES and not begun) or len(head.records) >= _NOISE_RECORDS:
                 raise
             return False
         return True
@@ -233,7 +234,7 @@ def may_be_document(data: bytes) -> bool:
     """
     first, newline, _ = data.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     line = first.decode("utf-8", "replace").rstrip()
-    if not newline or line[0] not in "{[":
+    if not newline or not line.startswith(("{", "[")):
         return False
     try:
         json.JSONDecoder().raw_decode(line)

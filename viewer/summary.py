@@ -268,17 +268,13 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
             sides[source] = file_state(source)._replace(holds=False)
 
 
-def bug(error: Exception) -> str:
-    """What is said of a file that a parser fails on: that is a bug, and no fault of the file."""
-    return one_line(f"turnlog failed on it, a bug: {type(error).__name__}: {error}", 300)
-
-
 def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
     """The session, then its subagents at any depth, each once. A subagent's file is read when it is asked for and
     closed before the next one: keep nothing of it. One that a parser fails on is added to `failed`.
     """
     from schemas.opening import MAX_DEPTH, OpenError, read_session
     from schemas.provider import Problem
+    from schemas.troubles import is_failure
 
     yield session
     seen = {os.path.realpath(session.path)}
@@ -294,11 +290,10 @@ def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
             seen.add(real)
             try:
                 member = opened = read_session(subagent.path)
-            except OpenError:
-                continue  # gone, or no session: the call that started it says so in the transcript
-            except Exception as error:  # noqa: BLE001
-                # A bug that one subagent's file brings to light must not take its session out of the list.
-                failed.append(Problem(subagent.path, bug(error)))
+            except OpenError as error:
+                # Gone, or no session: the call that started it says so in the transcript.
+                if is_failure(error):
+                    failed.append(Problem(subagent.path, error.reason))
                 continue
         if member is None:
             continue

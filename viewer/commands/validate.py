@@ -35,7 +35,7 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     if as_format is not None and as_format not in FORMATS:
         raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(FORMATS)}")
     called = "standard input" if file == STDIN else short_path(path)
-    data = _read(path)
+    data = _read(path, called)
     name = as_format or _guess(path, called, data)
     verdict = check(name, data)
     if as_json:
@@ -58,8 +58,10 @@ def _path(file: str) -> Path:
     return all_of_stdin() if file == STDIN else given_path(file)
 
 
-def _read(path: Path) -> bytes:
-    """The file's bytes. Raises OSError, and CallError for what is no regular file: a pipe may never end."""
+def _read(path: Path, called: str) -> bytes:
+    """The file's bytes. Raises OSError, and CallError for UTF-16 and for what is no regular file: a pipe may never end."""
+    from schemas.json_faults import is_utf16
+
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CallError(f"{path_text(path)}: not a regular file")
     try:
@@ -67,18 +69,17 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         error.filename = error.filename or str(path)  # reading, unlike opening, does not say what
         raise
+    if is_utf16(data):
+        raise CallError(f"{called}: a text in UTF-16, where UTF-8 belongs")
     return data
 
 
 def _guess(path: Path, called: str, data: bytes) -> str:
     """The format by the document's own keys: a file's name is no evidence."""
     from schemas.interchange.registry import guess
-    from schemas.json_faults import is_utf16
 
     if not data.strip():
         raise CallError(f"{called}: empty")
-    if is_utf16(data):
-        raise CallError(f"{called}: a text in UTF-16, where UTF-8 belongs")
     said = guess(data)
     agent = None if said is not None and said.sure else _agent(path)
     if said is not None and agent is None:
@@ -89,14 +90,13 @@ def _guess(path: Path, called: str, data: bytes) -> str:
 
 def _agent(path: Path) -> str | None:
     """Whose own session file it is, if it is one: it may have keys that a published format has too."""
-    from schemas.opening import OpenError, head_of
-    from schemas.providers import each_provider
+    from schemas.opening import OpenError, agent_of, head_of
 
     try:
-        head = head_of(path)
+        agent = agent_of(head_of(path))
     except OpenError:
         return None
-    return next((provider.name for provider in each_provider() if provider.detect(head)), None)
+    return None if agent is None else agent.name
 
 
 def _print(file: str, name: str, verdict: Verdict) -> None:

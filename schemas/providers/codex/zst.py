@@ -6,39 +6,56 @@ import os
 from pathlib import Path
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_CHUNK = 1 << 20
+_CHUNK = 1 << 10
+"""Bytes taken at once: the least that 128 KB can be packed into is four, so they are never more than 32 MB unpacked."""
+_ANY, _RATIO, _MOST = 64 << 20, 100, 1 << 30
+"""A rollout packs to a tenth or a thirtieth. What unpacks to more than 64 MB may be a hundred times its size, and never
+more than 1 GB: it is unpacked into a file, and the place for such files may be memory.
+"""
 
 
 def decompressed_start(path: Path, limit: int) -> bytes:
     """The beginning of what a compressed file holds, up to its first newline or `limit`. Raises OSError."""
     import zstandard
 
-    data = b""
+    data = bytearray()
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            while len(data) < limit and b"\n" not in data and (more := stream.read(min(limit, 1 << 16))):
+            while len(data) < limit and (more := stream.read(min(limit, 1 << 16))):
                 data += more
+                if b"\n" in more:
+                    break
     except zstandard.ZstdError as error:
         raise OSError(f"a damaged zstd file ({error})") from error
-    return data
+    return bytes(data)
 
 
 def decompress(path: Path) -> int:
     """The whole content in a file that has no name and goes with its descriptor, which is returned.
 
-    Raises OSError: a damaged or cut file must not pass for a short session.
+    Raises OSError: a damaged or cut file must not pass for a short session, and one that was made to fill the disk is
+    none.
     """
     import tempfile  # a list need not wait for it
 
     import zstandard
 
+    from schemas.figures import format_size
+
     with tempfile.TemporaryFile() as target, path.open("rb") as source:
+        size = os.fstat(source.fileno()).st_size
+        most = max(_ANY, min(_RATIO * size, _MOST))
         decoder = zstandard.ZstdDecompressor().decompressobj()
-        fresh = True
+        fresh, written = True, 0
         try:
             while data := source.read(_CHUNK):
                 while data:
-                    target.write(decoder.decompress(data))
+                    written += target.write(decoder.decompress(data))
+                    if written > most:
+                        raise OSError(
+                            f"unreadable: {format_size(size)} that unpack to more than {format_size(most)}, as no"
+                            " session does"
+                        )
                     fresh = False
                     data = b""
                     if decoder.eof:
