@@ -46,4 +46,4 @@ def stat_of(entry: os.DirEntry[str], problems: list[Problem]) -> os.stat_result 
 
 def reason_of(error: OSError) -> str:
     """An operating system's error in its own words, without the path."""
-    return (error.strerror or str(error)).lower()
+    return error.strerror.lower() if error.strerror else str(error)

@@ -47,6 +47,12 @@ USER_KINDS = frozenset({Kind.PROMPT, Kind.STEER, Kind.COMMAND})
 """The kinds whose role is `user`; every other message is the agent's."""
 
 
+WORK_KINDS = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR})
+"""What the agent does for an exchange, or what ends it: how long an exchange took goes by these. Commands, notes,
+context and bookkeeping stand in it as well, but may come hours after its answer.
+"""
+
+
 class Flag(IntFlag):
     """What is true of a message beside its kind."""
 

@@ -145,7 +145,7 @@ def _may_begin(head: Head) -> bool:
         return True
     if head.records:
         return only_summaries(head.records)
-    return data.startswith((b"{", b"[")) and (b"\n" not in data or breaks_off(head.data))
+    return head.document is None and data.startswith((b"{", b"[")) and (b"\n" not in data or breaks_off(head.data))
 
 
 def _nearly(head: Head) -> str:

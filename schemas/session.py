@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, one_line
-from schemas.message import Flag, Kind, Message, Part, Span, SpanRole
+from schemas.message import WORK_KINDS, Flag, Kind, Message, Part, Span, SpanRole
 from schemas.records import MemoryStore, Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
 from schemas.troubles import bug
@@ -84,6 +84,7 @@ class Exchange:
     """The opener's text on one line, cut at 300 characters."""
     started: float | None = None
     ended: float | None = None
+    """When the last thing was done for it: a message of `WORK_KINDS`, or a tool's result."""
     seconds: float | None = None
     """How long it ran, where the source says so itself."""
     tools: int = 0
@@ -96,7 +97,9 @@ class Exchange:
 
     @property
     def duration(self) -> float | None:
-        """Seconds from first to last record, or what the source says."""
+        """Seconds from its prompt to the last thing done for it, or what the source says: without the time in which
+        nobody did anything, until a `/exit` came.
+        """
         if self.seconds is not None:
             return self.seconds
         if self.started is None or self.ended is None or self.ended < self.started:
@@ -285,7 +288,7 @@ class Session:
         index = self.messages.append(kind, key, exchange.index, span, block, time, chars, lines)
         if kind == Kind.TOOL:
             exchange.tools += 1
-        self.touch(exchange, time)
+        self.touch(exchange, time, ends=ends(exchange, index, kind))
         return index
 
     def open_exchange(self, opener: Kind, prompt: str) -> Exchange:
@@ -305,27 +308,28 @@ class Session:
             if self.messages.kind[i] == Kind.TOOL:
                 old.tools -= 1
                 exchange.tools += 1
-            self.touch(exchange, self.messages.when(i))
+            self.touch(exchange, self.messages.when(i), ends=ends(exchange, i, self.messages.kind[i]))
         self.mark_opener(index)
         for group in [g for g in old.groups if self.groups.last[g] != NONE and self.groups.last[g] >= index]:
             old.groups.remove(group)
             exchange.groups.append(group)
             self.groups.exchange[group] = exchange.index
-        times = [t for i in range(old.start, index) if (t := self.messages.when(i)) is not None]
-        old.ended = max(times) if times else old.started
+        if any(kind in WORK_KINDS for kind in self.messages.kind[index:]):
+            times = [self.messages.when(i) for i in range(old.start, index) if ends(old, i, self.messages.kind[i])]
+            old.ended = max((time for time in times if time is not None), default=old.started)
         return exchange
 
     def mark_opener(self, index: int) -> None:
         """Flag a message as the one that opens its exchange."""
         self.messages.flags[index] |= Flag.OPENER
 
-    def touch(self, exchange: Exchange, time: float | None) -> None:
-        """Take a record's time into the exchange's and the session's times."""
+    def touch(self, exchange: Exchange, time: float | None, *, ends: bool = True) -> None:
+        """Take a record's time into the exchange's and the session's times; `ends`: the exchange lasted until then."""
         if time is None:
             return
         if exchange.started is None or time < exchange.started:
             exchange.started = time
-        if exchange.ended is None or time > exchange.ended:
+        if exchange.ended is None or (ends and time > exchange.ended):
             exchange.ended = time
         if self.created is None or time < self.created:
             self.created = time
@@ -397,6 +401,13 @@ class Session:
         """Let go of the files behind it."""
         for store in self.stores:
             store.close()
+
+
+def ends(exchange: Exchange, index: int, kind: int) -> bool:
+    """Whether an exchange lasts until its message `index`, of that kind: its opener, what is done for it, and what a
+    command prints at once.
+    """
+    return kind in WORK_KINDS or index == exchange.start or (kind == Kind.OUTPUT and index == exchange.start + 1)
 
 
 def _no_builder(session: Session, index: int) -> Message:

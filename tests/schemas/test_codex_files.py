@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from schemas.opening import OpenError, head_of, open_reading, recognise
-from schemas.provider import Environment, Location
-from schemas.providers.codex import PROVIDER
+from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
+from schemas.provider import Environment, Location, Problem
+from schemas.providers.codex import PROVIDER, locate, zst
 from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown, tools
 
 OTHER = "019a0000-0000-7000-8000-0000000000ee"
@@ -179,6 +179,80 @@ def test_compressed(tmp_path):
     session = read(path)
     assert prompts(session) == ["hi"] and len(session.message(1).text) == 100_000
     assert sorted(p.name for p in tmp_path.iterdir()) == [path.name]
+
+
+def test_compressed_with_a_first_line_of_megabytes(tmp_path):
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(zstandard.compress(Rollout(base_instructions="x" * (1 << 20)).user("hi").bytes))
+    assert recognise(head_of(path)).id == "codex"
+    assert prompts(read_session(path)) == ["hi"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"a", b'{"type":"event_msg","payload":{}}\n'])
+def test_what_unpacks_to_no_end_is_unreadable(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(zst, "_ANY", 1 << 20)
+    path = Rollout().user("hi").save(tmp_path / "sessions", f"rollout-2025-10-09T10-00-00-{THREAD}.jsonl.zst")
+    path.write_bytes(zstandard.compress(path.read_bytes() + end * ((200 << 20) // len(end))))
+    with pytest.raises(OpenError, match=r"unreadable: [\d.]+ KB that unpack to more than [\d.]+ MB"):
+        read_session(path)
+    assert [file.path for file in PROVIDER.find(Location(tmp_path, "default"), [])] == [path]  # and so listed as unread
+    # The most that is unpacked at once is bounded too.
+    sizes: list[int] = []
+    real = zstandard.ZstdDecompressor
+
+    class Decompressor:
+        def decompressobj(self):
+            self.inner = real().decompressobj()
+            return self
+
+        def decompress(self, data):
+            sizes.append(len(piece := self.inner.decompress(data)))
+            return piece
+
+        eof, unused_data = False, b""
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Decompressor)
+    with pytest.raises(OSError, match="unreadable"):
+        zst.decompress(path)
+    assert max(sizes) <= 32 << 20
+
+
+def test_a_rollout_by_name_that_is_none_is_not_left_out_without_a_word(tmp_path):
+    path = tmp_path / "sessions" / "2026" / f"rollout-2026-01-01T00-00-00-{THREAD}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"type":[],"payload":{}}\n')
+    path.with_name("notes.json").write_bytes(b"{}")
+    assert [file.path for file in PROVIDER.find(Location(tmp_path, "default"), [])] == [path]
+    with pytest.raises(OpenError, match="not a session turnlog knows"):
+        read_session(path)
+
+
+def test_a_rollout_on_which_turnlog_fails_does_not_hide_the_others(tmp_path, monkeypatch):
+    good, bad = (
+        Rollout().user("hi").save(tmp_path / "sessions"),
+        Rollout(OTHER).save(tmp_path / "sessions", "bad.jsonl"),
+    )
+    real = locate._look
+    monkeypatch.setattr(locate, "_look", lambda path, stat: {}["gone"] if path == bad else real(path, stat))
+    problems: list[Problem] = []
+    assert [file.path for file in PROVIDER.find(Location(tmp_path, "default"), problems)] == [good]
+    assert problems == [Problem(bad, "turnlog failed on it, a bug: KeyError: 'gone'")]
+    assert read_session(good).live_exchanges  # looks at what lies beside it
+
+
+def test_links_below_the_folder_are_not_walked(tmp_path):
+    there = Rollout().user("hi").save(tmp_path / "disk" / "2025")
+    Rollout(OTHER).user("none of Codex's").save(tmp_path / "else", f"rollout-2025-10-09T10-00-00-{OTHER}.jsonl")
+    home = tmp_path / ".codex"
+    home.mkdir()
+    for name, target in (("up", tmp_path), ("root", "/"), ("else", tmp_path / "else"), ("again", there.parent)):
+        (there.parent / name).symlink_to(target)
+    (there.parent / "rollout-2025-10-09T10-00-00-link.jsonl").symlink_to(next((tmp_path / "else").iterdir()))
+    (home / "sessions").symlink_to(tmp_path / "disk")  # kept on another disk
+    (home / "archived_sessions").symlink_to("/")
+    problems: list[Problem] = []
+    found = [file.path for file in PROVIDER.find(Location(home, "default"), problems)]
+    assert [path.resolve() for path in found] == [there] and problems == []
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:20] + b"\0" * 40 + b[60:]])

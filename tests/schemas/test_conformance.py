@@ -125,6 +125,24 @@ def test_told_by_content_whatever_the_name(
         assert recognise(head_of(Path(other))) is provider, sample.path
 
 
+def test_a_first_record_may_be_megabytes_long(
+    provider: Provider, samples: dict[str, list[Sample]], tmp_path: Path
+) -> None:
+    """Tools with their schemas, images, the text of a whole file: some agents write them first."""
+    for number, sample in enumerate(samples[provider.id]):
+        first, newline, rest = sample.path.read_bytes().partition(b"\n")
+        if not sample.lines or not newline or not first.startswith(b"{"):
+            continue
+        padded = json.dumps({"padding": "x" * (3 << 20)} | json.loads(first)).encode()
+        path = tmp_path / f"{number}" / sample.path.name
+        path.parent.mkdir()
+        path.write_bytes(padded + newline + rest)
+        assert recognise(head_of(path)) is provider, sample.path
+        assert open_reading(path).session.provider_name, sample.path
+        session = whole(provider, path)
+        assert [exchange.prompt for exchange in session.live_exchanges] == sample.prompts, sample.path
+
+
 def test_no_file_has_two_owners(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     others = [sample.path for name, own in samples.items() if name != provider.id for sample in own]
     assert_claims_none(provider, others)

@@ -36,6 +36,42 @@ def test_times_and_tools_are_counted():
     assert (hand.session.created, hand.session.updated) == (START + 5, START + 10)
 
 
+LATER = 10_000.0
+"""Seconds after the answer."""
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_an_exchange_lasts_until_the_last_thing_done_for_it(kind: Kind) -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.tool(Tool("Bash", "shell", "t", {}))
+    hand.text("done")
+    hand.now += LATER
+    hand.note(kind, "later")
+    works = kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR)
+    assert hand.session.exchanges[0].duration == (10 + LATER + 5 if works else 10)
+    assert hand.session.updated == START + 15 + LATER + 5  # the session itself went on
+
+
+def test_what_a_command_prints_belongs_to_it_and_ends_nothing_else():
+    hand = Hand()
+    hand.add(Kind.COMMAND, opener="!make", parts=[Part("text", "!make")])
+    hand.now += 60
+    hand.note(Kind.OUTPUT, "output", "made")
+    hand.now += LATER
+    hand.add(Kind.COMMAND, parts=[Part("text", "/exit")])
+    hand.note(Kind.OUTPUT, "output", "Bye!")
+    assert hand.session.exchanges[0].duration == 65
+
+
+def test_a_tools_result_is_work_whenever_it_comes():
+    hand = Hand()
+    hand.prompt("go")
+    hand.tool(Tool("Bash", "shell", "t", {}))
+    hand.session.touch(hand.session.exchanges[0], START + 500)
+    assert hand.session.exchanges[0].duration == 495
+
+
 def test_a_group_counts_where_it_ends():
     hand = Hand()
     hand.prompt("one")

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from schemas.opening import OpenError
+from schemas.opening import NotYet, OpenError, open_reading
+from schemas.reading import Blocks, open_file
 from schemas.session import Change, Op
 from schemas.table import NONE
 from tests.viewer.toy import digest, line, open_toy, read_afresh, read_as_lines
 from viewer import follow
-from viewer.follow import Follower
+from viewer.follow import SLICE, Follower
 
 
 @pytest.fixture(autouse=True)
@@ -346,3 +348,124 @@ def test_changes_describe_the_session(tmp_path_factory, toy, data, cuts):
             known += change.op is Op.APPENDED
     assert known == len(follower.session.messages)
     assert all(group == NONE or group < len(follower.session.groups) for group in follower.session.messages.group)
+
+
+# -- rewritten in its midst --------------------------------------------------------------------------------------------
+
+
+@given(pieces=st.lists(st.binary(max_size=40), max_size=8), size=st.integers(1, 16), at=st.integers(0, 400))
+def test_blocks_tell_any_other_byte(tmp_path_factory, pieces, size, at):
+    data = b"".join(pieces)
+    blocks = Blocks()
+    blocks.SIZE = size
+    for piece in pieces:
+        blocks.add(piece)
+    path = tmp_path_factory.mktemp("blocks") / "x"
+    for other in (data, data + b"more", data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] if at < len(data) else b"?"):
+        path.write_bytes(other)
+        with closing(open_file(path)) as store:
+            assert all(blocks.is_there(store, n) for n in range(len(blocks))) == other.startswith(data)
+
+
+def swap_in_the_midst(path: Path) -> None:
+    """Let two lines of one length change places; size and both ends stay."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    middle = len(lines) // 2
+    lines[middle], lines[middle + 2] = lines[middle + 2], lines[middle]
+    with path.open("r+b") as file:
+        file.write(b"".join(lines))
+
+
+@pytest.mark.parametrize("seconds", [SLICE, 0.0], ids=["at once", "a block at a time"])
+def test_lines_that_change_places_are_noticed(path, monkeypatch, seconds):
+    monkeypatch.setattr(follow, "SLICE", seconds)
+    path.write_bytes(b"".join(line("user", f"u{n:05}", f"text {n:05} {'x' * 500}") for n in range(9000)))
+    follower = Follower(path)
+    catch_up(follower)
+    size = path.stat().st_size
+    swap_in_the_midst(path)
+    os.utime(path, (2e9, 2e9))
+    changes = follower.poll()
+    while not follower.loaded:
+        changes += follower.step()
+    assert path.stat().st_size == size > 4 << 20
+    assert changes[0].op is Op.RESTARTED and digest(follower.session) == digest(read_afresh(path))
+
+
+def test_a_file_that_was_only_touched_is_not_read_anew(path):
+    path.write_bytes(b"".join(line("user", f"u{n:05}", "x" * 500) for n in range(3000)))
+    follower = Follower(path)
+    catch_up(follower)
+    before = follower.session
+    os.utime(path, (2e9, 2e9))
+    assert catch_up(follower) == [] and follower.session is before
+    # And what is written while it is compared is read afterwards.
+    os.utime(path, (2e9, 2e9 + 1))
+    append(path, line("assistant", "a", "late"))
+    assert [change.op for change in catch_up(follower)] == [Op.APPENDED]
+
+
+def test_a_file_that_grows_is_not_compared(path, monkeypatch):
+    monkeypatch.setattr(Blocks, "is_there", lambda *_: pytest.fail("compared"))
+    follower = Follower(path)
+    catch_up(follower)
+    for n in range(5):
+        append(path, line("assistant", f"b{n}", "more"))
+        assert [change.op for change in catch_up(follower)] == [Op.APPENDED]
+
+
+# -- before the first record -------------------------------------------------------------------------------------------
+
+FIRST = (
+    b'{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u1","sessionId":"s1","cwd":"/x","version":"2.1.40",'
+    b'"timestamp":"2026-03-04T09:00:05.000Z","message":{"role":"user","content":"HELLO"}}\n'
+)
+SUMMARY = b'{"type":"summary","summary":"x","leafUuid":"a"}\n'
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"", FIRST],
+        [b"\n", FIRST],
+        [b" \r\n\n", FIRST],
+        [b"{", FIRST[1:]],
+        [FIRST[:40], FIRST[40:90], FIRST[90:]],
+        [BOM[:1], BOM[1:2], BOM[2:], FIRST],
+        [b"", BOM[:2], BOM[2:] + FIRST[:10], FIRST[10:]],
+        [SUMMARY, FIRST],
+        [SUMMARY[:20], SUMMARY[20:] + SUMMARY, FIRST[:50], FIRST[50:]],
+    ],
+    ids=lambda pieces: repr(b"|".join(pieces)[:24]),
+)
+def test_a_first_record_is_waited_for(tmp_path, monkeypatch, pieces):
+    monkeypatch.setattr(follow, "open_reading", open_reading)
+    path = tmp_path / "new.jsonl"
+    path.write_bytes(pieces[0])
+    with pytest.raises(NotYet):
+        Follower(path)
+    follower = Follower(path, wait=True)
+    changes: list[Change] = []
+    for piece in pieces[1:]:
+        assert follower.waiting and not follower.trouble and not changes and not len(follower.session.messages)
+        append(path, piece)
+        changes += catch_up(follower)
+    assert not follower.waiting and changes[0].op is Op.RESTARTED
+    assert texts(follower) == ["HELLO"]
+    append(path, FIRST.replace(b'"u1"', b'"u2"').replace(b"null", b'"u1"', 1))
+    assert [change.op for change in catch_up(follower)] == [Op.APPENDED]
+
+
+@pytest.mark.parametrize("data", [b"hello\n", b'{"a":1}\n', b"%PDF", b'{"a":1}\n' * 9, b"[1, 2]"])
+def test_what_is_no_session_is_not_waited_for(tmp_path, monkeypatch, data):
+    monkeypatch.setattr(follow, "open_reading", open_reading)
+    path = tmp_path / "new.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(OpenError):
+        Follower(path, wait=True)
+    path.write_bytes(b"")
+    follower = Follower(path, wait=True)
+    append(path, data)
+    catch_up(follower)
+    assert follower.waiting and follower.trouble

@@ -149,6 +149,14 @@ def test_a_document_that_breaks_off_or_is_no_utf8_is_invalid_with_a_place(machin
         assert words in result.json["errors"][0]["message"]
 
 
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("options", [(), ("--as", "session-data"), ("--as", "events", "--json")], ids=" ".join)
+def test_utf_16_cannot_be_read_whatever_it_is_taken_for(machine, coding, options):
+    result = check(machine, json.dumps(GOOD).encode(coding), *options)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "turnlog: ~/document.json: a text in UTF-16, where UTF-8 belongs\n"
+
+
 def test_an_agents_own_session_is_of_no_published_format(machine):
     path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines again"])
     result = machine.run("validate", str(path))

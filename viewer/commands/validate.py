@@ -59,7 +59,7 @@ def _path(file: str) -> Path:
 
 
 def _read(path: Path, called: str) -> bytes:
-    """The file's bytes. Raises OSError, and CallError for UTF-16 and for what is no regular file: a pipe may never end."""
+    """The file's bytes. Raises OSError, and CallError for UTF-16 and for no regular file: a pipe may never end."""
     from schemas.json_faults import is_utf16
 
     if path.exists() and not path.is_file() and not path.is_dir():

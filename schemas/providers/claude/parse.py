@@ -35,7 +35,7 @@ from schemas.providers.claude.results import Results
 from schemas.providers.claude.subagents import SideFiles
 from schemas.providers.claude.titles import Titles
 from schemas.records import Record
-from schemas.session import Change, Exchange, Op, Session
+from schemas.session import Change, Exchange, Op, Session, ends
 
 Value: TypeAlias = dict[str, Any]
 _LAST_FACTS = {
@@ -275,7 +275,7 @@ class ClaudeParser:
         if time is not None:
             if exchange.started is None or time < exchange.started:
                 exchange.started = time
-            if exchange.ended is None or time > exchange.ended:
+            if exchange.ended is None or (time > exchange.ended and ends(exchange, index, kind)):
                 exchange.ended = time
         if self.inherited:
             messages.flags[index] |= _INHERITED

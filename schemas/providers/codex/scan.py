@@ -21,7 +21,7 @@ from schemas.providers.codex.mirrors import Mirrors, key_of
 from schemas.providers.codex.places import Places
 from schemas.providers.codex.tokens import Tokens
 from schemas.records import Record
-from schemas.session import Change, Exchange, Op, Session, Subagent
+from schemas.session import Change, Exchange, Op, Session, Subagent, ends
 from schemas.table import NONE, pack_span
 from schemas.values import dict_of, text_of, when
 
@@ -29,7 +29,7 @@ from schemas.values import dict_of, text_of, when
 PENDING, ERROR, INTERRUPTED = int(Flag.PENDING), int(Flag.ERROR), int(Flag.INTERRUPTED)
 WITHHELD, SUBAGENT, INHERITED = int(Flag.WITHHELD), int(Flag.SUBAGENT), int(Flag.INHERITED)
 PROMPT, TEXT, THINKING, TOOL = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.THINKING), int(Kind.TOOL)
-INTERRUPT, CONTEXT = int(Kind.INTERRUPT), int(Kind.CONTEXT)
+INTERRUPT = int(Kind.INTERRUPT)
 RESULT, _DETAIL = int(SpanRole.RESULT), int(SpanRole.DETAIL)
 _APPENDED, _UPDATED = Op.APPENDED, Op.UPDATED
 _new_change: Callable[[tuple[Op, int]], Change] = partial(tuple.__new__, Change)  # without the call into Python
@@ -186,11 +186,7 @@ class Scan:
         add_lines(lines)
         add_time(nan if time is None else time)
         add_key((self.store << 60) ^ (offset << 8) ^ block)
-        ended = exchange.ended
-        session.touch(exchange, time)
-        if kind >= CONTEXT and ended is not None and not (self.in_turn and self.prompted):
-            # Context of a turn to come stands at the end of the exchange before it, whose time it must not stretch.
-            exchange.ended = ended
+        session.touch(exchange, time, ends=ends(exchange, index, kind))
         return index
 
     def _preamble(self) -> Exchange:

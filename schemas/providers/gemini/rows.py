@@ -19,7 +19,7 @@ from schemas.message import Flag, Kind, Span, SpanRole
 from schemas.providers.gemini.build import Builder
 from schemas.providers.gemini.entries import Entry, Mark, Place, Row
 from schemas.records import Record
-from schemas.session import Change, Exchange, Op, Session
+from schemas.session import Change, Exchange, Op, Session, ends
 from schemas.table import NONE
 from schemas.usage import TokenUsage
 
@@ -160,7 +160,7 @@ def _add_rows(session: Session, entry: Entry, rows: list[Row], model: int, group
         elif kind == _INTERRUPT:
             exchange.interrupted = True
         if time is not None:
-            session.touch(exchange, time)
+            session.touch(exchange, time, ends=ends(exchange, index, kind))
         flags = flags & _OWN | rewound
         when = math.nan if time is None else time
         columns.append((kind, flags, min(block, 0xFFFF), model, number, group, span, chars, lines, when, key))
