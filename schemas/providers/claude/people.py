@@ -18,6 +18,7 @@ from schemas.providers.claude.classify import (
 )
 from schemas.providers.claude.results import position
 from schemas.records import Record
+from schemas.values import text_of
 
 if TYPE_CHECKING:
     from schemas.providers.claude.parse import ClaudeParser
@@ -97,7 +98,7 @@ class UserLines:
             self._flag_rewound(number)
         rival = branches.rival(number, self._parser.parent)
         if "parentUuid" in value and value["parentUuid"] is None:
-            rival = branches.root_rival(number, hash(str(value.get("sessionId"))))
+            rival = branches.root_rival(number, hash(text_of(value.get("sessionId"))))
             # Files exist in which a session is repeated under new ids at the same times: nothing was taken back there.
             if rival != NOBODY and not self._is_later(rival):
                 rival = NOBODY

@@ -255,7 +255,7 @@ def _read_user(entry: Entry, value: Data, reply_of: Callable[[Place], Data]) -> 
     for number, piece in enumerate(pieces_of(value)):
         text = said_text(piece.content)
         if piece.kind in (Kind.PROMPT, Kind.COMMAND):
-            entry.prompt = one_line(text, 300) or one_line(media_in(piece.content)[0].text, 300)
+            entry.prompt = one_line(text, 300) or next((one_line(m.text, 300) for m in media_in(piece.content)), "")
             if piece.kind == Kind.PROMPT or entry.answered:
                 entry.opens = piece.kind
         _add(entry, value, piece.kind, f"u{number}", number, snapshot_text(text))

@@ -73,6 +73,10 @@ class Drafts:
         elif kind == "content_block_start":
             taken = self._begin(record, value, event)
         elif kind == "content_block_delta":
+            delta = event.get("delta")
+            if isinstance(delta, dict) and not isinstance(delta.get("type"), str):  # faults f09
+                self._lines.unknown(record, "stream_event content_block_delta without a type")
+                return
             taken = self._delta(record, value, event)
         elif kind == "content_block_stop":
             draft = self._at(event)
