@@ -15,6 +15,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import chain
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +31,8 @@ Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 
 # A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
 MAX_LINE = 512 << 20
+_DEEPEST = 200
+"""Levels of a record; Python's own comparisons and texts of a value end at less than 1,000."""
 _MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
 _OF_A_RECORD = frozenset("uuid parentUuid timestamp sessionId payload leafUuid messageId id record_type".split())  # noqa: SIM905
 
@@ -103,7 +106,7 @@ class JsonLines:
                 value = loads(raw)
             except orjson.JSONDecodeError:
                 value = None
-            if type(value) is dict:
+            if type(value) is dict and not _is_deep(raw, value):
                 add((offset, size, line, value))
             elif raw and not raw.isspace():
                 self._recover(raw, offset, line, records)
@@ -121,6 +124,8 @@ class JsonLines:
             value = orjson.loads(tail)
         except orjson.JSONDecodeError:
             return []
+        if isinstance(value, dict) and _is_deep(tail, value):
+            return []  # `finish` says so
         self._waiting = []
         record = (self.offset, len(tail), self.line, value)
         self.offset += len(tail)
@@ -170,12 +175,27 @@ def recover(
         return [], [Unreadable(line, f"a line of {len(raw) >> 20} MB", offset, len(raw))]
     whole = _decode(raw)
     if isinstance(whole, dict):
+        if _is_deep(raw, whole):
+            return [], [Unreadable(line, "nested too deeply", offset, len(raw))]
         return [(offset, len(raw), line, whole)], []
     if not isinstance(whole, _Bad):
         kind = _NAMES.get(type(whole), "null" if b"null" in raw else "number")  # one too large is None
         return [], [Unreadable(line, f"a JSON {kind}, not an object", offset, len(raw))]
     last = -1 if unfinished else len(raw.rstrip())
     return _split(raw, offset, line, whole.reason, last if anything else None)
+
+
+def _is_deep(raw: bytes, value: dict[str, Any]) -> bool:
+    """Whether an object is nested more deeply than any agent writes, and so that Python itself gives up on it."""
+    if raw.count(b"[") + raw.count(b"{") <= _DEEPEST:
+        return False
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        inside = chain.from_iterable(node.values() if type(node) is dict else node for node in level)
+        level = [child for child in inside if type(child) is dict or type(child) is list]
+        if not level:
+            return False
+    return True
 
 
 _NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "list"}

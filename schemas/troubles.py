@@ -36,7 +36,9 @@ def is_failure(error: Exception) -> bool:
 
 
 def bug(error: Exception) -> str:
-    """The words for what turnlog fails on: that is a bug, and no fault of the file."""
+    """The words for what turnlog fails on: that is a bug, and no fault of the file, unless nobody could follow it."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     said = str(error)
     return one_line(f"turnlog failed on it, a bug: {type(error).__name__}{f': {said}' if said else ''}", 300)
 

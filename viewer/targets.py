@@ -107,6 +107,8 @@ class Targets:
             fitting = self._fitting(wanted) or [
                 (file.id, file) for file in self.found.files if file.id.lower().startswith(wanted)
             ]
+        if 1 < len(fitting) <= _CANDIDATES:  # what is no session, but has a session's id in its name, stands for none
+            fitting = [found for found in fitting if _opens(found[1].path)] or fitting
         exact = [found for found in fitting if found[0].lower() == wanted]
         if len(exact) == 1 or len(fitting) == 1:
             return (exact or fitting)[0][1]
@@ -151,6 +153,17 @@ def shown(given: str) -> str:
     """An argument as an error names it: in quotes where white space would hide or change it."""
     text = path_text(given)
     return text if text == one_line(text, len(text) + 1) else repr(text)
+
+
+def _opens(path: Path) -> bool:
+    """Whether a file is a session."""
+    from schemas.opening import OpenError, head_of, recognise
+
+    try:
+        recognise(head_of(path))
+    except (OpenError, OSError):
+        return False
+    return True
 
 
 def _is_there(path: Path, given: str) -> bool:

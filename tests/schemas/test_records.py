@@ -280,3 +280,15 @@ def test_a_document_breaks_off_at_every_cut(value, indent, ascii_only):
 @pytest.mark.parametrize("raw", [b"", b"hello", b'"x', b'{"a\n{"b":1}', b'{"a":1,\n{"b":1}', b'{"a":1}\n{"b"', b"[1]]"])
 def test_what_is_no_document_does_not_break_off(raw):
     assert not breaks_off(raw)
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":'])
+@pytest.mark.parametrize(("levels", "fits"), [(150, True), (400, False), (990, False), (3000, False)])
+def test_a_record_nested_too_deeply_is_one_unreadable_line(opened, levels, fits):
+    closed = {"[": "]"}.get(opened, "}")
+    deep = f'{{"type":"user","x":{opened * levels}1{closed * levels}}}'.encode()
+    wide = json.dumps({"type": "user", "x": [[]] * 5000}).encode()
+    lines = JsonLines()
+    records = lines.push(b"\n".join([wide, deep, wide, b""]))
+    assert [record[2] for record in records] == ([1, 2, 3] if fits else [1, 3])
+    assert [(gap.line, gap.reason) for gap in lines.unreadable] == ([] if fits else [(2, "nested too deeply")])

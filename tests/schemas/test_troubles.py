@@ -64,7 +64,7 @@ class Broken:
         raise TypeError("unhashable type: 'list'")
 
     def detect(self, head: Head) -> bool:
-        raise RecursionError
+        raise KeyError("type")
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_detector_that_fails_does_not_keep_the_others_from_being_asked(
     assert recognise(head_of(session)).id == "claude"
     other = tmp_path / "x"
     other.write_bytes(b"hello\n")
-    with pytest.raises(OpenError, match=r"not a session turnlog knows.*; Broken: turnlog failed on it, a bug: Recurs"):
+    with pytest.raises(OpenError, match=r"not a session turnlog knows.*; Broken: turnlog failed on it, a bug: KeyErr"):
         recognise(head_of(other))
 
 
@@ -145,3 +145,19 @@ def test_a_message_that_cannot_be_made_is_shown_as_it_was_written(session: Path,
         assert "Could not be shown: turnlog failed on it, a bug: KeyError" in text
     for text in texts:
         assert all(word in text for word in ("Fix the lamp", "make", "It shines"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"sessionId":"s","projectHash":"h"}\n{"id":"u","type":"user","content":[{"text":"\\u001b\\u0000"}]}',  # f06
+        '{"type":"stream_event","session_id":"7b1f","uuid":"0",'
+        '"event":{"type":"content_block_delta","delta":{"":"input_js"}}}',  # f09
+    ],
+    ids=["a prompt of control characters", "a delta without a type"],
+)
+def test_odd_records_are_read(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(line + "\n")
+    session = read_session(path)
+    assert len(session.messages) and all(session.message(i).id for i in range(len(session.messages)))

@@ -57,6 +57,18 @@ def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
         targets.resolve("ab")
 
 
+def test_what_only_has_an_id_in_its_name_stands_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path)
+    good = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["hi", "yes"])
+    bad = good.parent.with_name("-other") / good.name
+    bad.parent.mkdir()
+    bad.write_text('{"type":[],"payload":{}}\n')
+    env = Environment(machine.env, tmp_path, "linux")
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert Targets().resolve("aaaaaaaa").path == Targets().resolve(good.stem).path == good
+
+
 def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     files = [session("same", 2), SessionFile("codex", "/archive/same.jsonl", "same", 1, 1)]
     monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))

@@ -53,6 +53,8 @@ class Found(NamedTuple):
     base: str | None = None
     """Rollout id of the file that this one goes on from."""
     name: str = ""
+    is_none: bool = False
+    """Whether only its name says that it is a rollout: it stands for no other one with its id."""
 
     @property
     def rollout(self) -> str:
@@ -197,7 +199,7 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     base = location.path
     roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
     found = list(_distinct(_rollouts(roots, problems)))
-    ids = {f.id for f in found}
+    ids = {f.id for f in found if not f.is_none}
     bases = {(f.id, f.base) for f in found if f.base}
     for rollout in found:
         if rollout.internal or (rollout.subagent and rollout.parent in ids):
@@ -211,7 +213,7 @@ def _distinct(found: Iterable[Found]) -> Iterator[Found]:
     """Each thread once: the plain file before its compressed copy, else the longer one."""
     best: dict[tuple[str, str | None], Found] = {}
     for rollout in found:
-        key = (rollout.id, rollout.base)
+        key = (rollout.id, str(rollout.path) if rollout.is_none else rollout.base)
         other = best.get(key)
         if other is None or _rank(rollout) > _rank(other):
             best[key] = rollout
@@ -239,7 +241,7 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
                 problems.append(Problem(path, reason_of(error)))
                 rollout, named = None, path.suffix == ".zst"
             if rollout is None and named:  # reading it says what it is
-                rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns)
+                rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns, is_none=True)
             if rollout is not None:
                 yield rollout
 
