@@ -18,10 +18,10 @@ from schemas.opening import OpenError, read_session
 from schemas.provider import Problem
 from schemas.session import Session
 from schemas.troubles import bug
+from viewer.matching import in_text, plain_runs, search_key
 
 _BLOCK = 4 << 20
 _AROUND = 70
-_PLAIN = re.compile(r"[a-z0-9]{2,}")
 _UNLIKE_LINES = (b"\x28\xb5\x2f\xfd", b"SQLite format 3\0")
 """How files begin whose bytes do not show what is said in them: zstd; databases, which keep long texts in pieces, and
 the newest ones in another file.
@@ -67,13 +67,13 @@ class Needles:
     """The words looked for: each a word or a phrase, whatever its case; white space in a phrase matches any."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.words = [" ".join(word.lower().split()) for word in words if word.strip()]
-        self._patterns = [
-            re.compile(r"\s+".join(map(re.escape, word.split(" "))), re.IGNORECASE) for word in self.words
-        ]
+        self.words = [" ".join(word.split()) for word in words if word.strip()]
+        keys = [search_key(word).split(" ") for word in self.words]
+        self._patterns = [re.compile(r"\s+".join(map(re.escape, key))) for key in keys]
         # Of each word a piece that stands in the file as it is typed, whatever JSON escapes around it. A word without
         # two plain letters or digits in a row has none and rules nothing out.
-        self._pieces = [max(found, key=len).encode() for word in self.words if (found := _PLAIN.findall(word))]
+        longest = [max(plain_runs(word), key=len, default="") for word in self.words]
+        self._pieces = [piece.encode() for piece in longest if len(piece) > 1]
 
     def missing(self, lowered: bytes, pieces: list[bytes] | None = None) -> list[bytes]:
         """The pieces that do not occur in the bytes, of those still missing."""
@@ -82,13 +82,14 @@ class Needles:
     def find(self, text: str) -> tuple[int, list[tuple[int, int]]] | None:
         """How often the words occur in a text, and where the first of each is; None unless all do."""
         count, places = 0, []
+        key = search_key(text)
         for pattern in self._patterns:
-            first = pattern.search(text)
+            first = pattern.search(key)
             if first is None:
                 return None
             places.append(first.span())
-            count += sum(1 for _ in pattern.finditer(text))
-        return count, places
+            count += sum(1 for _ in pattern.finditer(key))
+        return count, in_text(text, places)
 
 
 def search(

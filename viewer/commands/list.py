@@ -65,8 +65,9 @@ def _filter(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
 ) -> Callable[[Summary], bool]:
     from viewer.library import in_directory
+    from viewer.matching import search_key
 
-    wanted = [word.casefold() for word in words]
+    wanted = [search_key(word) for word in words]
     directory = Path.cwd() if here else None
     earliest = None
     if since is not None:
@@ -85,7 +86,7 @@ def _filter(
             return False
         if earliest is not None and summary.when < earliest:
             return False
-        text = f"{summary.title}\n{summary.workspace_root}".casefold() if wanted else ""
+        text = search_key(f"{summary.title}\n{summary.workspace_root}") if wanted else ""
         return all(word in text for word in wanted)
 
     return fits

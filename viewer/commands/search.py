@@ -61,6 +61,7 @@ def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bo
     from rich.text import Text
 
     from renderers.facts import local_time
+    from viewer.matching import find_all, search_key
 
     piped = not screen.is_terminal
     if new_session:
@@ -72,7 +73,9 @@ def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bo
     when = "" if hit.time is None else local_time(hit.time, date=True)
     place = Text(f"  {when:<16}  {hit.kind.name.lower():<10}", "dim")
     shown = Text(hit.snippet)
-    shown.highlight_words([" ".join(word.split()) for word in words], "bold reverse", case_sensitive=False)
+    for word in words:
+        for start, end in find_all(hit.snippet, search_key(" ".join(word.split()))):
+            shown.stylize("bold reverse", start, end)
     if piped:
         # A hit a line, for whatever reads them next.
         screen.print(Text.assemble(place, "  ", shown), soft_wrap=True)

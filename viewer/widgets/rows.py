@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from viewer.library import in_directory, uncollected
+from viewer.matching import search_key
 
 if TYPE_CHECKING:
     from viewer.summary import Summary
@@ -66,7 +67,7 @@ class Shelf:
 
     def rows(self, words: str, now: float, *, here_first: bool) -> list[Row]:
         """The rows: this directory's sessions first if wanted, the others by age, forks under their parents."""
-        wanted = words.lower().split()
+        wanted = search_key(words).split()
         with uncollected():
             fitting = [s for s in self.sessions() if self._fits(s, wanted)] if wanted else self.sessions()
             return list(_grouped(_families(fitting), self.directory, now, here_first))
@@ -76,7 +77,7 @@ class Shelf:
         text = self._texts.get(key)
         if text is None:
             parts = (summary.title, summary.workspace_root, summary.provider, summary.branch, *summary.models)
-            text = "\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]).lower()
+            text = search_key("\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]))
             self._texts[key] = text
         return all(word in text for word in words)
 
