@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from renderers.contain import contain, escape, fence, quote
 from renderers.document import (
@@ -40,20 +40,45 @@ def render(
     session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
 ) -> Iterator[str]:
     """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
+    yield from _written(Document(session, include, redactor, subagents).pieces())
+
+
+def _written(pieces: Iterable[Piece]) -> Iterator[str]:
     after_prose = False
-    for piece in Document(session, include, redactor, subagents).pieces():
+    for piece in pieces:
         text = _write(piece)
-        # A list at the end of one text would take in an indented beginning of the next.
-        if after_prose and isinstance(piece, Prose) and text[:1] in (" ", "\t"):
+        # A list at the end of one text would take in an indented beginning of the next, or the items of ours.
+        if after_prose and (isinstance(piece, Items) or (isinstance(piece, Prose) and text[:1] in (" ", "\t"))):
             yield "<!-- -->\n\n"
         after_prose = isinstance(piece, Prose)
         yield text
 
 
-def render_exchange(session: Session, exchange: int, include: Include) -> str:
-    """One exchange as Markdown, for the clipboard: not redacted, as on the screen."""
-    pieces = Document(session, include, None, None).exchange(exchange)
-    return "".join(_write(piece) for piece in pieces)
+def render_exchange(session: Session, exchange: int, redactor: Redactor | None = None) -> str:
+    """One exchange as Markdown for a comment: prompt, answers, and each tool use in one line."""
+    include = Include(thinking=False, output=False, subagents=False, context=False)
+    pieces = Document(session, include, redactor, None).exchange(exchange)
+    return "".join(_written(_without_folds(pieces)))
+
+
+def _without_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces with each fold as a line of a list, what it holds left out."""
+    lines: list[str] = []
+    depth = 0
+    for piece in pieces:
+        if isinstance(piece, Open):
+            if not depth:
+                lines.append(" · ".join(filter(None, (piece.title, piece.ending))))
+            depth += 1
+        elif isinstance(piece, Close):
+            depth -= 1
+        elif not depth:
+            if lines:
+                yield Items(tuple(lines))
+                lines.clear()
+            yield piece
+    if lines:
+        yield Items(tuple(lines))
 
 
 def _write(piece: Piece) -> str:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from viewer.stdin import Spool
     from viewer.summary import Summary
 
+_TWICE = 3.0
+"""Seconds in which ctrl+c must be pressed again to leave."""
+
 
 def _commands() -> type[Provider]:
     from viewer.screens.palette import Commands
@@ -51,7 +54,8 @@ class TurnlogApp(App[None]):
     COMMANDS = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", show=False, priority=True),
-        Binding("ctrl+c", "copy_or_quit", show=False, system=True),
+        # Before any widget's own: in a line that one types in, ctrl+c is the way out, too.
+        Binding("ctrl+c", "copy_or_quit", show=False, system=True, priority=True),
         Binding("ctrl+z", "stop", show=False, priority=True),
     ]
 
@@ -72,6 +76,8 @@ class TurnlogApp(App[None]):
             names = ", ".join(sorted(self.available_themes))
             raise ConfigError(f"{config_path()}: there is no theme {one_line(config.theme)!r}; there are {names}")
         self.theme = config.theme or fitting_theme(os.environ)
+        self._asked_to_leave = -_TWICE
+        """When ctrl+c was pressed last with nothing to copy (monotonic clock)."""
         self._first: Screen[None] | None = None
         self._events: asyncio.AbstractEventLoop | None = None
 
@@ -156,13 +162,30 @@ class TurnlogApp(App[None]):
         self.push_screen(MessageScreen(title, body))
 
     async def action_copy_or_quit(self) -> None:
-        """Ctrl+c copies what is selected; with nothing selected it leaves, as everywhere in a terminal."""
-        text = self.screen.get_selected_text()
-        if text:
-            self.copy_to_clipboard(text)
-            self.screen.clear_selection()
-        else:
+        """Copy what is selected; with nothing selected, leave when asked twice."""
+        from textual.widgets import Input
+
+        box = self.screen.focused
+        selected = self.screen.get_selected_text()
+        if not selected and isinstance(box, Input):
+            selected = box.selected_text
+        if selected:
+            self._copy_selection(selected)
+        elif time.monotonic() - self._asked_to_leave < _TWICE:
             await self.action_quit()
+        else:
+            self._asked_to_leave = time.monotonic()
+            self.notify("Press ctrl+c again to leave turnlog.", markup=False, timeout=_TWICE)
+
+    def _copy_selection(self, text: str) -> None:
+        from viewer.screens.transcript import TranscriptScreen
+        from viewer.transcript.clipboard import put_on_clipboard, redacted_text
+
+        if isinstance(self.screen, TranscriptScreen) and self.screen.selections:
+            self.screen.action_copy_block()
+            return
+        self.say(put_on_clipboard(self, redacted_text("the selection", text), ""))
+        self.screen.clear_selection()
 
     def action_stop(self) -> None:
         """Stop as programs do on ctrl+z, with all of a pipeline; not where no shell is there that could go on with it:
@@ -304,8 +327,10 @@ class TurnlogApp(App[None]):
         if line is None:
             self.say(reason, title="Cannot be resumed", bad=True)
             return
-        self.copy_to_clipboard(line)
-        parts: list[tuple[str, str]] = [(line, "bold"), ("\n\nCopied: paste it into a shell.", "$text-muted")]
+        from viewer.transcript.clipboard import Copy, put_on_clipboard
+
+        said = put_on_clipboard(self, Copy(line, line, "the command", 0), "")
+        parts: list[tuple[str, str]] = [(line, "bold"), (f"\n\n{said}", "$text-muted")]
         place = session.workspace_root
         if place and not os.path.isdir(place):
             parts.append((f"\n{short_path(place)} is not there any more.", "$warning"))

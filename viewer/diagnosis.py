@@ -19,6 +19,7 @@ from schemas.folders import reason_of
 from schemas.provider import Retention
 from schemas.troubles import guarded
 from viewer.output import short_path
+from viewer.transcript.clipboard import clipboard_way
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Provider
@@ -138,6 +139,7 @@ def _watch_limits() -> dict[str, int | None]:
 def _terminal() -> dict[str, Any]:
     """What the terminal says of itself, and what follows from it."""
     size = shutil.get_terminal_size(fallback=(0, 0))
+    clipboard = clipboard_way(os.environ)
     return {
         "input": _is_terminal(sys.stdin),
         "output": _is_terminal(sys.stdout),
@@ -148,6 +150,7 @@ def _terminal() -> dict[str, Any]:
         "inside": [
             name for name, said in (("tmux", "TMUX"), ("screen", "STY"), ("ssh", "SSH_TTY")) if said in os.environ
         ],
+        "clipboard": {"reached": clipboard.reaches, "text": clipboard.text},
         "variables": {name: one_line(os.environ[name], 60) for name in _TERMINAL if name in os.environ},
     }
 

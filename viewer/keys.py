@@ -34,12 +34,12 @@ BROWSER: tuple[Key, ...] = (
     Key(("end",), "bottom", "last", "last session"),
     Key(("tab",), "scope", "all/here", "this directory's sessions first, or all by age", footer=1),
     Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
-    Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=1),
+    Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
-    Key(("escape",), "clear", "clear", "clear the filter; leave when it is empty"),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog", footer=1),
+    Key(("escape",), "clear", "clear", "clear the filter"),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
 )
 
 TRANSCRIPT: tuple[Key, ...] = (
@@ -57,13 +57,15 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=2),
     Key(("[",), "previous_exchange", "previous", "previous exchange", footer=1, pair="exchange"),
     Key(("]",), "next_exchange", "next", "next exchange", footer=1),
-    Key(("/",), "search", "search", "search; hits in folded blocks open", footer=1),
+    Key(("/",), "search", "search", "search all text, folded or not; ↑ brings the last one back", footer=1),
     Key(("n",), "search_next", "next hit", "next hit"),
     Key(("N",), "search_previous", "previous hit", "previous hit"),
+    Key(("escape",), "end_search", "end search", "end the search, else drop a selection, else back to the list"),
     Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
     Key(("U",), "first_unread", "unread", "first message that is new"),
-    Key(("y",), "copy_block", "copy", "copy the block under the cursor"),
-    Key(("Y",), "copy_exchange", "copy all", "copy the exchange as Markdown"),
+    Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
+    Key(("Y",), "copy_exchange", "copy all", "copy the exchange as Markdown: prompt, answers, a line a tool use"),
+    Key(("c",), "copy_as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),
@@ -73,8 +75,8 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("tab",), "outline", "outline", "the list of exchanges"),
     Key(("question_mark",), "help", "keys", "this help", footer=1),
     Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
-    Key(("q", "escape"), "back", "back", "back to the list", footer=1),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog"),
+    Key(("q",), "back", "back", "back to the list; leave where there is none", footer=1),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
 
 LEAVING: tuple[Key, ...] = (

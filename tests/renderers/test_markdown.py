@@ -11,7 +11,7 @@ from renderers.markdown import front_matter, render, render_exchange
 from renderers.options import Include
 from renderers.redact import Redactor
 from schemas.diffs import FileDiff, Hunk
-from schemas.message import Flag, Kind, Part, Tool
+from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.session import Subagent
 from schemas.usage import TokenUsage
 from tests.renderers.hostile import codes, headings, hostile, live, tokens
@@ -192,10 +192,28 @@ def test_an_indented_text_after_a_list_stands_alone() -> None:
     assert "prose" not in "".join(codes(text))
 
 
-def test_one_exchange() -> None:
-    text = render_exchange(sample().session, 2, Include())
+def test_one_exchange_has_prompt_answers_and_a_line_a_tool_use() -> None:
+    text = render_exchange(sample().session, 2)
     assert text.startswith("## 2. run it ten times\n")
     assert "Totals" not in text
+    hand = Hand()
+    hand.prompt("go on")
+    hand.thinking("let me see")
+    hand.text("I look.\n\n- one")
+    command = "cat token # " + "x" * 20
+    hand.tool(
+        Tool("Bash", "shell", "b", {"command": command}, text="row\n" * 900, exit_code=1, status=ToolStatus.ERROR)
+    )
+    hand.tool(Tool("Edit", "write", "e", {}, diffs=[FileDiff("a_b.py", hunks=[Hunk(["-old", "+new"])])]))
+    hand.note(Kind.CONTEXT, "reminder", "be brief")
+    hand.text("Done.")
+    text = render_exchange(hand.session, 0)
+    lines = [line for line in text.split("\n") if line]
+    assert lines[0] == "## 1. go on"
+    assert lines[2:] == [
+        "I look.", "- one", "<!-- -->", f"- $ {command} · exit 1 · 900 lines",
+        r"- Edit a\_b.py · +1 -1", "Done.",
+    ]  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,13 +12,16 @@ from textual.color import Color
 from textual.command import CommandPalette
 from textual.widgets import Input, Static
 
+from tests.viewer.machine import Machine
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from viewer.app import TurnlogApp
-from viewer.bindings import Config, ConfigError
+from viewer.bindings import TABLES, Config, ConfigError, footer_items
+from viewer.follow import Follower
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.message import MessageScreen, PathPrompt
+from viewer.screens.transcript import TranscriptScreen
 from viewer.themes import DARK, LIGHT, fitting_theme
-from viewer.widgets.chrome import TitleBar
+from viewer.widgets.chrome import TitleBar, fitting
 from viewer.widgets.preview import Preview
 from viewer.widgets.sessions import SessionList
 
@@ -254,11 +257,54 @@ async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
     assert signal.getsignal(signal.SIGHUP) is before
 
 
-async def test_ctrl_c_leaves_when_nothing_is_selected() -> None:
+@pytest.mark.parametrize("before", [[], ["f1"], ["f1", "escape", "x"], ["enter"], ["enter", "/", "x"], ["ctrl+p"]])
+async def test_ctrl_c_leaves_when_it_is_pressed_twice(before: list[str], tmp_path: Path) -> None:
+    path = Machine(tmp_path).session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines"])
+    app = browser(summary("a", path=path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*before)
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert app.is_running and [n.message for n in app._notifications] == ["Press ctrl+c again to leave turnlog."]
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app._exit)
+    assert app.return_code == 0
+
+
+async def test_the_first_ctrl_c_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewer.app._TWICE", 0.05)
     app = browser(summary("a"))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+c")
+        await pilot.pause(0.2)
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert app.is_running and not app._exit
+
+
+async def test_escape_closes_what_is_open_and_never_leaves_and_q_leaves_at_last(tmp_path: Path) -> None:
+    path = Machine(tmp_path).session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines"])
+    app = TurnlogApp()
+    app.start_with(TranscriptScreen(Follower(path)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: bool(app.screen.query("TranscriptView")))
+        for key in ("?", "tab", "x", "w", "e", ":"):
+            await pilot.press(key)
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("/", "l", "escape", "escape", "escape")
+        await pilot.pause()
+        assert app.is_running and not app._exit and not app.screen.query("FindBar")
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
     assert app.return_code == 0
+
+
+def test_the_way_out_is_shown_in_the_list_at_80_columns() -> None:
+    kept = fitting(footer_items(TABLES["list"]), 78)
+    assert "quit" in {action for item in kept for action in item.actions}
 
 
 async def test_a_notice_leaves_the_last_two_lines_free_and_goes_with_its_screen() -> None:

@@ -160,7 +160,7 @@ async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.Mon
     assert opened == [(Path("/nowhere/b.jsonl"), False), (Path("/nowhere/b.jsonl"), True)]
 
 
-async def test_what_is_typed_filters_and_escape_clears_then_leaves() -> None:
+async def test_what_is_typed_filters_and_escape_clears_and_never_leaves() -> None:
     app = browser(HandLibrary([summary("a"), summary("b")]))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"title b")
@@ -172,7 +172,9 @@ async def test_what_is_typed_filters_and_escape_clears_then_leaves() -> None:
         await pilot.pause()
         assert len([line for line in drawn(app) if "Title" in line]) == 2
         assert not app.screen.query("#empty")
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
+        assert app.is_running
+        await pilot.press("ctrl+q")
     assert app.return_code == 0
 
 

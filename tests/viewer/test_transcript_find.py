@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from renderers.terminal.code import Highlights
+from renderers.terminal.layout import Look
+from renderers.terminal.palette import Palette
 from schemas.opening import read_session
 from schemas.session import Session
 from tests.support import Hand
 from tests.viewer.transcripts import story
+from viewer.matching import search_key
 from viewer.transcript import find
-from viewer.transcript.find import Finder, needles
-from viewer.transcript.search_text import matching_rows, spans_of
+from viewer.transcript.find import Finder, needles, whole_rows
+from viewer.transcript.search_text import matches
 
 TEXTS = [
     'He said "quoted" and C:\\path\\to',
@@ -49,8 +53,15 @@ def write(path: Path, *, ascii_only: bool, escape_slash: bool = False) -> Path:
     return path
 
 
+LOOK = Look(80, Palette(), Highlights())
+
+
+def finder_of(session: Session, query: str, start: int = 0) -> Finder:
+    return Finder(session, query, start, lambda: LOOK)
+
+
 def search(session: Session, query: str, start: int = 0) -> list[int]:
-    finder = Finder(session, query, start)
+    finder = finder_of(session, query, start)
     for _ in finder.run():
         assert finder.hits == sorted(finder.hits)
     assert finder.done
@@ -58,8 +69,8 @@ def search(session: Session, query: str, start: int = 0) -> list[int]:
 
 
 def everything(session: Session, query: str) -> list[int]:
-    finder = Finder(session, query, 0)
-    return [i for i in range(len(session.messages)) if finder.holds(i)]
+    """The messages whose rows show it, all of them drawn."""
+    return [i for i in range(len(session.messages)) if matches(whole_rows(session, i, LOOK), search_key(query))]
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
@@ -89,15 +100,9 @@ def test_chunks_and_start_change_nothing(tmp_path_factory: Any, data: st.DataObj
         find._CHUNK = old
 
 
-def test_smart_case() -> None:
-    assert spans_of("Word word WORD", "word") == [(0, 4), (5, 9), (10, 14)]
-    assert spans_of("Word word WORD", "Word") == [(0, 4)]
-    assert spans_of("İ word", "word") == [(2, 6)]
-
-
 def test_needles_are_safe_in_json() -> None:
-    assert needles("the Test") == [b"the test"]
-    assert needles('say "hello there"') == [b"hello there"]
+    assert needles("the Test") == [b"test"]
+    assert needles('say "hello there"') == [b"hello"]
 
 
 def test_sessions_without_a_file_are_searched_message_by_message() -> None:
@@ -112,13 +117,13 @@ def test_a_match_that_is_wrapped_is_found() -> None:
 
     rows = list(prose_rows("some words that are wrapped here", 12, Style()))
     assert len(rows) == 3
-    assert matching_rows(rows, "that are wrapped") == [1]
+    assert matches(rows, "that are wrapped") == [[(1, 0, 8), (2, 0, 7)]]
 
 
 def test_a_session_that_grew_is_searched_anew() -> None:
     hand = Hand()
     hand.prompt("one")
-    finder = Finder(hand.session, "two", 0)
+    finder = finder_of(hand.session, "two")
     for _ in finder.run():
         pass
     assert not finder.is_outdated

@@ -113,3 +113,6 @@ def _machine_lines(report: dict[str, Any]) -> Iterator[str]:
     yield f"terminal  {shape}colours: {terminal['colours']}, {terminal['encoding']}{inside}"
     said = " ".join(f"{name}={value}" for name, value in terminal["variables"].items())
     yield f"          {said or 'says nothing of itself'}"
+    yield f"clipboard {terminal['clipboard']['text']}"
+    if "tmux" in terminal["inside"] and not terminal["clipboard"]["reached"]:
+        yield "          or turnlog export TARGET | tmux load-buffer -"

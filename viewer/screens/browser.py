@@ -344,11 +344,8 @@ class BrowserScreen(Screen[None]):
         self._look()
 
     def action_clear(self) -> None:
-        """Clear the filter; leave when it is empty."""
-        if self._filter.value:
-            self._filter.value = ""
-        else:
-            self.app.exit()
+        """Clear the filter."""
+        self._filter.value = ""
 
     def action_help(self) -> None:
         """Show the keys."""

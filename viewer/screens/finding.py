@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from schemas.clean import one_line
 from schemas.session import Session
+from viewer.matching import search_key
 from viewer.transcript.layout import Position
 from viewer.transcript.source import SLICE
 from viewer.transcript.view import TranscriptView
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from viewer.screens.find_bar import FindBar
     from viewer.transcript.find import Finder
     from viewer.transcript.moves import Moves
+
+_FEW = 20
+"""So many messages that changed or came are searched at once."""
 
 
 class FindingScreen(Screen[None]):
@@ -55,7 +59,7 @@ class FindingScreen(Screen[None]):
             self._find_bar = FindBar()
             # Waited for, so that the next letters go there and do not fold or move anything.
             await self.mount(self._find_bar, before="#status")
-        self._find_bar.box.value = ""
+        self._find_bar.box.ask()
         self.set_focus(self._find_bar.box)
 
     def on_find_bar_changed(self, event: FindBar.Changed) -> None:
@@ -67,19 +71,25 @@ class FindingScreen(Screen[None]):
         """Go on reading at the hit."""
         self.set_focus(self._view)
         if not self._view.sought:
-            self._close_find()
+            self._end_search()
+        else:
+            self._show_count()
+
+    def on_resize(self) -> None:
+        """Lines are cut elsewhere now."""
+        if self._finder is not None:
+            self.call_after_refresh(self._search_again)
 
     def _look_for(self, query: str) -> None:
-        self._view.sought = query
+        self._view.look_for(search_key(query) if query.strip() else "")
         self.workers.cancel_group(self, "find")
         self._finder = None
-        if len(query.strip()) < 1:
-            self._say_count("")
-            self._view.show()
+        if not self._view.sought:
+            self._show_count()
             return
         from viewer.transcript.find import Finder
 
-        self._finder = Finder(self.session, query, self._find_from[1].block)
+        self._finder = Finder(self.session, query, self._find_from[1].block, lambda: self._view.look)
         self._work(partial(self._search, self._finder), "find")
 
     def _work(self, work: WorkType[None], group: str) -> None:
@@ -97,13 +107,29 @@ class FindingScreen(Screen[None]):
             return
         from viewer.transcript.find import Finder
 
-        finder = self._finder = Finder(self.session, old.query, self._view.cursor.block)
+        finder = self._finder = Finder(self.session, old.query, self._view.cursor.block, lambda: self._view.look)
         self._work(partial(self._search, finder, go=not old.done and not old.hits), "find")
+
+    def _search_on(self, changed: list[int], new: list[int]) -> None:
+        """Search messages that changed or are new."""
+        finder = self._finder
+        if finder is None:
+            return
+        if len(changed) > _FEW:
+            self._search_again()
+        elif len(changed) + len(new) <= _FEW:
+            finder.renew([*changed, *new])
+            self._show_count()
+        else:
+            finder.renew(changed)
+            if finder.done:
+                self._work(partial(self._search, finder, go=False), "find")
 
     async def _search(self, finder: Finder, *, go: bool = True) -> None:
         """Look at all of the session; with `go`, go to the first hit as soon as there is one."""
         await asyncio.sleep(0.05)  # the next letter may be on its way
-        went = shown = not go
+        self._show_count()
+        went = not go
         last = time.monotonic()
         begun = time.perf_counter()
         for _ in finder.run():
@@ -116,38 +142,36 @@ class FindingScreen(Screen[None]):
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
         if not went and finder.hits:
-            went = self._go_hit(1, inclusive=True)
-        shown = went or bool(finder.hits)
+            self._go_hit(1, inclusive=True)
         self._show_count()
-        if not shown:
+        if go and not finder.hits:
             self._view.go_back(*self._find_from)
 
     def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
-        """To the next (or previous) line that holds what is looked for; the search goes round at the ends."""
+        """To the next (or previous) place that shows what is looked for; the search goes round at the ends."""
         finder = self._finder
         if finder is None or not finder.hits:
             return False
         start = self._find_from[1] if inclusive else self._view.cursor
-        gone = self._view.go_hit(finder.hits, start, step, inclusive=inclusive)
+        gone = self._view.go_hit(finder, start, step, inclusive=inclusive)
         self._show_count()
         return gone
 
     def _show_count(self) -> None:
-        finder = self._finder
-        if finder is None:
-            return
-        total = f"{len(finder.hits):,}{'' if finder.done else ' …'}"
-        if finder.done and not finder.hits:
-            text = "not found"
-        elif (at := self._view.cursor.block) in finder.hits:
-            text = f"{finder.hits.index(at) + 1:,} of {total}"
-        else:
-            text = total
-        self._say_count(text)
-
-    def _say_count(self, text: str) -> None:
+        """Say which of the places one is at, and how many there are."""
         if self._find_bar is not None:
-            self._find_bar.say(text)
+            self._find_bar.say(self._count(), typing=self.focused is self._find_bar.box)
+
+    def _count(self) -> str:
+        finder, hit = self._finder, self._view.hit
+        if finder is None:
+            return ""
+        if not finder.hits:
+            return "not found" if finder.done else "searching …"
+        at = ""
+        if hit is not None and hit[2] < finder.counts.get(hit[0], 0):
+            at = f"{finder.number(hit[0], hit[2]):,} of "
+        return f"{at}{finder.total:,}{'' if finder.done else ' …'}"
 
     def action_search_next(self) -> None:
         """The next hit."""
@@ -158,20 +182,22 @@ class FindingScreen(Screen[None]):
         self._again(-1)
 
     def _again(self, step: int) -> None:
-        if not self._view.sought:
+        finder = self._finder
+        if finder is None:
             self._say("Nothing is looked for; / begins a search.")
-        elif self._finder is None or self._finder.is_outdated:  # read anew, or grown since
-            self._find_from = (self._view.top, self._view.cursor)
-            self._look_for(self._view.sought)
-        elif not self._go_hit(step):
-            self._say(f"{one_line(self._view.sought, 60)}: {'not found' if self._finder.done else 'not found yet'}")
+            return
+        if finder.is_outdated:  # grown since
+            self._work(partial(self._search, finder, go=False), "find")
+        if not self._go_hit(step):
+            self._say(f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}")
 
-    def _close_find(self) -> None:
+    def _end_search(self) -> None:
+        """Take the bar and the marks away; nothing moves."""
         self.workers.cancel_group(self, "find")
         if self._find_bar is not None:
+            self._find_bar.keep()
             self._find_bar.remove()
             self._find_bar = None
-        self._view.sought = ""
         self._finder = None
         self.set_focus(self._view)
-        self._view.show()
+        self._view.look_for("")

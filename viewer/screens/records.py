@@ -52,6 +52,7 @@ class LookupScreen(Dialog[None]):
         Binding("g,home", "edge(0)", show=False),
         Binding("G,end", "edge(1)", show=False),
         Binding("y", "copy", show=False),
+        Binding("c", "copy_as_it_is", show=False),
     ]
     DEFAULT_CSS = """
     LookupScreen RowsPane { height: auto; min-height: 3; max-height: 100%; }
@@ -85,9 +86,18 @@ class LookupScreen(Dialog[None]):
         pane.scroll_end(animate=False) if end else pane.scroll_home(animate=False)
 
     def action_copy(self) -> None:
+        """Copy all of it, without secrets."""
+        self._copy()
+
+    def action_copy_as_it_is(self) -> None:
         """Copy all of it."""
-        self.app.copy_to_clipboard(self.query_one(RowsPane).text)
-        self.app.notify("Copied.", markup=False)
+        self._copy(as_it_is=True)
+
+    def _copy(self, *, as_it_is: bool = False) -> None:
+        from viewer.transcript.clipboard import put_on_clipboard, redacted_text
+
+        copy = redacted_text("all of it", self.query_one(RowsPane).text)
+        self.app.notify(put_on_clipboard(self.app, copy, "c", as_it_is=as_it_is), markup=False, timeout=8)
 
 
 def raw_screen(session: Session, index: int) -> LookupScreen:

@@ -23,13 +23,13 @@ from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Exchange, Op
 from viewer.aside import aside
-from viewer.bindings import bindings
+from viewer.bindings import bindings, effective, key_name
 from viewer.gathering import Gathered
 from viewer.hints import Hints
 from viewer.screens.figures import QUIET, TOTALS_EVERY, FiguresScreen
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.moves import Moves
-from viewer.transcript.select import message_source
+from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from schemas.session import Subagent
     from viewer.followset import Succession
     from viewer.stdin import StreamFollower
+    from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -49,8 +50,6 @@ _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
 _FAMILY_EVERY = 3.0
-_FEW = 20
-"""So many messages that changed are searched again one by one."""
 
 
 class TranscriptScreen(FiguresScreen):
@@ -81,6 +80,8 @@ class TranscriptScreen(FiguresScreen):
         self._next: Path | None = None
         """The session that took this one's place."""
         self._next_at = ""
+        self._copied: Copy | None = None
+        """What was copied last."""
         self._hints = Hints()
         self._numbers: list[int | None] = []
         self._rewound = 0
@@ -254,11 +255,8 @@ class TranscriptScreen(FiguresScreen):
             changes = changes[last_restart + 1 :]
         elif self._follower.session is not self.session:
             self._search_again(self._view.rewrite(self._follower.session, changes))
-        elif self._finder is not None and updated:
-            if len(updated) > _FEW:
-                self._search_again()
-            else:
-                self._finder.renew(updated)
+        else:
+            self._search_on(updated, [change.message for change in changes if change.op is Op.APPENDED])
         if updated or last_restart >= 0:
             self._numbers = []  # an exchange that is rewound now has none
         appended = [change.message for change in changes if change.op is Op.APPENDED]
@@ -443,30 +441,56 @@ class TranscriptScreen(FiguresScreen):
 
     def action_copy_block(self) -> None:
         """Copy the block under the cursor, or what is selected."""
-        from viewer.transcript.clipboard import put_on_clipboard
+        from viewer.transcript.clipboard import redacted, redacted_text
 
         selected = self.get_selected_text()
         if selected:
-            self._say(put_on_clipboard(self.app, selected, "the selection"))
+            self._copy(redacted_text("the selection", selected))
             self.clear_selection()
         elif self._has_cursor():
-            message = self.session.message(self._view.cursor.block)
-            text = message_source(message, self.session.workspace_root)
-            self._say(put_on_clipboard(self.app, text, message.kind.name.lower()))
+            message, root = self.session.message(self._view.cursor.block), self.session.workspace_root
+            self._copy(
+                redacted(
+                    message.kind.name.lower(),
+                    lambda redactor: (
+                        redacted_source(message, root, redactor)
+                        if redactor is not None
+                        else message_source(message, root)
+                    ),
+                )
+            )
 
     def action_copy_exchange(self) -> None:
-        """Copy the exchange as Markdown."""
+        """Copy the exchange as Markdown: prompt, answers, a line a tool use."""
         if not self._has_cursor():
             return
         from renderers.markdown import render_exchange
-        from renderers.options import Include
+        from viewer.transcript.clipboard import MAX_COMMENT, redacted
+
+        session, exchange = self.session, self.session.messages.exchange[self._view.cursor.block]
+        number = exchange_numbers(session)[exchange]
+        name = f"exchange {number}" if number else _unnumbered(session.exchanges[exchange])
+        copy = redacted(f"{name} as Markdown", lambda redactor: render_exchange(session, exchange, redactor))
+        self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
+
+    def action_copy_as_it_is(self) -> None:
+        """Copy what was copied last once more, with its secrets."""
+        if self._copied is None:
+            self._say("Nothing was copied yet.")
+        else:
+            self._copy(self._copied, as_it_is=True)
+
+    def _copy(self, copy: Copy, note: str = "", *, as_it_is: bool = False) -> None:
         from viewer.transcript.clipboard import put_on_clipboard
 
-        exchange = self.session.messages.exchange[self._view.cursor.block]
-        text = render_exchange(self.session, exchange, Include())
-        number = exchange_numbers(self.session)[exchange]
-        name = f"exchange {number}" if number else _unnumbered(self.session.exchanges[exchange])
-        self._say(put_on_clipboard(self.app, text, f"{name} as Markdown"))
+        self._copied = copy
+        keys = next(
+            key.keys
+            for key in effective("transcript", getattr(self.app, "keymap", {}))
+            if key.action == "copy_as_it_is"
+        )
+        said = put_on_clipboard(self.app, copy, key_name(keys[0]), as_it_is=as_it_is)
+        self.app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
 
     def _has_cursor(self) -> bool:
         return self._view.cursor.block < len(self.session.messages)
@@ -577,17 +601,20 @@ class TranscriptScreen(FiguresScreen):
         self.app.action_command_palette()
 
     async def action_back(self) -> None:
-        """Close the search, drop a selection, or leave."""
+        """Back to the list, or to the session below; leave where there is none."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss()
+        else:
+            await self.run_action("app.quit")  # which asks first where that would end an agent
+
+    def action_end_search(self) -> None:
+        """End the search, else drop what is selected, else go back; never leave the program."""
         if self._find_bar is not None:
-            if self._find_bar.box.has_focus:
-                self._view.go_back(*self._find_from)
-            self._close_find()
+            self._end_search()
         elif self.selections:
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
-        else:
-            await self.run_action("app.quit")  # which asks first where that would end an agent
 
 
 def _unnumbered(exchange: Exchange) -> str:

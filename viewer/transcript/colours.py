@@ -72,6 +72,7 @@ _OVERLAYS = {
     "cursor": _Look("", "boost"),
     "mark": _Look("accent"),
     "match": _Look("background", "warning"),
+    "found": _Look("background", "accent", "bold underline"),
     "unread": _Look("accent", "", "bold"),
 }
 

@@ -1,7 +1,9 @@
 """Search in one session, a slice at a time, so that half a gigabyte is searched while keys still answer.
 
-The bytes of the file are asked first, which are a hundred times as fast as messages; only a message whose record could
-hold the words is made and looked at. The search begins at the cursor and goes round: the next hit is found first.
+What counts is what the screen shows of a message that is open: its headline, its text without Markdown's signs, what
+the tool was given, changed and printed. Drawing everything would take seconds, so a message is drawn only if all words
+occur in what it is made of; and the bytes of the file are asked first, which are a hundred times as fast as messages,
+so that most hits come at once. The search begins at the cursor and goes round: the next hit is found first.
 """
 
 from __future__ import annotations
@@ -10,57 +12,91 @@ import json
 import re
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
+from unicodedata import normalize
 
+from renderers.facts import format_exact, usage_line
 from renderers.headline import headline
-from schemas.message import Message
+from renderers.terminal.block import render_block
+from renderers.terminal.folds import Fold
+from renderers.terminal.layout import Look
+from renderers.terminal.rows import Row
+from schemas.message import Flag, Kind, Message
 from schemas.records import FileStore
 from schemas.session import Session
+from schemas.table import NONE
+from viewer.matching import plain_runs, search_key
+from viewer.transcript.search_text import ALL_LINES, matches
 
 _CHUNK = 512 << 10
 _MESSAGE_BITS = 28
-_SAFE = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
-"""What every writer of JSON leaves as it is."""
+_WORD = re.compile(r"\w+")
+_MARKS = str.maketrans("", "", "*_`~\\")
+"""Signs of Markdown that the screen does not show."""
+_OURS = (
+    "thinking withheld characters summary compacted context unknown record command note interrupted error output lines "
+    "running rewound inherited"
+)
+"""The words in which the screen itself says what a message is (renderers/terminal/block.py)."""
 
 
-def searchable(message: Message, workspace_root: str | None) -> Iterator[str]:
-    """All text of a message that the screen can show."""
+def whole_rows(session: Session, index: int, look: Look) -> list[Row]:
+    """The rows of a message that is open, nothing of it left out."""
+    return render_block(session, index, Fold.FULL, replace(look, full=ALL_LINES)).rows
+
+
+def material(session: Session, message: Message, look: Look) -> Iterator[str]:
+    """The texts that the screen makes a message of: every word that it shows is in one of them."""
+    yield _OURS
     yield message.label
     for part in message.parts:
         yield part.text
+    yield f"{message.figures} {format_exact(len(message.text))} {format_exact(message.text.count(chr(10)) + 1)}"
     if tool := message.tool:
-        yield headline(tool, workspace_root).title
-        yield from _strings(tool.input)
-        yield tool.text
+        head = headline(tool, session.workspace_root)
+        yield f"{head.title} {head.ending} {look.subagents.get(message.index, '')}"
+        for text in (tool.summary, tool.formatted, *_scalars(tool.input), tool.text):
+            if text:
+                yield text
         for diff in tool.diffs:
+            yield f"{diff.operation} {diff.path} {diff.renamed_to or ''}"
             for hunk in diff.hunks:
                 yield "\n".join(hunk.lines)
+    group = session.messages.group[message.index]
+    if group != NONE and session.groups.last[group] == message.index:
+        yield usage_line(session.groups.usage[group])
 
 
-def _strings(value: object) -> Iterator[str]:
+def _scalars(value: object) -> Iterator[str]:
+    """The names and values in a tool's input, as JSON writes them."""
     stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
             yield item
         elif isinstance(item, dict):
+            yield from map(str, item)
             stack.extend(item.values())
         elif isinstance(item, list):
             stack.extend(item)
+        else:
+            yield json.dumps(item, default=str)
+
+
+def _is_markdown(message: Message) -> bool:
+    """Whether the screen leaves signs out of what is drawn of a message."""
+    tool = message.tool
+    return message.kind is not Kind.OUTPUT and (tool is None or tool.type == "task" or bool(tool.formatted))
 
 
 def needles(query: str) -> list[bytes]:
-    """Byte strings of which a record in JSON that holds the query, in whatever case, holds one when lowered.
-
-    Lowering is ASCII's only, so a query without any ASCII run is looked for in each of its likely cases.
-    """
-    runs = _SAFE.findall(query)
-    longest = max(runs, key=len, default="").lower()
-    if len(longest.strip()) >= 2 or (longest.strip() and longest == query.lower()):
+    """Byte strings of which a record in JSON that holds the query most likely holds one when lowered."""
+    longest = max(plain_runs(query), key=len, default="")
+    if len(longest) >= 2 or (longest and longest == query.lower()):
         return [longest.encode()]
-    forms = {query, query.lower(), query.upper(), query.title(), query.casefold()}
     found: set[bytes] = set()
-    for form in forms:
+    for form in {form for text in (query, normalize("NFC", query), normalize("NFD", query)) for form in _cases(text)}:
         for ascii_only in (True, False):
             text = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
             for way in (text, text.replace("/", "\\/")):
@@ -68,66 +104,95 @@ def needles(query: str) -> list[bytes]:
     return sorted(found)
 
 
-class Finder:
-    """The messages of a session that hold a query. `hits` grows in order while `run` is driven."""
+def _cases(text: str) -> set[str]:
+    """A text in its likely cases: lowering bytes changes ASCII only."""
+    return {text, text.lower(), text.upper(), text.title(), text.casefold()}
 
-    def __init__(self, session: Session, query: str, start: int) -> None:
+
+class Finder:
+    """The places of a session that show a query. `hits` grows in order while `run` is driven."""
+
+    def __init__(self, session: Session, query: str, start: int, look: Callable[[], Look]) -> None:
         self.session = session
         self.query = query
-        self.ignore_case = query == query.lower()
+        self.key = search_key(query)
         self.hits: list[int] = []
+        """The messages that show it."""
+        self.counts: dict[int, int] = {}
+        """How often each of them does."""
         self.done = False
+        self._look = look
+        self._words = _WORD.findall(self.key) or self.key.split()
         self._start = start
         self._seen: set[int] = set()
-        self._count = len(session.messages)
-        self._needles = needles(query)
+        self._scanned = False
+
+    @property
+    def total(self) -> int:
+        """How many places were found."""
+        return sum(self.counts.values())
+
+    def number(self, index: int, ordinal: int) -> int:
+        """The number, from 1, of a place: the `ordinal`th (from 0) of message `index`."""
+        return sum(self.counts[hit] for hit in self.hits[: bisect_left(self.hits, index)]) + ordinal + 1
 
     @property
     def is_outdated(self) -> bool:
         """Whether more came after everything had been searched."""
-        return self.done and self._count != len(self.session.messages)
+        return self.done and len(self._seen) != len(self.session.messages)
 
     def renew(self, indices: Iterable[int]) -> None:
-        """These messages changed."""
+        """Search these messages again, which changed or are new."""
         for index in indices:
-            if index in self._seen:
-                self._seen.discard(index)
-                if index in self.hits:
-                    self.hits.remove(index)
+            self._seen.discard(index)
+            if self.counts.pop(index, 0):
+                self.hits.remove(index)
             self._try(index)
 
-    def matches(self, text: str) -> bool:
-        """Whether a text holds the query."""
-        return self.query in (text.lower() if self.ignore_case else text)
-
     def run(self) -> Iterator[None]:
-        """Search everything, giving way every few milliseconds."""
+        """Search everything that has not been searched yet, giving way every few milliseconds."""
+        self.done = False
         stores = self.session.stores
         # In a live stream a word may begin in one record and end in the next.
         pieces = self.session.metadata.get("source") == "stream"
-        if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces:
+        if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces and not self._scanned:
             yield from self._run_file(stores[0])
-        else:
-            yield from self._run_messages()
+        self._scanned = True
+        # What the screen makes of records, such as headlines, stands in none of them.
+        for index in self._round():
+            self._try(index)
+            yield
         self.done = True
 
-    def _run_messages(self) -> Iterator[None]:
-        count = len(self.session.messages)
-        for i in range(count):
-            self._try((self._start + i) % count)
-            yield
+    def _round(self) -> Iterator[int]:
+        """All messages from the start on, those included that come meanwhile, then round to it."""
+        index = self._start
+        while index < len(self.session.messages):
+            yield index
+            index += 1
+        yield from range(min(self._start, len(self.session.messages)))
 
     def _try(self, index: int) -> None:
         if index in self._seen:
             return
         self._seen.add(index)
-        if self.holds(index):
+        if count := self.count(index):
+            self.counts[index] = count
             insort(self.hits, index)
 
-    def holds(self, index: int) -> bool:
-        """Whether a message holds the query."""
-        message = self.session.message(index)
-        return any(map(self.matches, searchable(message, self.session.workspace_root)))
+    def count(self, index: int) -> int:
+        """How often a message shows the query."""
+        look = self._look()
+        # The lines that open exchanges show facts of the whole exchange, and they are few.
+        if not self.session.messages.has(index, Flag.OPENER):
+            message = self.session.message(index)
+            text = search_key("\n".join(material(self.session, message, look)))
+            if not self._holds(text) and not (_is_markdown(message) and self._holds(text.translate(_MARKS))):
+                return 0
+        return len(matches(whole_rows(self.session, index, look), self.key))
+
+    def _holds(self, text: str) -> bool:
+        return all(word in text for word in self._words)
 
     def _run_file(self, store: FileStore) -> Iterator[None]:
         places = yield from self._places()
@@ -149,7 +214,8 @@ class Finder:
         return array("Q", found)
 
     def _scan(self, store: FileStore, places: array[int], start: int, stop: int | None) -> Iterator[None]:
-        overlap = max(map(len, self._needles)) - 1
+        sought = needles(self.query)
+        overlap = max(map(len, sought)) - 1
         at = start
         while stop is None or at < stop:
             size = (_CHUNK if stop is None else min(_CHUNK, stop - at)) + overlap
@@ -158,7 +224,7 @@ class Finder:
                 return
             yield
             position = 0
-            while (hit := self._first(data, position)) >= 0:
+            while (hit := _first(data, sought, position)) >= 0:
                 record = bisect_right(places, (at + hit << _MESSAGE_BITS) | ((1 << _MESSAGE_BITS) - 1))
                 if record:
                     offset = places[record - 1] >> _MESSAGE_BITS
@@ -176,6 +242,6 @@ class Finder:
                 return
             at += max(1, len(data) - overlap)
 
-    def _first(self, data: bytes, position: int) -> int:
-        found = [at for needle in self._needles if (at := data.find(needle, position)) >= 0]
-        return min(found, default=-1)
+
+def _first(data: bytes, sought: list[bytes], position: int) -> int:
+    return min((at for needle in sought if (at := data.find(needle, position)) >= 0), default=-1)

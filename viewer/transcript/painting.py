@@ -9,7 +9,6 @@ from rich.style import Style
 from textual.strip import Strip
 
 from renderers.terminal.rows import Row, width_of
-from viewer.transcript.search_text import spans_of
 
 
 @dataclass(slots=True)
@@ -20,6 +19,8 @@ class Overlay:
     cursor: Style
     mark: Style
     match: Style
+    found: Style
+    """The match that was gone to."""
     unread: Style
     selection: Style
 
@@ -60,11 +61,6 @@ def with_cursor(strip: Strip, look: Overlay, *, on_line: bool) -> Strip:
         mark = Segment("▌", look.base + look.cursor + look.mark)
         return Strip([mark, *Segment.apply_style(rest, None, look.cursor)], strip.cell_length)
     return Strip([Segment("▏", look.base + look.mark), *rest], strip.cell_length)
-
-
-def with_matches(strip: Strip, sought: str, look: Overlay) -> Strip:
-    """What is looked for, marked."""
-    return overlaid(strip, spans_of(strip.text, sought), look.match)
 
 
 def with_selection(strip: Strip, span: tuple[int, int], look: Overlay) -> Strip:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from renderers.headline import headline, tool_command
 from renderers.terminal.rows import Row
 from schemas.message import Message, Tool
 from viewer.transcript.layout import Position
+
+if TYPE_CHECKING:
+    from renderers.redact import Redactor
 
 LINE_BITS = 20
 """A selection's row number is the message's index and, in the lower bits, the line within its block."""
@@ -30,6 +35,13 @@ def message_source(message: Message, workspace_root: str | None = None) -> str:
     if message.tool is not None:
         return tool_source(message.tool, workspace_root)
     return message.text or message.label
+
+
+def redacted_source(message: Message, workspace_root: str | None, redactor: Redactor) -> str:
+    """The same without secrets. A tool's input names its values, which tells what is one."""
+    if message.tool is not None:
+        message = replace(message, tool=replace(message.tool, input=redactor.redact_value(message.tool.input)))
+    return redactor.redact(message_source(message, workspace_root))
 
 
 def tool_source(tool: Tool, workspace_root: str | None = None) -> str:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset, Size
 from textual.selection import Selection
+from textual.strip import Strip
 
 from renderers.facts import local_time
-from renderers.terminal.folds import FULL_LINE, Fold
+from renderers.terminal.folds import Fold
+from renderers.terminal.layout import Look
+from renderers.terminal.rows import Row
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
+from viewer.transcript.drawn import Drawn
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Layout, Position
 from viewer.transcript.moves import Moves
-from viewer.transcript.search_text import matching_rows
-from viewer.transcript.select import message_source, position_of, row_number, selected_text
+from viewer.transcript.painting import Overlay, overlaid
+from viewer.transcript.search_text import ALL_LINES, Stretch, matches
+from viewer.transcript.select import MARK_CELLS, message_source, position_of, row_number, selected_text
 from viewer.transcript.window import TranscriptWindow
 
+if TYPE_CHECKING:
+    from viewer.transcript.find import Finder
+
+_MARKED = 200
+"""Messages of which it is kept where their matches stand."""
 _WHEEL = 3
 _LAST = 50
 """Among so many messages at the end are the tools that run."""
@@ -42,6 +52,13 @@ class TranscriptView(TranscriptWindow):
     """A session's messages. It is told of changes by `session_changed`, `rewrite` and `set_session`; it reads nothing
     itself.
     """
+
+    def __init__(self, session: Session, **options: Any) -> None:
+        super().__init__(session, **options)
+        self.hit: tuple[int, int, int] | None = None
+        """The match that was gone to: its message, the line in it, and which of the message's matches it is, from 0."""
+        self._marks: dict[int, tuple[Drawn, dict[int, list[tuple[int, int, int]]]]] = {}
+        """Where the matches of messages stand: by row, start and end on the screen, and their number from 0."""
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
@@ -138,45 +155,92 @@ class TranscriptView(TranscriptWindow):
 
     # -- searching -------------------------------------------------------------------------------------------------
 
-    def go_hit(self, hits: list[int], start: Position, step: int, *, inclusive: bool = False) -> bool:
-        """To the line after (or before) `start` that holds what is sought; `hits` are the messages that do, in order.
+    @property
+    def look(self) -> Look:
+        """How messages are drawn now."""
+        return self._look
 
-        A hit in what is folded is opened. Returns whether there was one.
+    def look_for(self, key: str) -> None:
+        """Mark what matches this `search_key` from now on; "" marks nothing."""
+        self.sought, self.hit = key, None
+        self._marks.clear()
+        self.show()
+
+    def go_hit(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
+        """To the place after (or before) the one that was gone to, if `start` is still there, else after that line;
+        with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
         """
-        if start.block in hits:
-            lines = self._hit_lines(start.block)
-            own = start.line - self.layout_of.head(start.block)
-            beyond = [n for n in lines if (n > own if step > 0 else n < own) or (inclusive and n == own)]
-            if beyond:
-                self._show_hit(start.block, beyond[0] if step > 0 else beyond[-1])
+        hits = finder.hits
+        if not hits:
+            return False
+        if start.block in finder.counts:
+            ordinal = self._beside(start, step, finder.counts[start.block], inclusive)
+            if ordinal is not None:
+                self._show_hit(start.block, ordinal)
                 return True
         others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
-        if not others:
-            return False
         block = others[0] if step > 0 else others[-1]
-        lines = self._hit_lines(block)
-        self._show_hit(block, (lines or [0])[0 if step > 0 else -1])
+        self._show_hit(block, 0 if step > 0 else finder.counts[block] - 1)
         return True
 
-    def _hit_lines(self, block: int) -> list[int]:
-        """The lines of a message, opened if need be, that hold what is sought."""
-        fold = self.folds.fold(block)
-        lines = matching_rows(self._block(block).block.rows, self.sought) if fold > Fold.HIDDEN else []
-        if lines and fold is not Fold.LINE and not self._block(block).block.more:
-            return lines
-        self.reveal(block)
-        if self._block(block).block.more:  # further down in a huge output
-            table = self.session.messages
-            self._drawn.extend(block, max(table.lines[block], table.chars[block] // FULL_LINE) + 1)
-        return matching_rows(self._block(block).block.rows, self.sought)
+    def _beside(self, start: Position, step: int, count: int, inclusive: bool) -> int | None:
+        """Which place of the message under `start` comes next; None where none does."""
+        line = start.line - self.layout_of.head(start.block)
+        if self.hit is not None and self.hit[:2] == (start.block, line) and not inclusive:
+            ordinal = self.hit[2] + step
+            return ordinal if 0 <= ordinal < count else None
+        lines = [place[0].row for place in matches(self._whole(start.block).block.rows, self.sought)]
+        if step > 0:
+            return next((n for n, row in enumerate(lines) if row > line or (inclusive and row == line)), None)
+        return next((n for n in reversed(range(len(lines))) if lines[n] < line), None)
 
-    def _show_hit(self, block: int, line: int) -> None:
-        place = Position(block, line + self.layout_of.head(block))
-        row = self._screen_row(place)
+    def _whole(self, block: int) -> Drawn:
+        """A message as it is when it is open and nothing of it left out."""
+        drawn = self._drawn.get(block, Fold.FULL)
+        if drawn.block.more:
+            self._drawn.extend(block, ALL_LINES)
+            self.layout_of.forget_height(block)
+            drawn = self._drawn.get(block, Fold.FULL)
+        return drawn
+
+    def _show_hit(self, block: int, ordinal: int) -> None:
+        """To a place of a message; it is opened unless the line can be seen as it is."""
+        if self.folds.fold(block) is Fold.HIDDEN:
+            exchange = self.session.messages.exchange[block]
+            self.folds.exchanges[exchange] = True
+            self.layout_of.refold(self.session.message_range(exchange))
+        rows = self._whole(block).block.rows
+        places = matches(rows, self.sought)
+        place = places[min(ordinal, len(places) - 1)] if places else [Stretch(0, 0, 0)]
+        shown = self._block(block).block.rows if self.folds.fold(block) > Fold.HIDDEN else []
+        last = place[-1].row + 1
+        if len(shown) < last or any(_own(a) != _own(b) for a, b in zip(shown[:last], rows, strict=False)):
+            self.folds.blocks[block] = Fold.FULL
+            self.layout_of.refold(range(block, block + 1))
+            self._measure(block)
+        line = place[0].row
+        self.hit = (block, line, ordinal)
+        row = self._screen_row(Position(block, line + self.layout_of.head(block)))
         inner = self.height_of_page // 6
         if row is None or not inner <= row < self.height_of_page - inner:
             row = self.height_of_page // 3
         self.go_to(block, line, row=row)
+
+    def _marked(self, strip: Strip, block: int, drawn: Drawn, line: int, look: Overlay) -> Strip:
+        """A line with the matches on it marked, the one that was gone to in a colour of its own."""
+        known = self._marks.get(block)
+        if known is None or known[0] is not drawn:
+            if len(self._marks) > _MARKED:
+                self._marks.clear()
+            spans: dict[int, list[tuple[int, int, int]]] = {}
+            for ordinal, place in enumerate(matches(drawn.block.rows, self.sought)):
+                for row, start, end in place:
+                    spans.setdefault(row, []).append((start + MARK_CELLS, end + MARK_CELLS, ordinal))
+            known = self._marks[block] = drawn, spans
+        here = known[1].get(line, [])
+        at = self.hit[2] if self.hit is not None and self.hit[0] == block else None
+        strip = overlaid(strip, [(start, end) for start, end, n in here if n != at], look.match)
+        return overlaid(strip, [(start, end) for start, end, n in here if n == at], look.found)
 
     # -- the session changes ---------------------------------------------------------------------------------------
 
@@ -269,6 +333,9 @@ class TranscriptView(TranscriptWindow):
         running = moves.exchange(look.running)
         subagents = {found: said for i, said in look.subagents.items() if (found := moves.find(i)) is not None}
         self._look = look = replace(look, running=-1 if running is None else running, subagents=subagents)
+        hit = self.hit and moves.find(self.hit[0])
+        self.hit = None if self.hit is None or hit is None else (hit, *self.hit[1:])
+        self._marks.clear()
         selection = self._held_selection()
         unread = None if self.unread is None else moves.find(self.unread)
         self.session, self.folds = session, self.folds.moved(moves)
@@ -428,3 +495,8 @@ class TranscriptView(TranscriptWindow):
         while block is not None and block <= last:
             yield block
             block = self.layout_of.next_visible(block + 1)
+
+
+def _own(row: Row) -> str:
+    """What a row shows behind its glyph, which says only whether it is open."""
+    return row.text[row.gutter :]

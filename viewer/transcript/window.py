@@ -28,7 +28,7 @@ from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_matches, with_selection
+from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_selection
 from viewer.transcript.select import row_number
 
 _START = Position(0, 0)
@@ -50,7 +50,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self.cursor = _START
         """The line that keys act on."""
         self.sought = ""
-        """What is looked for; its matches are marked."""
+        """What is looked for, as a `search_key`; its matches are marked."""
         self.unread: int | None = None
         """The first message that came since the person last saw the end."""
         self.touched = 0.0
@@ -115,6 +115,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
                 extra_style(self, "cursor"),
                 extra_style(self, "mark"),
                 extra_style(self, "match"),
+                extra_style(self, "found"),
                 extra_style(self, "unread"),
                 self.screen.get_component_rich_style("screen--selection", partial=True),
             )
@@ -342,14 +343,18 @@ class TranscriptWindow(ScrollView, can_focus=True):
         strip = drawn.strips.get(line)
         if strip is None:
             strip = self._strip(place, line, drawn, width, look)
-        if self.sought and line >= 0:
-            strip = with_matches(strip, self.sought, look)
         if place.block == self.cursor.block and (line >= 0 or place == self.cursor):
             strip = with_cursor(strip, look, on_line=place == self.cursor)
+        if self.sought and line >= 0:
+            strip = self._marked(strip, place.block, drawn, line, look)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row_number(place))) is not None:
             strip = with_selection(strip, span, look)
         return strip if self._painting else strip.apply_offsets(0, row_number(place))
+
+    def _marked(self, strip: Strip, block: int, drawn: Drawn, line: int, look: Overlay) -> Strip:
+        """A line with what is looked for marked."""
+        raise NotImplementedError
 
     def _strip(self, place: Position, line: int, drawn: Drawn, width: int, look: Overlay) -> Strip:
         if line >= 0:
