@@ -25,7 +25,7 @@ from schemas.clean import one_line
 from viewer.bindings import Config, ConfigError, config_path, effective, read_config
 from viewer.breakable import break_off
 from viewer.output import short_path
-from viewer.themes import DARK, LIGHT, fitting_theme
+from viewer.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,8 +60,12 @@ class TurnlogApp(App[None]):
     ]
 
     def __init__(self, config: Config | None = None, spool: Spool | None = None) -> None:
-        super().__init__()
         config = config or Config()
+        # NO_COLOR then takes all colours away, and not only their hues.
+        colourless = "NO_COLOR" in os.environ and config.theme in (None, ANSI.name)
+        super().__init__(ansi_color=True if colourless else None)
+        # Before the filter that takes colours away, where there is one.
+        self._filters.insert(0, DimGrey(lambda: self.native_ansi_color))
         self.spool = spool
         """Standard input, where a session comes from it."""
         self.drain = False
@@ -70,12 +74,12 @@ class TurnlogApp(App[None]):
         self.keymap = config.keymap
         """The person's own keys, by the ids of bindings."""
         self.set_keymap(config.keymap)
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        for theme in (DARK, LIGHT, ANSI):
+            self.register_theme(theme)
         if config.theme is not None and config.theme not in self.available_themes:
             names = ", ".join(sorted(self.available_themes))
             raise ConfigError(f"{config_path()}: there is no theme {one_line(config.theme)!r}; there are {names}")
-        self.theme = config.theme or fitting_theme(os.environ)
+        self.theme = config.theme or fitting_theme(os.environ, self.console.color_system)
         self._asked_to_leave = -_TWICE
         """When ctrl+c was pressed last with nothing to copy (monotonic clock)."""
         self._first: Screen[None] | None = None

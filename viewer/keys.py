@@ -64,7 +64,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
     Key(("U",), "first_unread", "unread", "first message that is new"),
     Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
-    Key(("Y",), "copy_exchange", "copy all", "copy the exchange as Markdown: prompt, answers, a line a tool use"),
+    Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
     Key(("c",), "copy_as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),

@@ -71,9 +71,9 @@ def test_every_colour_is_one_of_the_256(theme) -> None:
 
 
 def test_the_theme_follows_what_the_terminal_says() -> None:
-    assert fitting_theme({}) == "turnlog-dark"
-    assert fitting_theme({"COLORFGBG": "15;0"}) == "turnlog-dark"
-    assert fitting_theme({"COLORFGBG": "0;default;15"}) == "turnlog-light"
+    assert fitting_theme({}, "truecolor") == "turnlog-dark"
+    assert fitting_theme({"COLORFGBG": "15;0"}, "256") == "turnlog-dark"
+    assert fitting_theme({"COLORFGBG": "0;default;15"}, "256") == "turnlog-light"
     assert TurnlogApp(Config(theme="turnlog-light")).theme == "turnlog-light"
 
 

@@ -74,14 +74,28 @@ _OVERLAYS = {
     "match": _Look("background", "warning"),
     "found": _Look("background", "accent", "bold underline"),
     "unread": _Look("accent", "", "bold"),
+    "selection": _Look("foreground", "screen-selection-background"),
 }
+
+_ANSI = {
+    "output": _Look(),
+    "add": _Look("success"),
+    "remove": _Look("error"),
+    "block": _Look(),
+    "cursor": _Look(),
+    "match": _Look("warning", "", "reverse"),
+    "found": _Look("accent", "", "reverse bold underline"),
+    "selection": _Look("foreground", "", "reverse"),
+}
+"""What is different where the terminal's own colours are used: they have no shades, and may be taken away."""
 
 
 def palette_of(widget: Widget) -> Palette:
     """The palette in the colours of the widget's theme: whole styles, background included."""
     variables, base, background = widget.app.theme_variables, widget.rich_style, widget.background_colors[1]
+    looks = _PALETTE | (_ANSI if widget.app.native_ansi_color else {})
     styles = {
-        field.name: base + _style(_PALETTE.get(field.name, _Look()), variables, background)
+        field.name: base + _style(looks.get(field.name, _Look()), variables, background)
         for field in fields(Palette)
         if field.name != "syntax"
     }
@@ -91,8 +105,9 @@ def palette_of(widget: Widget) -> Palette:
 
 
 def extra_style(widget: Widget, name: str) -> Style:
-    """One of the styles that are laid over rows: cursor, mark, match, unread. Only what it sets itself."""
-    return _style(_OVERLAYS[name], widget.app.theme_variables, widget.background_colors[1])
+    """One of the styles that are laid over rows, those of `_OVERLAYS`. Only what it sets itself."""
+    looks = _OVERLAYS | (_ANSI if widget.app.native_ansi_color else {})
+    return _style(looks[name], widget.app.theme_variables, widget.background_colors[1])
 
 
 def _style(look: _Look, variables: Mapping[str, str], background: Color) -> Style:

@@ -117,7 +117,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
                 extra_style(self, "match"),
                 extra_style(self, "found"),
                 extra_style(self, "unread"),
-                self.screen.get_component_rich_style("screen--selection", partial=True),
+                extra_style(self, "selection"),
             )
             self._look = replace(self._look, palette=palette_of(self))
             self._drawn.clear(self._look)

@@ -32,7 +32,11 @@ class TitleBar(Widget):
 
     def render(self) -> Content:
         """Both ends of the line."""
-        return both_ends(self.left, self.right, self.content_size.width)
+        width = self.content_size.width
+        if not self.app.native_ansi_color:
+            return both_ends(self.left, self.right, width)
+        # Reversed up to the edges; padding would not be.
+        return Content(" ") + both_ends(self.left, self.right, width - 2) + Content(" ")
 
 
 def both_ends(left: Content, right: Content, width: int) -> Content:
