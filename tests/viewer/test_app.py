@@ -8,8 +8,10 @@ import signal
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from textual.color import Color
 from textual.command import CommandPalette
+from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from tests.viewer.machine import Machine
@@ -21,6 +23,7 @@ from viewer.screens.browser import BrowserScreen
 from viewer.screens.message import MessageScreen, PathPrompt
 from viewer.screens.transcript import TranscriptScreen
 from viewer.themes import DARK, LIGHT, fitting_theme
+from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar, fitting
 from viewer.widgets.preview import Preview
 from viewer.widgets.sessions import SessionList
@@ -90,6 +93,81 @@ async def test_the_list_is_drawn_in_any_theme(theme: str) -> None:
         await pilot.pause()
         assert "Title a" in app.screen.query_one(SessionList).render_line(1).text
         assert app.animation_level == "none"
+
+
+@pytest.mark.parametrize(
+    ("environ", "theme"),
+    [
+        ({"TERM": "xterm-256color"}, "turnlog-dark"),
+        ({"TERM": "xterm-256color", "COLORFGBG": "0;15"}, "turnlog-light"),
+        ({"TERM": "linux", "COLORTERM": "truecolor"}, "turnlog-dark"),
+        *(({"TERM": term}, "turnlog-ansi") for term in ("linux", "xterm-16color", "vt100", "ansi", "screen", "dumb")),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "turnlog-ansi"),
+    ],
+)
+def test_the_theme_fits_the_terminal(environ: dict[str, str], theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TERM", "COLORTERM", "COLORFGBG", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert TurnlogApp().theme == theme
+    assert TurnlogApp(Config(theme="turnlog-light")).theme == "turnlog-light"
+
+
+def styles_of(app: TurnlogApp, word: str) -> list[Style]:
+    """The styles in which a word stands on the screen, as they go to the terminal."""
+    strips = app.screen._compositor.render_strips()
+    return [s.style for strip in strips for s in strip if word in s.text and s.style is not None]
+
+
+@pytest.mark.parametrize("colourless", [False, True])
+async def test_sixteen_colours_or_none_tell_things_apart(
+    colourless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "linux")
+    monkeypatch.delenv("COLORTERM")
+    if colourless:
+        monkeypatch.setenv("NO_COLOR", "1")
+    path = Machine(tmp_path).session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines, the lamp"])
+    app = TurnlogApp()
+    app.start_with(TranscriptScreen(Follower(path)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: bool(styles_of(app, "shines")))
+        await pilot.press("/", *"lamp", "enter")
+        await until(pilot, lambda: len(styles_of(app, "lamp")) > 3)
+        view = app.screen.query_one(TranscriptView)
+        text, dim, bar = (styles_of(app, word)[0] for word in ("It shines", "search", "Claude Code"))
+        assert dim.dim and not text.dim and bar.reverse and not text.reverse
+        # The prompt's match is the first, so the one that was gone to.
+        found, match, *_ = [
+            s.style for strip in app.screen._compositor.render_strips() for s in strip if s.text == "lamp"
+        ]
+        assert found is not None and match is not None and found.reverse and match.reverse
+        assert found != match and found.bold and found.underline and not match.underline
+        view.text_select_all()
+        await pilot.pause()
+        assert any(style.reverse for style in styles_of(app, "Fix the"))
+        colours = {c for strip in app.screen._compositor.render_strips() for s in strip if s.style is not None
+                   for c in (s.style.color, s.style.bgcolor) if c is not None}  # fmt: skip
+        assert all(c.is_default if colourless else (c.is_default or c.number in range(16)) for c in colours), colours
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_selected_text_can_be_read(theme: Theme) -> None:
+    variables = theme.to_color_system().generate()
+    background = variables["screen-selection-background"]
+    for text in (
+        variables["screen-selection-foreground"],
+        variables["foreground"],
+        variables["input-selection-foreground"],
+    ):
+        assert contrast(text, background) >= 4.3
+        grey = (
+            Color.parse(text).monochrome.hex,
+            Color.parse(background).monochrome.hex,
+        )  # NO_COLOR and a theme of one's own
+        assert contrast(*grey) >= 4.3
+    assert contrast(background, theme.background) >= 1.3
 
 
 async def test_without_colour_the_cursor_can_still_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.events import MouseScrollDown
 
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from viewer.app import TurnlogApp
-from viewer.bindings import TABLES, Config
+from viewer.bindings import TABLES, Config, key_name
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.help import HelpScreen, help_text
 from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts
@@ -18,6 +20,13 @@ def test_help_says_every_action_and_all_its_keys(table: str) -> None:
     for line, key in zip(lines, TABLES[table], strict=True):
         assert line.endswith(key.help)
     assert max(map(len, lines)) < 76
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_readme_says_of_each_key_what_the_help_says(table: str) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    rows = [f"| {' '.join(f'`{key_name(name)}`' for name in key.keys)} | {key.help} |" for key in TABLES[table]]
+    assert "\n".join(["| keys | |", "|---|---|", *rows, ""]) in readme
 
 
 @pytest.mark.parametrize("table", TABLES)
