@@ -1,8 +1,41 @@
-"""For all tests: properties assert what is true, never how quickly; a busy machine must not fail one."""
+"""For all tests: each runs on a machine of its own, and the same way every time."""
 
 from __future__ import annotations
 
-from hypothesis import settings
+import itertools
+import os
+import time
+from pathlib import Path
 
-settings.register_profile("turnlog", deadline=None)
-settings.load_profile("turnlog")
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine must fail no property, and what one finds must not depend on the run: `make fuzz` explores.
+settings.register_profile(
+    "same", derandomize=True, database=None, deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
+)
+settings.register_profile(
+    "explore", settings.get_profile("same"), derandomize=False, max_examples=1000, print_blob=True
+)
+settings.load_profile("same")
+
+_KEPT = {"PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "SYSTEMROOT"}
+_NO_HOME = str(Path(__file__).parent / "no-home")
+"""There is none: what is read while tests are collected must not find the developer's."""
+_OWN = {"HOME": _NO_HOME, "USERPROFILE": _NO_HOME, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"}
+for _name in set(os.environ) - _KEPT:
+    if not _name.startswith("PYTEST_"):
+        del os.environ[_name]
+os.environ.update(_OWN)
+if hasattr(time, "tzset"):
+    time.tzset()
+_number = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder that nobody has used; it is not there until something is written below it."""
+    folder = tmp_path_factory.getbasetemp() / f"home-{next(_number)}"
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder

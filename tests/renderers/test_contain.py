@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -12,7 +12,6 @@ FOOT = "\n\n## ours\n\nafter\n"
 
 
 @pytest.mark.parametrize("tables", [False, True])
-@settings(max_examples=200, deadline=None)
 @given(text=hostile)
 def test_contained_text_does_nothing_to_what_follows(tables: bool, text: str) -> None:
     for safe in (contain(text), quote(text)):
@@ -22,7 +21,6 @@ def test_contained_text_does_nothing_to_what_follows(tables: bool, text: str) ->
         assert tokens(document, tables=tables)[-2].content == "after"
 
 
-@settings(max_examples=150, deadline=None)
 @given(first=hostile, second=hostile)
 def test_texts_after_each_other_keep_apart(first: str, second: str) -> None:
     document = f"{contain(first)}\n\n<!-- -->\n\n{contain(second)}{FOOT}"
@@ -33,7 +31,6 @@ def test_texts_after_each_other_keep_apart(first: str, second: str) -> None:
     assert [code.rstrip("\n") for code in codes(document)][: len(alone)] == alone
 
 
-@settings(max_examples=150, deadline=None)
 @given(hostile)
 def test_code_blocks_keep_their_text(text: str) -> None:
     inert = MarkdownIt("commonmark").disable(["html_block", "reference", "lheading"])

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from renderers.html import render
 from renderers.options import Include
@@ -136,7 +136,6 @@ def test_links() -> None:
     assert targets == ["https://a.example", "src/c.py"]
 
 
-@settings(max_examples=80, deadline=None)
 @given(first=hostile, second=hostile)
 def test_hostile_texts_cannot_break_the_page(first: str, second: str) -> None:
     hand = Hand()

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from renderers.markdown import front_matter, render, render_exchange
 from renderers.options import Include
@@ -216,7 +216,6 @@ def test_one_exchange_has_prompt_answers_and_a_line_a_tool_use() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(first=hostile, second=hostile, third=hostile)
 @pytest.mark.parametrize("tables", [False, True])
 def test_hostile_texts_cannot_break_the_document(tables: bool, first: str, second: str, third: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -112,7 +112,6 @@ PIECES += ["漢字", "    ", "\t", "<b>", "~~", "![", "](", "|", "---\n", "[ ] "
 WORDS = st.lists(st.sampled_from(PIECES), max_size=40)
 
 
-@settings(deadline=None, max_examples=150)
 @given(WORDS, st.sampled_from([20, 40, 77]))
 def test_no_row_is_too_wide_and_no_word_is_lost(pieces: list[str], width: int) -> None:
     text = "".join(pieces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 from rich.style import Style
@@ -35,7 +35,6 @@ def rejoined(text: str, cuts: list[Cut]) -> str:
     return "".join(("" if i == 0 else cut.join) + text[cut.start : cut.end] for i, cut in enumerate(cuts))
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(1, 60), st.one_of(st.none(), st.integers(1, 60)))
 def test_words_are_wrapped_without_loss_and_fit(text: str, width: int, first: int | None) -> None:
     cuts = cut_words(text, width, first)
@@ -45,7 +44,6 @@ def test_words_are_wrapped_without_loss_and_fit(text: str, width: int, first: in
         assert cell_len(text[cut.start : cut.end]) <= room
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(1, 60))
 def test_cells_are_cut_without_loss_and_fit(text: str, width: int) -> None:
     cuts = cut_cells(text, width)
@@ -53,14 +51,12 @@ def test_cells_are_cut_without_loss_and_fit(text: str, width: int) -> None:
     assert all(cell_len(text[cut.start : cut.end]) <= max(width, MIN_WIDTH) for cut in cuts)
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(1, 60))
 def test_no_grapheme_is_cut(text: str, width: int) -> None:
     starts = {begin for begin, _, _ in split_graphemes(text)[0]} | {len(text)}
     assert all(cut.start in starts for cut in cut_words(text, width))
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(0, 60))
 def test_cropped_text_fits(text: str, width: int) -> None:
     shown = crop(text, width)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -285,7 +285,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(final=JSON, messages=st.lists(JSON, max_size=6), metadata=JSON)
 def test_anything_is_read_checked_and_written_again(final, messages, metadata, tmp_path_factory):
     document = {"final_response": final, "messages": messages, "metadata": metadata}
@@ -299,7 +298,6 @@ def test_anything_is_read_checked_and_written_again(final, messages, metadata, t
     opened(folder, again)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     document=JSON | st.builds(lambda m, d: {"final_response": "x", "messages": m, "metadata": d}, st.lists(JSON), JSON)
 )
@@ -401,7 +399,6 @@ def test_a_session_written_and_read_is_the_same(tmp_path):
     assert b"".join(to_agent_response(again)) == data
 
 
-@settings(deadline=None)
 @given(names=st.lists(st.sampled_from(["prompt", "text", "thinking", "tool", "note", "steer"]), max_size=12))
 def test_any_order_of_messages_survives(names, tmp_path_factory):
     hand = Hand()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind
@@ -61,7 +61,7 @@ def test_every_file_keeps_the_laws(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [p for p in ALL if 0 < p.stat().st_size < SMALL], ids=lambda p: p.name[-20:])
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings().max_examples // 8)
 @given(st.data())
 def test_any_cut_gives_the_same_session(
     path: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Kind
@@ -123,7 +123,6 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(RECORDS, max_size=25), st.lists(st.integers(0, 9000), max_size=6))
 def test_any_records_keep_the_laws(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], cuts: list[int]

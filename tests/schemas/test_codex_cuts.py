@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.providers.codex import PROVIDER
@@ -14,7 +14,6 @@ from schemas.session import Op
 from tests.fixtures.codex.rollouts import Rollout, picture, read
 
 CORPUS = Path(__file__).parents[2] / ".." / "shared" / "corpus" / "codex"
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def in_pieces(path, data, cuts):
@@ -60,7 +59,6 @@ def lively():
     return r
 
 
-@QUICK
 @given(cuts=st.lists(st.integers(0, 6000), max_size=6))
 def test_any_cut(tmp_path, cuts):
     data = lively().bytes
@@ -74,7 +72,7 @@ def test_any_cut(tmp_path, cuts):
 @pytest.mark.parametrize(
     "pattern", ["**/rollout-2025-10-20*", "**/rollout-2026-10-06*", "agent-sessions-small*", "xskill*"]
 )
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 6)
 @given(data=st.data())
 def test_any_cut_of_the_corpus(tmp_path, pattern, data):
     content = next(CORPUS.glob(pattern)).read_bytes()

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
@@ -260,7 +261,9 @@ def test_links_below_the_folder_are_not_walked(tmp_path):
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:20] + b"\0" * 40 + b[60:]])
 def test_damaged_compressed(tmp_path, damage):
     path = tmp_path / "a.jsonl.zst"
-    path.write_bytes(damage(zstandard.compress(os.urandom(200_000).hex().encode() + Rollout().user("hi").bytes)))
+    path.write_bytes(
+        damage(zstandard.compress(Random(7).randbytes(200_000).hex().encode() + Rollout().user("hi").bytes))
+    )
     with pytest.raises(OpenError, match=r"a\.jsonl\.zst: .*zstd|a\.jsonl\.zst: .*not a session"):
         open_reading(path)
     path.write_bytes(damage(zstandard.compress(Rollout().user("x" * 300_000).bytes)))

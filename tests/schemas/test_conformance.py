@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.opening import OpenError, head_of, open_reading, recognise
@@ -232,7 +232,6 @@ def _with_nasty(value: Any, key: str = "") -> Any:
     return f"{value}{_NASTY}" if spoken and len(value) > 12 and not value[:4].isdigit() else value
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damage_is_survived(
     provider: Provider, samples: dict[str, list[Sample]], tmp_path: Path, data: st.DataObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.providers.cursor import PROVIDER
@@ -51,7 +51,6 @@ def test_fixed_numbers_and_what_nobody_writes_any_more() -> None:
     assert not decode(b"\x00").whole and not decode(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").whole
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damage_to_a_store_is_survived(tmp_path: Path, data: st.DataObject) -> None:
     """Blobs overwritten, cut, lost or swapped: no exception, and every message can be made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Tool
@@ -177,7 +177,6 @@ def test_path_hints_are_seen_from_the_workspace():
     assert hints("Shell", {"command": "make > log.txt", "working_directory": "/w/sub"}) == ["sub/log.txt"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     result=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, SpanRole
@@ -330,7 +330,6 @@ _RECORD = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=st.lists(_RECORD | _JSON.filter(lambda v: isinstance(v, dict)), min_size=1, max_size=8), data=st.data())
 def test_anything_is_read_whole_as_in_pieces(tmp_path, records, data):
     path = tmp_path / f"{UUID}.jsonl"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers import html, markdown, plain
@@ -309,7 +309,6 @@ def test_a_file_of_one_event_and_hostile_names(tmp_path):
     assert "m\\|\\`x\\`" in session.message(1).text
 
 
-@settings(deadline=None)
 @given(cuts=st.lists(st.integers(0, 2000), max_size=4))
 def test_reading_while_it_grows_gives_the_same(cuts, tmp_path_factory):
     data = lines(event(), event(session_id="t"), b'{"no":"event"}', with_usage(cache_read_tokens=4))
@@ -334,7 +333,6 @@ def written(session: Session) -> bytes:
     return b"".join(filter(None, (event_line(charge) for charge in charges(session))))
 
 
-@settings(deadline=None)
 @given(usages=st.lists(USAGES, min_size=1, max_size=5), model=st.sampled_from([None, "claude-opus-5", "gpt-5"]))
 def test_a_session_written_and_read_has_the_same_responses(usages, model, tmp_path_factory):
     hand = Hand()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag
@@ -54,7 +54,6 @@ def follow(heard: list[int], old: Session, new: Session, changes: list[Change]) 
     return heard
 
 
-@settings(max_examples=400, deadline=None)
 @given(items=logs, data=st.data())
 def test_reading_while_it_grows_is_reading_it_whole(
     items: list[Data], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -70,7 +69,6 @@ def test_reading_while_it_grows_is_reading_it_whole(
     assert len(set(heard)) == len(heard)
 
 
-@settings(max_examples=300, deadline=None)
 @given(items=logs)
 def test_what_is_not_rewound_is_what_the_agent_itself_would_have(
     items: list[Data], tmp_path_factory: pytest.TempPathFactory

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from schemas.interchange.agent_response_write import to_agent_response
 from schemas.interchange.registry import check
@@ -89,13 +89,11 @@ def law(document: dict[str, Any], folder: Path) -> None:
     assert json.loads(b"".join(to_session_data(read_session(path)))) == json.loads(data)
 
 
-@settings(max_examples=150, deadline=None)
 @given(document=mutated(FOREIGN, ("exchanges", "schemaVersion")) | mutated(OUR_SESSION, ("exchanges", "schemaVersion")))
 def test_session_data(document, tmp_path_factory):
     law(document, tmp_path_factory.mktemp("law"))
 
 
-@settings(max_examples=150, deadline=None)
 @given(document=mutated(ANSWER, ("final_response",)) | mutated(OUR_ANSWER, ("final_response",)))
 def test_agent_response(document, tmp_path_factory):
     law(document, tmp_path_factory.mktemp("law"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
@@ -523,7 +523,6 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RECORDS, max_size=8), st.lists(st.integers(0, 3000), max_size=3))
 def test_any_record_is_read_and_nothing_is_lost(tmp_path_factory, records, cuts):
     folder = tmp_path_factory.mktemp("qwen")

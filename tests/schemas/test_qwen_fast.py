@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.providers.qwen.parse import QwenParser
@@ -122,7 +122,6 @@ def files(draw: st.DrawFn) -> bytes:
     return chat.data()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files(), st.floats(0, 1))
 def test_any_lines(tmp_path_factory: pytest.TempPathFactory, data: bytes, share: float) -> None:
     path = tmp_path_factory.getbasetemp() / f"{SESSION}.jsonl"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind
@@ -202,7 +202,6 @@ def test_live_is_the_chain_whenever_it_is_asked_for(choices, stops):
     assert {row for row, alive in live.items() if alive} == chain_of(parents)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.one_of(st.none(), st.just(...), st.integers(0, 14))), max_size=25),
     st.data(),

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.reading import DocumentReading, LinesReading, open_file
@@ -23,7 +23,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 300))
 def test_slices_of_any_size_give_the_same_session(path, limit):
     whole = lines(path)

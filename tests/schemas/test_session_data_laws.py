@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.clean import Run, Sgr, clean
@@ -141,7 +141,6 @@ def seen(session: Session) -> list[Any]:
     ]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_a_session_survives_being_written_and_read(session):
     document = written(session)
@@ -155,7 +154,6 @@ def test_a_session_survives_being_written_and_read(session):
     assert written(back) == document
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.interchange.session_data_read import read_document
@@ -64,7 +64,6 @@ def _some_left_out(usage: dict[str, int]) -> st.SearchStrategy[dict[str, int]]:
     return zeros.map(lambda gone: {key: usage.get(key, 0) for key in USAGE if key not in gone})
 
 
-@settings(deadline=None)
 @given(data=st.data())
 def test_zero_and_not_there_are_the_same_however_they_alternate(data):
     usage = {key: data.draw(st.sampled_from([0, 7])) for key in USAGE if key != "inputTokens"} | {"inputTokens": 3}
@@ -137,7 +136,6 @@ def replies(draw) -> list[list[dict[str, int]]]:
     return said
 
 
-@settings(max_examples=100, deadline=None)
 @given(replies())
 def test_each_reply_of_claude_counts_once_and_each_call_of_codex(said):
     lines = [usage for lines in said for usage in lines]

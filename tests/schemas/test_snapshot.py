@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers.options import Include
@@ -169,7 +169,6 @@ EVENTS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(EVENTS, min_size=1, max_size=12))
 def test_laws_of_any_snapshot(events):
     document = make_snapshot(events, PRICES, "extended", NOW).document

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, SpanRole
@@ -286,7 +286,6 @@ def test_byte_by_byte_is_the_same(tmp_path: Path, name: str) -> None:
     assert facts(pieces) == facts(whole(PROVIDER, tmp_path / "pieces.jsonl"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_mixed_lines_in_any_pieces(tmp_path: Path, data: st.DataObject) -> None:
     pool = [*codex_lines(), *gemini_lines(), *opencode_lines(), "plain", "{cut", {"x": 1}]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
@@ -142,7 +142,6 @@ _BLOCKS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_BLOCKS, st.data())
 def test_deltas_make_what_the_complete_lines_make(tmp_path, blocks, data):
     """With complete lines behind or before the stop of each block, the texts are those of the lines alone."""

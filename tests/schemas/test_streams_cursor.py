@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
@@ -73,7 +73,6 @@ def test_broken_messages_are_passed_over(tmp_path, message):
     assert said(tmp_path, cursor("assistant", message=message), spoken("ok")) == ["ok"]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.text("ab \n", min_size=1, max_size=5), min_size=1, max_size=4), max_size=4), st.data())
 def test_segments_joined_are_what_the_end_says(tmp_path, segments, data):
     """Deltas, deltas with a recap, or whole: each segment reads as it was said."""

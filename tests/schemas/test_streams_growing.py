@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, Message
@@ -87,7 +87,6 @@ _PIECES = st.lists(st.sampled_from(["a", "\n", "\x1b[1m", "\ud800", "", "b "]), 
 
 
 @given(_PIECES, st.sampled_from(["text", "thinking", "tool_use"]), st.integers(0, 2))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_pieces_of_a_block(tmp_path: Path, pieces: list[str], kind: str, stray: int) -> None:
     block = {"text": text("x"), "thinking": thinking("x"), "tool_use": use("t", "Bash")}[kind]
     word = {"tool_use": "input_json"}.get(kind, kind)

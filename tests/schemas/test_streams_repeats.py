@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Kind, Tool, ToolStatus
@@ -119,7 +119,6 @@ _STEPS = st.lists(
 
 
 @given(_STEPS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_codex_no_words_are_lost_whatever_the_ids(tmp_path: Path, steps: list[tuple[str, int, str]]) -> None:
     """Of a text in each turn, or of several: all are there, in order, but for the very same once more in its turn."""
     lines: list[Any] = [*CODEX]

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import load_schema
@@ -147,7 +147,6 @@ def test_cycles_are_found_and_only_they(steps, named):
     assert errors(document(*steps, kind=None)) == [(at, f"steps that come before themselves: {named}")]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=1, max_size=8))
 def test_a_graph_has_a_cycle_where_a_walk_finds_one(parents):
     steps = [step(str(n), *(str(p) for p in of if p < len(parents))) for n, of in enumerate(parents)]
@@ -505,7 +504,6 @@ def test_a_repeated_id_makes_no_step_come_before_itself():
     assert [finding.message.split(" at ")[0] for finding in found] == ['"a" is already the id']
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.interchange.toolpath import TOOLPATH
@@ -83,13 +83,11 @@ def stated_total(written: bytes) -> dict[str, int]:
 # -- sessions made by hand ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_a_session_survives_being_written_and_read(tmp_path_factory, session):
     assert_survives(session, tmp_path_factory.mktemp("laws"))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_the_sum_over_the_steps_is_the_sessions_total(session):
     total = session.usage()
@@ -104,7 +102,6 @@ def test_the_sum_over_the_steps_is_the_sessions_total(session):
     assert stated.get("cache_read_tokens", 0) == (total.cache_read or 0)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), st.data())
 def test_a_stream_that_grows_is_the_session_that_it_is_at_once(tmp_path_factory, session, data):
     written = stream(session)

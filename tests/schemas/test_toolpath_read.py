@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.interchange.toolpath import KIND, KIND_1_0, TOOLPATH
@@ -416,7 +416,6 @@ def test_what_a_stream_may_hold_beside_steps(tmp_path):
     assert len(session.unreadable) == 1
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_stream_that_grows_is_the_session_that_it_is_at_once(tmp_path_factory, data):
     names = [chr(97 + n) for n in range(data.draw(st.integers(1, 7)))]
@@ -515,7 +514,6 @@ any_path = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(any_path)
 def test_whatever_a_path_holds_it_is_read_and_written_as_a_valid_one(value):
     session = read_path(value, Path("/nowhere/x.json"))

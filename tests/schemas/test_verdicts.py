@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -54,7 +54,6 @@ def test_there_is_a_document_for_each_schema():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_the_quick_test_says_what_the_validator_says(name, data):
     document = data.draw(mutated(VALID[name]))

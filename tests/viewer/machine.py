@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import LIMIT
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -127,7 +129,7 @@ class Machine:
             capture_output=True,
             cwd=cwd or self.home,
             env={**self.env, **env},
-            timeout=60,
+            timeout=LIMIT,
             check=False,
         )
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

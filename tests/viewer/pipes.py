@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 PRODUCER = """
 import os, signal, sys
@@ -85,11 +85,3 @@ class Agent:
     def wait(self, end: str) -> None:
         """Wait until it has ended so."""
         wait_until(lambda: self.end == end, lambda: f"the agent ended with {self.end!r}")
-
-
-def wait_until(holds: Callable[[], bool], problem: Callable[[], str] = lambda: "never") -> None:
-    """Wait for something that another process or thread does."""
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end, problem()
-        time.sleep(0.01)

@@ -12,10 +12,11 @@ from rich.style import Style
 from textual.color import Color
 from textual.command import CommandPalette
 from textual.theme import Theme
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from tests.viewer.machine import Machine
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
+from tests.waiting import until
 from viewer.app import TurnlogApp
 from viewer.bindings import TABLES, Config, ConfigError, footer_items
 from viewer.follow import Follower
@@ -188,7 +189,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
         assert app.screen.query_one(Preview).content.plain.count(HOSTILE) == 4
         app.say(HOSTILE, title=HOSTILE)
         app.say(HOSTILE, bad=True)
-        await pilot.pause(0.1)
+        await until(pilot, lambda: len(app.screen.query("Toast")) == 2)
         toasts = [str(toast.render()) for toast in app.screen.query("Toast")]
         assert len(toasts) == 2 and all(HOSTILE in toast for toast in toasts)
         from textual.content import Content
@@ -210,9 +211,8 @@ async def test_a_file_that_is_no_session_is_said_and_the_list_stays(tmp_path: Pa
     app = browser(summary("a", path=path))
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: any("[b.jsonl" in str(toast.render()) for toast in app.screen.query("Toast")))
         assert isinstance(app.screen, BrowserScreen)
-        assert any("[b.jsonl" in str(toast.render()) for toast in app.screen.query("Toast"))
 
 
 # -- export and resume ---------------------------------------------------------------------------------------------
@@ -232,14 +232,6 @@ def secret_session(tmp_path: Path, cwd: str) -> Path:
     }
     path.write_text(json.dumps(record) + "\n", "utf-8")
     return path
-
-
-async def until(pilot, condition) -> None:  # type: ignore[no-untyped-def]
-    for _ in range(100):
-        await pilot.pause(0.02)
-        if condition():
-            return
-    raise AssertionError("it did not happen")
 
 
 async def test_export_asks_where_writes_and_says_what_it_replaced(
@@ -313,11 +305,9 @@ async def test_the_command_palette_offers_every_action_and_runs_it() -> None:
         await pilot.press("ctrl+p")
         assert isinstance(app.screen, CommandPalette)
         await pilot.press(*"this help")
-        await app.workers.wait_for_complete()
-        await pilot.pause(0.3)
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
         await pilot.press("enter")
-        await pilot.pause(0.2)
-        assert type(app.screen).__name__ == "HelpScreen"
+        await until(pilot, lambda: type(app.screen).__name__ == "HelpScreen")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -393,8 +383,7 @@ async def test_a_notice_leaves_the_last_two_lines_free_and_goes_with_its_screen(
         await pilot.pause()
         assert app.screen.query_one("Toast").region.bottom == 22
         await pilot.press("f1")
-        await pilot.pause()
-        assert not app.screen.query("Toast")
+        await until(pilot, lambda: not app.screen.query("Toast"))
         await pilot.press("q")
         await until(pilot, lambda: not app.screen.query("Toast"))
         app.show_help("list")

@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
+from tests.waiting import LIMIT
 from viewer.breakable import BrokenOffError, break_off, breakable_imports
 
 
@@ -21,7 +22,7 @@ def test_an_import_ends_with_the_module_that_it_is_at(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     import test_hooks  # type: ignore[import-not-found]
 
-    test_hooks.wait = lambda: (reached.set(), go_on.wait(10))
+    test_hooks.wait = lambda: (reached.set(), go_on.wait(LIMIT))
 
     def work() -> None:
         try:
@@ -32,7 +33,7 @@ def test_an_import_ends_with_the_module_that_it_is_at(tmp_path: Path, monkeypatc
 
     thread = Thread(target=work)
     thread.start()
-    assert reached.wait(10)
+    assert reached.wait(LIMIT)
     break_off()
     import colorsys  # another thread's imports go on
 

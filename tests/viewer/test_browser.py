@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from renderers.facts import project_name
 from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
+from tests.waiting import until
 from viewer.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen, Filter
 from viewer.summary import Summary
@@ -137,14 +136,6 @@ def drawn(app: TurnlogApp) -> list[str]:
     """The list as text, line by line."""
     sessions = app.screen.query_one(SessionList)
     return [sessions.render_line(y).text for y in range(sessions.size.height)]
-
-
-async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    for _ in range(150):
-        if condition():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not happen")
 
 
 async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +312,7 @@ async def test_the_first_picture_is_made_of_a_part_and_the_rest_follows() -> Non
 
 
 async def test_only_a_screenful_is_drawn_of_ten_thousand_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [summary(f"s{i}", ago=i * 60, root=random.choice([str(HERE), "/x"])) for i in range(10_000)]
+    many = [summary(f"s{i}", ago=i * 60, root=str(HERE) if i % 3 else "/x") for i in range(10_000)]
     app = browser(HandLibrary(many))
     calls = 0
     original = SessionList.render_line

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 
 from schemas.provider import Environment
 from tests.viewer.transcripts import lines
+from tests.waiting import until
 from viewer.app import TurnlogApp
 from viewer.bindings import Config
 from viewer.follow import Follower
@@ -42,7 +43,8 @@ async def opened(path: Path, size: tuple[int, int] = (100, 40)) -> AsyncIterator
     screen = TranscriptScreen(Follower(path))
     app.start_with(screen)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(0.3)
+        await until(pilot, lambda: screen._follower.loaded and any(lines(screen.query_one(TranscriptView))))
+        await pilot.pause()
         yield pilot, screen.query_one(TranscriptView)
 
 
@@ -137,8 +139,7 @@ async def test_s06_a_reply_that_comes_in_pieces_shows_once(tmp_path: Path) -> No
         for number in (1, 2, 3):
             with path.open("ab") as out:
                 out.write((folder / f"append-{number}.bin").read_bytes())
-            await pilot.pause(0.4)
-            assert page(view).count("There are four chairs") == (number > 1)
+            await until(pilot, lambda n=number: page(view).count("There are four chairs") == (n > 1))
         text = await everything(pilot, view)
         assert text.count("🪑") == 4
         assert "\ufffd" not in text
@@ -147,8 +148,7 @@ async def test_s06_a_reply_that_comes_in_pieces_shows_once(tmp_path: Path) -> No
 async def test_s08_what_utf8_cannot_hold_is_found_and_copied() -> None:
     async with opened(case_file("s08")) as (pilot, view):
         await pilot.press("/", *"SURROK", "enter")
-        await pilot.pause(0.3)
-        assert any(line.startswith("▌") and "SURROK" in line for line in lines(view))
+        await until(pilot, lambda: any(line.startswith("▌") and "SURROK" in line for line in lines(view)))
         await pilot.press("y", "Y")
         assert "👍" in await everything(pilot, view)
 
@@ -179,8 +179,7 @@ async def test_s12_brackets_are_text_everywhere() -> None:
                 await pilot.press("escape")
             await pilot.press("y", "Y", "enter", "j")
         await pilot.press("/", *"[red]plain", "enter")
-        await pilot.pause(0.3)
-        assert "1 of" in str(pilot.app.screen.query_one("#find-count").render())
+        await until(pilot, lambda: "1 of" in str(pilot.app.screen.query_one("#find-count").render()))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -226,16 +225,15 @@ async def test_s15_the_abandoned_branch_is_marked_and_can_be_opened() -> None:
 
 async def test_s16_both_calls_open_their_own_subagent() -> None:
     async with opened(case_file("s16")) as (pilot, view):
-        await pilot.pause(0.3)
-        assert re.search(r"310 tokens · \$[\d.]+ · 1\.2k with subagents · \$[\d.]+ ", bar(pilot, "#status"))
+        said = re.compile(r"310 tokens · \$[\d.]+ · 1\.2k with subagents · \$[\d.]+ ")
+        await until(pilot, lambda: said.search(bar(pilot, "#status")))
         for message, prompt in ((1, "Find lamp one"), (2, "Find lamp two")):
             view.go_to(message)
             await pilot.press("a")
-            await pilot.pause(0.3)
+            await until(pilot, lambda p=prompt: p in page(pilot.app.screen.query_one(TranscriptView)))
             assert len(pilot.app.screen_stack) == 2
-            assert prompt in page(pilot.app.screen.query_one(TranscriptView))
             await pilot.press("q")
-            await pilot.pause()
+            await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
         await pilot.press("w")
         assert "with subagents: 1,191 tokens" in pilot.app.screen.query_one("#lookup").text
 

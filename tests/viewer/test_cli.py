@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.viewer.machine import Machine
+from tests.waiting import LIMIT
 from viewer.cli import COMMANDS, turnlog
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -148,7 +149,7 @@ def _without_rights(machine: Machine, *args: object) -> subprocess.CompletedProc
         text=True,
         env=machine.env,
         cwd=machine.home,
-        timeout=60,
+        timeout=LIMIT,
         check=False,
     )
 
@@ -218,7 +219,7 @@ def test_a_full_disk_gets_one_line(machine: Machine, args: list[str]) -> None:
             text=True,
             env=machine.env,
             cwd=machine.home,
-            timeout=60,
+            timeout=LIMIT,
             check=False,
         )
     assert done.returncode == 2
@@ -284,7 +285,7 @@ def test_a_closed_pipe_ends_quietly(machine: Machine, args: list[str]) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(30) == 0
+    assert process.wait(LIMIT) == 0
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,12 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.shelf import HandLibrary, summary
 from tests.viewer.transcripts import lines, transcript
+from tests.waiting import LIMIT, until
 from viewer import costs
 from viewer.app import TurnlogApp
 from viewer.commands.usage import cost_text
 from viewer.costs import Cost, SessionCosts, _Shared, group_cost, summary_costs, total_cost
-from viewer.screens.browser import PRICE_SECONDS, BrowserScreen
+from viewer.screens.browser import BrowserScreen
 from viewer.screens.records import LookupScreen, why_screen
 from viewer.spending import Tally
 from viewer.summary import GroupRow
@@ -177,9 +178,10 @@ def test_screens_start_without_the_prices() -> None:
 
 async def test_the_header_and_the_totals_say_it() -> None:
     async with transcript(talk(OPUS)) as (pilot, view, _):
-        await pilot.pause(0.4)
-        assert lines(view)[0].endswith("1M · $5.00")
-        assert pilot.app.screen.query_one("#status", TitleBar).left.plain.startswith("1M tokens · $5.00")
+        await until(pilot, lambda: lines(view)[0].endswith("1M · $5.00"))
+        await until(
+            pilot, lambda: pilot.app.screen.query_one("#status", TitleBar).left.plain.startswith("1M tokens · $5.00")
+        )
 
 
 async def test_a_model_without_a_price_has_no_cost() -> None:
@@ -193,10 +195,7 @@ async def test_costs_come_when_prices_do_and_nothing_moves(not_loaded: None) -> 
     async with transcript(more(talk(OPUS), NOBODY)) as (pilot, view, _):
         before = lines(view)
         assert not any("$" in line for line in before)
-        for _ in range(100):
-            await pilot.pause(0.05)
-            if "$" in lines(view)[0]:
-                break
+        await until(pilot, lambda: "$" in lines(view)[0])
         after = lines(view)
         assert after[0].endswith(" · $5.00")
         assert [before[0], before[1]] == [after[0].removesuffix(" · $5.00"), after[1]]
@@ -206,16 +205,13 @@ async def test_what_was_looked_up_before_the_prices_came_is_filled_in(
     not_loaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()
-    monkeypatch.setattr("viewer.screens.figures.load", lambda: gate.wait(10) and costs.load())
+    monkeypatch.setattr("viewer.screens.figures.load", lambda: gate.wait(LIMIT) and costs.load())
     async with transcript(talk(OPUS)) as (pilot, _, _):
         await pilot.press("w")
         pane = pilot.app.screen.query_one(RowsPane)
         assert "1,000,000 tokens" in pane.text and "$" not in pane.text
         gate.set()
-        for _ in range(100):
-            await pilot.pause(0.05)
-            if "$" in pane.text:
-                break
+        await until(pilot, lambda: "$" in pane.text)
         assert pane.text.count("$5.00") == 2, "the exchange's and the session's"
         assert pane.size.height == pane.virtual_size.height, "it grows with what there is to say"
 
@@ -223,18 +219,16 @@ async def test_what_was_looked_up_before_the_prices_came_is_filled_in(
 async def test_a_growing_exchange_costs_more() -> None:
     async with transcript(talk(OPUS), follow=True) as (pilot, view, written):
         written.write(lambda hand: hand.text("more", usage=DEAR))
-        await pilot.pause(1.0)
-        assert lines(view)[0].endswith("2M · $10.00")
-        assert "2M tokens · $10.00" in pilot.app.screen.query_one("#status", TitleBar).left.plain
+        await until(pilot, lambda: lines(view)[0].endswith("2M · $10.00"))
+        await until(pilot, lambda: "2M tokens · $10.00" in pilot.app.screen.query_one("#status", TitleBar).left.plain)
 
 
 async def test_another_session_in_its_place_has_its_own_costs() -> None:
     async with transcript(talk(OPUS)) as (pilot, view, written):
-        await pilot.pause(0.4)
+        await until(pilot, lambda: lines(view)[0].endswith("1M · $5.00"))
         written.restart(talk(OPUS, OPUS, NOBODY))
-        await pilot.pause(1.0)
-        assert lines(view)[0].endswith("3M · $10.00+")
-        assert "3M tokens · $10.00+" in pilot.app.screen.query_one("#status", TitleBar).left.plain
+        await until(pilot, lambda: lines(view)[0].endswith("3M · $10.00+"))
+        await until(pilot, lambda: "3M tokens · $10.00+" in pilot.app.screen.query_one("#status", TitleBar).left.plain)
 
 
 def why(hand: Hand, message: int) -> str:
@@ -264,5 +258,4 @@ async def test_the_preview_says_it(tmp_path: Path) -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(library, tmp_path, lambda: 1_780_000_000.0))  # type: ignore[arg-type]
     async with app.run_test(size=(140, 40)) as pilot:
-        await pilot.pause(PRICE_SECONDS + 0.4)
-        assert "1M · $5.00" in str(app.screen.query_one(Preview).render())
+        await until(pilot, lambda: "1M · $5.00" in str(app.screen.query_one(Preview).render()))

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.opening import NotYet, OpenError, open_reading
@@ -306,7 +306,6 @@ def act(path: Path, what: str, data: bytes, number: int, waiting: list[bytes]) -
             file.write(bytes([content[place] ^ 1]))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps, pieces)
 @example([("truncate", b"", 0, False), ("cut", line("assistant", "a"), 29, False)], line("user", "a"))
 def test_any_history_ends_like_a_fresh_look(tmp_path_factory, toy, history, last):
@@ -330,7 +329,6 @@ def test_any_history_ends_like_a_fresh_look(tmp_path_factory, toy, history, last
     assert digest(follower.session) == digest(expected)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(records(), min_size=1, max_size=12).map(b"".join), st.lists(st.integers(1, 400), max_size=40))
 def test_changes_describe_the_session(tmp_path_factory, toy, data, cuts):
     """Whoever only listens to the changes knows every message: appended once, in order, then updated."""

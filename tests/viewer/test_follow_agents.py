@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.opening import OpenError, open_reading
@@ -21,6 +21,7 @@ from schemas.session import Op, Session
 from tests.fixtures.cursor import stores as cursor
 from tests.viewer.rewriting import Mirror, shown
 from tests.viewer.test_follow_rewriting import catch_up, wait_for
+from tests.waiting import wait_until
 from viewer import follow, followset
 from viewer.follow import Follower
 from viewer.followset import Succession
@@ -96,7 +97,6 @@ def afresh(path: Path) -> Session:
     return reading.session
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_any_history_of_a_gemini_log(tmp_path_factory, at_once, history):
     path = tmp_path_factory.mktemp("gemini") / "session-x.jsonl"
@@ -194,11 +194,12 @@ def test_a_store_that_another_program_writes(tmp_path):
             mirror.apply(catch_up(follower), follower.session)
             time.sleep(0.005)
     assert writer.returncode == 0
-    end = time.monotonic() + 20
-    while shown(follower.session) != shown(afresh(path)):
-        assert time.monotonic() < end
+
+    def all_seen() -> bool:
         mirror.apply(catch_up(follower), follower.session)
-        time.sleep(0.05)
+        return shown(follower.session) == shown(afresh(path))
+
+    wait_until(all_seen)
     assert follower.session.messages.key[0] == key
     assert [p.name for p in path.parent.iterdir()] == ["store.db"]
 

@@ -11,13 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from tests.viewer.rewriting import Mirror, connect, item, open_rewriting, put, session_of, shown, write_document
 from tests.viewer.toy import line
+from tests.waiting import wait_until
 from viewer import follow
 from viewer.follow import Follower
 from viewer.gathering import Gathered
@@ -37,12 +38,10 @@ def catch_up(follower: Follower) -> list[Change]:
     return gathered.take()
 
 
-def wait_for(follower: Follower, seconds: float = 20.0) -> list[Change]:
+def wait_for(follower: Follower) -> list[Change]:
     """Look until something changed."""
-    end = time.monotonic() + seconds
-    while not (changes := catch_up(follower)):
-        assert time.monotonic() < end, "nothing ever changed"
-        time.sleep(0.01)
+    changes: list[Change] = []
+    wait_until(lambda: changes.extend(catch_up(follower)) or changes)
     return changes
 
 
@@ -267,11 +266,12 @@ def test_a_second_program_writes_while_we_look(store):
             assert {path.name for path in store.parent.iterdir()} <= {"store.db", "store.db-wal", "store.db-shm"}
             time.sleep(0.005)
     assert writer.returncode == 0
-    end = time.monotonic() + 20
-    while texts(follower.session)[-1] != "299" or follower.trouble:
-        assert time.monotonic() < end
+
+    def all_seen() -> bool:
         mirror.apply(catch_up(follower), follower.session)
-        time.sleep(0.01)
+        return texts(follower.session)[-1] == "299" and not follower.trouble
+
+    wait_until(all_seen)
     mirror.apply(catch_up(follower), follower.session)
     assert shown(follower.session) == shown(open_afresh(store))
 
@@ -311,7 +311,6 @@ log_steps = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(log_steps, pieces)
 def test_any_history_of_a_log(tmp_path_factory, toy, history, last):
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
@@ -359,7 +358,6 @@ document_steps = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document_steps, unique)
 def test_any_history_of_a_document(tmp_path_factory, toy, history, last):
     path = tmp_path_factory.mktemp("document") / "session.json"
@@ -393,7 +391,6 @@ database_steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(database_steps)
 def test_any_history_of_a_database(tmp_path_factory, toy, history):
     folder = tmp_path_factory.mktemp("store")

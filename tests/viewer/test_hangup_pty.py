@@ -22,7 +22,8 @@ import pty
 import termios
 
 from tests.viewer.machine import Machine
-from tests.viewer.pipes import BEGIN, said, wait_until
+from tests.viewer.pipes import BEGIN, said
+from tests.waiting import wait_until
 
 
 class Child:

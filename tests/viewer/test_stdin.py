@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from schemas.opening import OpenError, read_session
 from schemas.session import Change, Op
 from tests.viewer.machine import Machine
-from tests.viewer.pipes import BEGIN, END, record, said, wait_until
+from tests.viewer.pipes import BEGIN, END, record, said
+from tests.waiting import wait_until
 from viewer.output import CallError, path_text, short_path
 from viewer.stdin import Spool, StreamFollower, may_be_document
 

@@ -17,7 +17,8 @@ import pty
 
 from tests.bench.terminal import Terminal
 from tests.viewer.machine import Machine
-from tests.viewer.pipes import BEGIN, END, Agent, said, wait_until
+from tests.viewer.pipes import BEGIN, END, Agent, said
+from tests.waiting import LIMIT, wait_until
 
 
 class Run:
@@ -44,14 +45,14 @@ class Run:
         assert self.terminal is not None
         start = len(self.terminal.seen)
         if words not in self.terminal.seen:
-            assert self.terminal.wait_for(words, 30, start), f"{words!r} never came: {self.terminal.seen[-3000:]!r}"
+            assert self.terminal.wait_for(words, LIMIT, start), f"{words!r} never came: {self.terminal.seen[-3000:]!r}"
 
     def see_next(self, keys: bytes, words: bytes) -> None:
         """Press keys and wait for what they bring."""
         assert self.terminal is not None
         start = len(self.terminal.seen)
         os.write(self.terminal.fd, keys)
-        assert self.terminal.wait_for(words, 30, start), f"{words!r} never came: {self.terminal.seen[start:]!r}"
+        assert self.terminal.wait_for(words, LIMIT, start), f"{words!r} never came: {self.terminal.seen[start:]!r}"
 
     def press(self, keys: bytes) -> None:
         assert self.terminal is not None
@@ -147,7 +148,7 @@ def test_a_program_that_is_stopped_leaves_no_file_behind(run: Run) -> None:
     )
     wait_until(lambda: list((run.folder / "tmp").rglob("stdin.jsonl")) != [])
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=LIMIT)
     assert process.returncode in (143, -15)
     assert list((run.folder / "tmp").iterdir()) == []
 
@@ -169,7 +170,7 @@ def test_without_a_terminal_that_keys_come_from_it_is_printed(run: Run) -> None:
             seen += data
     except OSError:
         pass  # how a terminal says that nobody has it open any more
-    assert process.wait(30) == 0
+    assert process.wait(LIMIT) == 0
     os.close(ours)
     assert b"FIRST" in seen
     assert b"\x1b" not in seen

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from tests.support import Hand
 from tests.viewer.pipes import BEGIN, END, said
 from tests.viewer.transcripts import Written, lines
+from tests.waiting import until
 from viewer.app import TurnlogApp
 from viewer.screens.leaving import LeaveScreen
 from viewer.screens.message import PathPrompt
@@ -54,11 +55,7 @@ class Live:
         return "\n".join(lines(self.screen.query_one(TranscriptView)))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        for _ in range(3000):
-            if holds():
-                return
-            await self.pilot.pause(0.01)
-        raise AssertionError(f"never; there was {self.title!r} over {self.text!r}")
+        await until(self.pilot, holds, lambda: f"never; there was {self.title!r} over {self.text!r}")
 
 
 @asynccontextmanager
@@ -193,8 +190,6 @@ async def test_a_session_in_a_file_need_not_be_saved() -> None:
     app.start_with(TranscriptScreen(Written(hand)))
     async with app.run_test() as pilot:
         await pilot.press("s")
-        await pilot.pause()
-        assert [n for n in app._notifications if "is a file already" in n.message]
+        await until(pilot, lambda: [n for n in app._notifications if "is a file already" in n.message])
         await pilot.press("q")
-        await pilot.pause()
-        assert app._exit
+        await until(pilot, lambda: app._exit)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +22,7 @@ from tests.viewer.machine import Machine
 from tests.viewer.pipes import BEGIN, END, record, said
 from tests.viewer.rewriting import Following, item, open_rewriting
 from tests.viewer.toy import line, open_toy
+from tests.waiting import LIMIT, wait_until
 from viewer import follow
 from viewer.follow import Follower
 from viewer.followset import FollowSet, Source, is_twin
@@ -380,11 +380,11 @@ class Process:
         self.seen = ""
 
     def wait_for(self, words: str) -> None:
-        end = time.monotonic() + 30
-        while words not in self.seen:
-            assert time.monotonic() < end, f"{words!r} never came; there was {self.seen!r}"
+        def seen() -> bool:
             self.seen += (self.out.read() or b"").decode()
-            time.sleep(0.01)
+            return words in self.seen
+
+        wait_until(seen, lambda: f"{words!r} never came; there was {self.seen!r}")
 
     def write(self, *lines: bytes) -> None:
         os.write(self.input.fileno(), b"".join(lines))
@@ -392,12 +392,12 @@ class Process:
     def end(self) -> tuple[int, str, str]:
         """Close its standard input; the exit code, and what it printed."""
         os.set_blocking(self.out.fileno(), True)
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=LIMIT)
         return self.process.returncode, self.seen + out.decode(), err.decode()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(how)
-        _, err = self.process.communicate(timeout=30)
+        _, err = self.process.communicate(timeout=LIMIT)
         return self.process.returncode, err.decode()
 
 
@@ -447,14 +447,14 @@ def test_it_ends_when_nobody_reads_any_more(machine, start):
     tail = start(ONE)
     tail.wait_for("It shines again")
     tail.out.close()
-    assert tail.process.wait(30) == 0
+    assert tail.process.wait(LIMIT) == 0
 
 
 def test_standard_input_is_printed_and_ends(machine):
     data = next(machine.projects.rglob(f"{ONE}.jsonl")).read_bytes()
     result = subprocess.run(
         [sys.executable, "-m", "viewer", "tail", "-"],
-        input=data, capture_output=True, env=machine.env, cwd=machine.home, timeout=60,
+        input=data, capture_output=True, env=machine.env, cwd=machine.home, timeout=LIMIT,
     )  # fmt: skip
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"It shines again" in result.stdout
@@ -514,7 +514,7 @@ def test_standard_input_is_let_go_when_nobody_reads_any_more(start):
     tail.write(BEGIN, said(0, "FIRST"), said(1, "SECOND"))
     tail.wait_for("FIRST")
     tail.out.close()
-    assert tail.process.wait(30) == 0
+    assert tail.process.wait(LIMIT) == 0
     with pytest.raises(BrokenPipeError):
         tail.write(said(2, "THIRD"))
     assert tail.process.stderr.read() == b""

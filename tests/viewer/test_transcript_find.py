@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers.terminal.code import Highlights
@@ -85,7 +85,6 @@ def test_bytes_find_what_messages_hold(tmp_path: Path, query: str, ascii_only: b
     assert search(session, query) == everything(session, query)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data(), st.integers(0, 23), st.integers(1, 400))
 def test_chunks_and_start_change_nothing(tmp_path_factory: Any, data: st.DataObject, start: int, chunk: int) -> None:
     folder = tmp_path_factory.getbasetemp()

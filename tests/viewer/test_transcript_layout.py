@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from renderers.terminal.folds import Fold
@@ -65,7 +65,6 @@ STEP = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(STEP, max_size=12), st.integers(1, 900), st.integers(0, 40))
 @example([("level", 0), ("rule", 0)], 1, 1)  # the line "new since" above a message that is hidden
 def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], count: int, seed: int) -> None:
@@ -126,7 +125,6 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
         top += height
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 1200), st.integers(0, 3), st.lists(st.integers(-60, 60), max_size=20), st.integers(0, 10_000))
 def test_moving_skips_and_repeats_no_row(count: int, level: int, moves: list[int], start: int) -> None:
     """Though heights are measured on the way only."""

@@ -14,6 +14,7 @@ if sys.platform == "win32":
     pytest.skip("needs a pseudo terminal", allow_module_level=True)
 
 from tests.bench.terminal import Terminal
+from tests.waiting import LIMIT
 
 HOSTILE = (
     "\x1b]0;EVIL-TITLE\x07 \x1b]52;c;RVZJTA==\x07 \x1b[2J\x1b[H\x1b[?1049l \x9b31m \x9d0;EVIL-C1\x9c "
@@ -58,7 +59,7 @@ def test_no_control_byte_of_content_reaches_the_terminal(tmp_path: Path) -> None
     }
     terminal = Terminal([sys.executable, "-c", code, str(path)], env, 100, 40)
     try:
-        assert terminal.wait_for(b"PROMPT", 30)
+        assert terminal.wait_for(b"PROMPT", LIMIT)
         for key in (b"z", b"G", b"g", b" ", b"x", b"\x1b", b"w", b"\x1b", b"\t", b"\x1b"):
             terminal.key(key, 1)
             terminal.quiet(0.15, 3)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Offset
 from textual.pilot import Pilot
@@ -19,6 +19,7 @@ from schemas.changes import differences
 from schemas.session import Lack, Op
 from tests.viewer.rewriting import Following, Item, item, session_of
 from tests.viewer.transcripts import Bare, lines
+from tests.waiting import until
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.drawn import DrawnBlocks
 from viewer.transcript.folds import Folds
@@ -58,10 +59,8 @@ async def rewrite(pilot: Pilot[None], items: list[Item]) -> None:
     following = screen._follower
     assert isinstance(following, Following)
     following.reading.items = items
-    for _ in range(200):
-        await pilot.pause(0.01)
-        if following.reading.items is items and len(screen.session.messages) == len(session_of(PATH, items).messages):
-            break
+    shown = len(session_of(PATH, items).messages)
+    await until(pilot, lambda: following.reading.items is items and len(screen.session.messages) == shown)
     await pilot.pause(0.15)
 
 
@@ -112,11 +111,7 @@ async def test_a_title_that_comes_alone_is_shown() -> None:
         assert "Lamps" not in str(bar.left)
         view.screen._follower.poll = list  # type: ignore[attr-defined]  # no change of a message, ever
         view.session.title = "Lamps and others"
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if "Lamps" in str(bar.left):
-                break
-        assert "Lamps and others" in str(bar.left)
+        await until(pilot, lambda: "Lamps and others" in str(bar.left))
 
 
 async def test_the_end_stays_in_sight_where_it_is_followed() -> None:
@@ -197,18 +192,16 @@ async def test_the_search_follows() -> None:
     items = story()
     async with transcript(items) as (pilot, view):
         await pilot.press("/", *"end of", "enter")
-        await pilot.pause(0.2)
         screen = view.screen
         assert isinstance(screen, TranscriptScreen)
-        assert screen._finder is not None
-        assert len(screen._finder.hits) == 12
+        await until(pilot, lambda: screen._finder is not None and len(screen._finder.hits) == 12)
         block = view.cursor.block
         await rewrite(pilot, [item("user", "x", "first"), *without(items, "b3")])
-        assert len(screen._finder.hits) == 11
+        await until(pilot, lambda: len(screen._finder.hits) == 11)
         assert screen._finder.session is view.session
         assert view.cursor.block == block + 1
         await rewrite(pilot, [item("user", "x", "the end of it"), *without(items, "b3")])
-        assert len(screen._finder.hits) == 12  # a message that changed is looked at again
+        await until(pilot, lambda: len(screen._finder.hits) == 12)  # a message that changed is looked at again
         await pilot.press("n")
         assert view.session.message(view.cursor.block).id == "b1"
 
@@ -309,7 +302,6 @@ async def test_after_any_history_the_screen_shows_what_is_there(seed: int) -> No
                 await pilot.pause(0.05)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.randoms(use_true_random=False),
     st.sampled_from([0, 5, CHUNK - 1, CHUNK, CHUNK + 40, 2 * CHUNK]),

@@ -18,6 +18,7 @@ from schemas.message import Flag, Kind, Tool
 from schemas.session import Subagent
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
+from tests.waiting import until
 from viewer.screens.finding import FindingScreen
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.layout import Position
@@ -169,8 +170,7 @@ async def test_the_last_page_is_full() -> None:
 async def test_search_opens_what_is_folded_and_goes_round() -> None:
     async with transcript(story(3)) as (pilot, view, _):
         await pilot.press("/", *"row 33", "enter")
-        await pilot.pause(0.3)
-        assert "row 33" in lines(view)[cursor_row(view)]
+        await until(pilot, lambda: "row 33" in lines(view)[cursor_row(view)])
         first = view.cursor.block
         await pilot.press("n")
         assert view.cursor.block != first
@@ -187,8 +187,7 @@ async def test_search_that_finds_nothing_says_so_and_stays() -> None:
         await pilot.press("space")
         before = (view.top, view.cursor)
         await pilot.press("/", *"no such words")
-        await pilot.pause(0.3)
-        assert str(view.screen.query_one("#find-count").render()) == "not found"
+        await until(pilot, lambda: str(view.screen.query_one("#find-count").render()) == "not found")
         await pilot.press("escape")
         assert (view.top, view.cursor) == before
         assert view.sought == ""
@@ -200,15 +199,14 @@ async def test_what_comes_is_shown_when_followed_and_marked_as_new() -> None:
         assert view.at_end
         await pilot.pause(0.15)
         written.write(lambda h: h.text("something NEW"))
-        await pilot.pause(0.3)
-        shown = lines(view)
-        assert any("something NEW" in line for line in shown)
-        assert any("─ new since " in line for line in shown)
+        await until(pilot, lambda: any("something NEW" in line for line in lines(view)))
+        assert any("─ new since " in line for line in lines(view))
         await pilot.press("k", "g")
         assert not view.following
         top = lines(view)
         written.write(lambda h: h.text("even later"))
-        await pilot.pause(0.3)
+        await until(pilot, lambda: len(view.session.messages) == len(hand._made))
+        await pilot.pause()
         assert lines(view) == top
         await pilot.press("U")
         assert "new since" in lines(view)[cursor_row(view)]
@@ -232,8 +230,7 @@ async def test_reading_anew_keeps_place_and_folds() -> None:
             again.add(message.kind, opener=opener, id=message.id, **fields)
         assert fold is Fold.SHORT
         written.restart(again)
-        await pilot.pause(0.3)
-        assert view.session is again.session
+        await until(pilot, lambda: view.session is again.session)
         assert view.cursor.block == 22
         assert view.folds.fold(22) is Fold.SHORT
         assert [line[:60].strip("▌▏ ") for line in lines(view)][:4] == [line[:60].strip("▌▏ ") for line in shown][:4]
@@ -285,12 +282,10 @@ async def test_raw_why_and_outline_open_and_close() -> None:
         view.go_to(2)
         for key, word in (("x", "record"), ("w", "Token group"), ("tab", "Exchanges")):
             await pilot.press(key)
-            await pilot.pause()
-            assert len(pilot.app.screen_stack) == 2
+            await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
             assert word in str(pilot.app.screen.query_one("#dialog-title").render())
             await pilot.press("escape")
-            await pilot.pause()
-            assert len(pilot.app.screen_stack) == 1
+            await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
         await pilot.press("tab")
         await pilot.pause()
         await pilot.press("j", "enter")
@@ -303,7 +298,7 @@ async def test_resizing_keeps_the_block_and_wraps_anew() -> None:
         view.go_to(20)
         block = view.top.block
         await pilot.resize_terminal(50, 20)
-        await pilot.pause(0.2)
+        await until(pilot, lambda: view.size.width == 50 or view.render_line(0).cell_length == 50)
         assert view.top.block == block
         assert all(view.render_line(y).cell_length == 50 for y in range(view.height_of_page))
 
@@ -340,12 +335,10 @@ async def test_a_subagents_own_transcript_opens_above() -> None:
         assert len(pilot.app.screen_stack) == 1
         view.go_to(index)
         await pilot.press("a")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: "INNER answer" in "".join(lines(pilot.app.screen.query_one(TranscriptView))))
         assert len(pilot.app.screen_stack) == 2
-        assert any("INNER answer" in line for line in lines(pilot.app.screen.query_one(TranscriptView)))
         await pilot.press("q")
-        await pilot.pause()
-        assert len(pilot.app.screen_stack) == 1
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
 
 
 async def test_a_message_rewound_within_a_live_exchange_says_so() -> None:
@@ -373,8 +366,7 @@ async def test_letters_that_come_right_behind_the_slash_are_looked_for() -> None
     async with transcript(story()) as (pilot, view, _):
         for name in ("slash", "t", "z", "slash", "q"):  # in one go, as from a paste: nothing is handled in between
             pilot.app.post_message(Key(name, "/" if name == "slash" else name))
-        await pilot.pause(0.3)
-        assert pilot.app.screen.query_one("#find", Input).value == "tz/q"
+        await until(pilot, lambda: pilot.app.screen.query_one("#find", Input).value == "tz/q")
         assert view.folds.level == 2 and view.folds.thinking is None
 
 

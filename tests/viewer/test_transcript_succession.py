@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.app import SystemCommand
 from textual.pilot import Pilot
 
 from schemas.message import Flag, Kind, Tool, ToolStatus
@@ -19,6 +20,7 @@ from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.test_tail import answer
 from tests.viewer.transcripts import Bare, lines, story, transcript
+from tests.waiting import until
 from viewer import followset
 from viewer.follow import Follower
 from viewer.screens.transcript import TranscriptScreen
@@ -46,12 +48,9 @@ async def followed(path: Path, *, follow: bool = True, loose: bool = False) -> A
 
 
 async def seen(pilot: Pilot[None], words: str) -> bool:
-    """Whether the words come onto the screen."""
-    for _ in range(60):
-        await pilot.pause(0.05)
-        if words in shown(pilot):
-            return True
-    return False
+    """True once the words come onto the screen."""
+    await until(pilot, lambda: words in shown(pilot), lambda: shown(pilot))
+    return True
 
 
 def shown(pilot: Pilot[None]) -> str:
@@ -126,13 +125,10 @@ async def test_a_new_subagent_is_linked_and_what_it_does_is_told(machine: Machin
         written.written = time.time()
         hand.session.subagents.append(Subagent("a1", path=path, tool_use=index))
         written.write(lambda h: h.note(Kind.NOTE, "started"))
-        await pilot.pause(0.5)
-        line = next(line for line in lines(view) if "Look around" in line)
-        assert "4 messages · 6" in line
-        assert "running" in line
+        await until(pilot, lambda: "4 messages · 6" in next(line for line in lines(view) if "Look around" in line))
+        assert "running" in next(line for line in lines(view) if "Look around" in line)
         answer(path, "MORE")
-        await pilot.pause(0.6)
-        assert any("5 messages" in line for line in lines(view))
+        await until(pilot, lambda: any("5 messages" in line for line in lines(view)))
 
 
 # -- what runs ---------------------------------------------------------------------------------------------------------
@@ -173,12 +169,10 @@ async def test_the_last_exchange_is_running_until_it_is_answered() -> None:
     hand.prompt("and now?")
     async with transcript(hand, follow=True) as (pilot, view, written):
         written.written = time.time()
-        await pilot.pause(0.3)
-        assert "running" in next(line for line in lines(view) if "and now?" in line)
+        await until(pilot, lambda: "running" in next(line for line in lines(view) if "and now?" in line))
         written.write(lambda h: h.text("this", usage=TokenUsage(1, 2)))
-        await pilot.pause(0.3)
+        await until(pilot, lambda: "running" not in next(line for line in lines(view) if "and now?" in line))
         header = next(line for line in lines(view) if "and now?" in line)
-        assert "running" not in header
         assert "5 s" in header
 
 
@@ -211,12 +205,15 @@ async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Pat
     app = TurnlogApp()
     async with app.run_test(size=(100, 24)) as pilot:
         app.push_screen(TranscriptScreen(Follower(file), False))
-        await pilot.pause(0.3)
+        await seen(pilot, "ask one")
         command = next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title.startswith("Open "))
         assert "another session" in command.help
         command.callback()
-        await pilot.pause(0.3)
-        assert "ask two" in shown(pilot)
+        assert await seen(pilot, "ask two")
+
+
+def named(pilot: Pilot[None], title: str) -> SystemCommand:
+    return next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title == title)
 
 
 async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_path: Path) -> None:
@@ -232,8 +229,6 @@ async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_p
     app = TurnlogApp()
     async with app.run_test(size=(100, 24)) as pilot:
         app.push_screen(TranscriptScreen(Follower(file), False))
-        await pilot.pause(0.3)
-        command = next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title == "Open acompact-1")
-        command.callback()
-        await pilot.pause(0.3)
-        assert "make it short" in shown(pilot)
+        await until(pilot, lambda: named(pilot, "Open acompact-1"))
+        named(pilot, "Open acompact-1").callback()
+        assert await seen(pilot, "make it short")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests import waiting
 from tests.fixtures.cursor.stores import harbour
 from tests.viewer.transcripts import Bare, lines
 from viewer.follow import Follower
@@ -22,11 +23,7 @@ def title(pilot: Pilot[None]) -> str:
 
 async def until(pilot: Pilot[None], words: str, *, there: bool = True) -> None:
     """Wait for the title line to say so, or to say so no more."""
-    for _ in range(300):
-        if (words in title(pilot)) is there:
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(title(pilot))
+    await waiting.until(pilot, lambda: (words in title(pilot)) is there, lambda: title(pilot))
 
 
 async def test_a_store_that_is_deleted_and_comes_back(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -15,6 +14,7 @@ from textual.widgets import Input
 
 from schemas.opening import OpenError
 from schemas.reading import ParsedReading
+from tests import waiting
 from tests.viewer.transcripts import Bare, lines
 from viewer import follow
 from viewer.app import run_transcript
@@ -31,7 +31,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     gate, load = Event(), ParsedReading.load_ahead
 
     def wait(reading: ParsedReading) -> None:
-        gate.wait(20)
+        gate.wait(waiting.LIMIT)
         load(reading)
 
     monkeypatch.setattr(ParsedReading, "load_ahead", wait)
@@ -55,11 +55,10 @@ def chrome(pilot: Pilot[None]) -> str:
 
 
 async def until(pilot: Pilot[None], words: str) -> None:
-    for _ in range(300):
-        if words in "\n".join([chrome(pilot), *lines(pilot.app.screen.query_one(TranscriptView))]):
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(chrome(pilot))
+    def seen() -> str:
+        return "\n".join([chrome(pilot), *lines(pilot.app.screen.query_one(TranscriptView))])
+
+    await waiting.until(pilot, lambda: words in seen(), seen)
 
 
 async def test_it_says_that_it_reads_and_then_shows_what_it_read(tmp_path: Path, gate: Event) -> None:
@@ -140,16 +139,13 @@ async def test_work_aside_can_be_left_alone() -> None:
     go_on, over = Event(), Event()
 
     def work() -> None:
-        go_on.wait(10)
+        go_on.wait(waiting.LIMIT)
         over.set()
 
-    waiting = asyncio.create_task(aside(work))
+    task = asyncio.create_task(aside(work))
     await asyncio.sleep(0)
-    waiting.cancel()
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await waiting
+        await task
     go_on.set()
-    end = time.monotonic() + 10
-    while not over.is_set() and time.monotonic() < end:
-        await asyncio.sleep(0.01)
-    assert over.is_set()
+    assert await asyncio.to_thread(over.wait, waiting.LIMIT)

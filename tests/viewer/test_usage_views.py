@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from schemas.interchange import snapshot_read
 from tests.viewer.transcripts import Bare, lines
+from tests.waiting import until
 from viewer.follow import Follower
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
@@ -40,10 +41,14 @@ def event(model: str, **changes: Any) -> str:
     return json.dumps(base | {"usage": usage} | changes) + "\n"
 
 
-async def settle(pilot: Pilot[None]) -> str:
-    for _ in range(8):
-        await pilot.pause(0.05)
-    return "\n".join(lines(pilot.app.screen.query_one(TranscriptView)))
+async def seen(pilot: Pilot[None], words: str) -> str:
+    """What stands on the screen once the words do."""
+
+    def shown() -> str:
+        return "\n".join(lines(pilot.app.screen.query_one(TranscriptView)))
+
+    await until(pilot, lambda: words in shown(), shown)
+    return shown()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
@@ -52,18 +57,14 @@ async def test_events_are_sums_and_then_rows_and_grow(tmp_path: Path, size: tupl
     path.write_text(event("claude-opus-4-5"))
     screen = TranscriptScreen(Follower(path))
     async with Bare(screen).run_test(size=size) as pilot:
-        shown = await settle(pilot)
+        shown = await seen(pilot, "$0.03")
         assert "opus-4.5" in shown and "tokens unknown" not in shown
         assert "2026-02-20 10:11 opus-4.5   aaaaaaaa" in shown
         (row,) = (line for line in shown.split("\n") if "2026-02-20 10:11" in line)
         assert row.split()[-6:] == ["1k", "30k", "0", "200", "31k", "$0.03"]
         with path.open("a") as file:
             file.write(event("nobody-knows"))
-        for _ in range(10):
-            shown = await settle(pilot)
-            if "nobody-knows" in shown:
-                break
-        assert "1 call has no price and is not in the cost: nobody-knows (1)." in shown
+        shown = await seen(pilot, "1 call has no price and is not in the cost: nobody-knows (1).")
         (total,) = (line for line in shown.split("\n") if line.strip().startswith("total"))
         assert total.replace("│", " ").split()[1:3] == ["2", "2k"]
 
@@ -72,11 +73,15 @@ async def test_w_on_a_snapshot_says_its_own_total(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(json.dumps(SNAPSHOT))
     async with Bare(TranscriptScreen(Follower(path))).run_test(size=(100, 30)) as pilot:
-        await settle(pilot)
+        await seen(pilot, "200,000")
         await pilot.press("w")
-        await pilot.pause()
-        text = pilot.app.screen.query_one("#lookup").text  # type: ignore[attr-defined]
-        assert "session: 200k tokens" in text.replace("\n", " ") and "unknown" not in text
+
+        def said() -> str:
+            return pilot.app.screen.query_one("#lookup").text  # type: ignore[attr-defined]
+
+        await until(pilot, lambda: "session: 200k tokens" in said().replace("\n", " "))
+        text = said()
+        assert "unknown" not in text
         assert "holds sums" in text and "model call" not in text
 
 
@@ -88,12 +93,10 @@ async def test_a_snapshot_that_turns_into_another_version_keeps_what_was_there(
     path.write_text(json.dumps(SNAPSHOT))
     screen = TranscriptScreen(Follower(path))
     async with Bare(screen).run_test(size=(100, 40)) as pilot:
-        shown = await settle(pilot)
-        assert "Use less." in shown and "● •" not in shown and "02:00 UTC" in shown
+        shown = await seen(pilot, "Use less.")
+        assert "● •" not in shown and "02:00 UTC" in shown
         path.write_text(json.dumps({"schema_version": 2, "cells": ["elsewhere"], "month": "2027-01"}))
-        for _ in range(20):
-            shown = await settle(pilot)
-            if screen._follower.trouble:
-                break
+        await until(pilot, lambda: screen._follower.trouble)
         assert screen._follower.trouble == "a UI Snapshot of version 2; only version 1 can be read"
-        assert "Use less." in shown and "elsewhere" not in shown and "2027" not in shown
+        shown = await seen(pilot, "Use less.")
+        assert "elsewhere" not in shown and "2027" not in shown
