@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run test check bench screenshots clean
+.PHONY: run test check bench fuzz screenshots clean
 
 run: $(READY)
 	@$(BIN)/turnlog
@@ -21,6 +21,11 @@ check: $(READY_DEV)
 
 bench: $(READY_DEV)
 	$(BIN)/python -m tests.bench
+
+# SECONDS of mutants, then the properties; a SEED comes back as it was, and INPUTS=1 is that one mutant only.
+SECONDS ?= 60
+fuzz: $(READY_DEV)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(INPUTS),--inputs $(INPUTS))
 
 screenshots: $(READY_DEV)
 	$(BIN)/python screenshots/take.py

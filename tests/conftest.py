@@ -14,9 +14,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "same", derandomize=True, database=None, deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
 )
-settings.register_profile(
-    "explore", settings.get_profile("same"), derandomize=False, max_examples=1000, print_blob=True
-)
+settings.register_profile("explore", settings.get_profile("same"), derandomize=False, max_examples=300, print_blob=True)
 settings.load_profile("same")
 
 _KEPT = {"PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "SYSTEMROOT"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 import traceback
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long (60)")
     parser.add_argument("--seed", type=int, help="the first mutant's seed (any)")
-    parser.add_argument("--inputs", type=int, default=sys.maxsize, help="at most so many mutants")
+    parser.add_argument("--inputs", type=int, help="so many mutants, and no properties")
     options = parser.parse_args(arguments)
     first = SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     end = time.monotonic() + options.seconds
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
 
     def seeds() -> Iterator[int]:
         nonlocal at
-        for at in range(first, first + options.inputs):
+        for at in range(first, first + (options.inputs or sys.maxsize)):
             if time.monotonic() >= end:
                 return
             yield at
@@ -42,6 +43,7 @@ def main(arguments: list[str]) -> int:
             print(f"\nSEED={seed} {fuzz.source(seed).path.name}, kept as {kept}\n{kind}", flush=True)
             traceback.print_exception(error, limit=-4, file=sys.stdout)
 
+    print(f"SEED={first}", flush=True)
     with TemporaryDirectory() as folder:
         fuzz = Fuzz(Path(folder), shared=True)
         try:
@@ -52,7 +54,14 @@ def main(arguments: list[str]) -> int:
     print(f"{count:,} mutants from SEED={first}, {sum(kinds.values()):,} failed in {len(kinds)} ways")
     for kind, number in kinds.most_common():
         print(f"{number:6} {kind}")
-    return 1 if kinds else 0
+    broken = _explore(first) if options.inputs is None else 0
+    return 1 if kinds or broken else 0
+
+
+def _explore(seed: int) -> int:
+    """Try every property with examples that `make test` does not choose; returns pytest's exit code."""
+    options = ["-m", "hypothesis", "--hypothesis-profile=explore", f"--hypothesis-seed={seed}"]
+    return subprocess.call([sys.executable, "-m", "pytest", "-n", "2", *options])
 
 
 if __name__ == "__main__":

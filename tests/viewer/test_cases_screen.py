@@ -287,13 +287,18 @@ async def test_s20_resume_commands_are_quoted_or_refused(tmp_path: Path) -> None
         pilot.app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
         count = len(library.cached())
         assert count == 8
+
+        def answers() -> tuple[int, int, int]:
+            return len(copied), len(pilot.app.screen_stack), len(pilot.app._notifications)
+
         assert "\n" not in "".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         for _ in range(count):
+            before = answers()
             await pilot.press("ctrl+r")
-            await pilot.pause(0.2)
+            await until(pilot, lambda before=before: answers() != before)
             if len(pilot.app.screen_stack) > 1:
                 await pilot.press("escape")
-                await pilot.pause()
+                await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
             await pilot.press("down")
         assert copied
         for number, line in enumerate(copied):
