@@ -384,3 +384,30 @@ def test_resume_only_for_a_plain_id(tmp_path: Path) -> None:
 
     for name in ("x; touch y.jsonl", "-rf.jsonl", "agent-1.jsonl"):
         assert PROVIDER.resume_command(whole(PROVIDER, lines.write(tmp_path, name))) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("api-request-shape", {"shapeHash": "5f", "shape": {"system": [{"text": "You are"}], "tools": []}}),
+        ("api-request-blob", {"hash": "5f", "message": {"role": "user", "content": "go"}}),
+        ("api-request", {"id": "r1", "querySource": "repl_main_thread", "params": {}, "tail": ["5f"]}),
+        ("tools-used", {"tools": ["Bash"]}),
+        ("continued-in", {}),
+        ("host-row", {}),
+        ("repl-mode", {"mode": "normal"}),
+    ],
+)
+def test_bookkeeping_is_counted_and_makes_neither_message_nor_exchange(
+    kind: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    """Claude Code 2.1.332 writes four such records around every response, the first before any prompt."""
+    lines = Lines()
+    lines.fact(kind, **fields)
+    lines.user("go")
+    lines.say("done")
+    lines.fact(kind, **fields)
+    session = lines.read(tmp_path)
+    assert [e.prompt for e in session.exchanges] == ["go"]
+    assert [m.kind for m in session.exchange_messages(0)] == [Kind.PROMPT, Kind.TEXT]
+    assert session.hidden[kind] == 2 and not session.unknown

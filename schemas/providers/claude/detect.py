@@ -28,6 +28,7 @@ _FACTS = frozenset(
         "history-suppression",
         "tag",
         "agent-color",
+        "api-request-shape",
     ]
 )
 _SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})

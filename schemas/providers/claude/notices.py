@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Value = dict[str, Any]
 
-# Types that hold nothing to read. The second line was reported from the program itself and never seen in a file.
+# Bookkeeping: types that hold nothing to read. From "continued-in" on they are known from the table of 2.1.332 itself
+# only, and were never seen in a file.
 _SILENT = frozenset(
     [
         "last-prompt",
@@ -51,6 +52,25 @@ _SILENT = frozenset(
         "isolation-latch",
         "marble-origami-commit",
         "marble-origami-snapshot",
+        # What was sent to the model and with which tools: of 2.1.332, before and after every response.
+        "api-request-shape",
+        "api-request-blob",
+        "api-request",
+        "tools-used",
+        "continued-in",
+        "resume-head-vouch",
+        "api-request-resumed",
+        "host-row",
+        "data-flow-records",
+        "data-flow-incomplete",
+        "memory-mode",
+        "derived-from",
+        "ended-by-model",
+        "session-owner",
+        "dev-mods",
+        "observer-ref",
+        "repl-mode",
+        "hybrid-organization",
     ]
 )
 _SILENT_SUBTYPES = frozenset({"session_start", ""})
