@@ -14,8 +14,8 @@ OUR_LEVELS = 3
 _CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 # A text without any of these needs no change: no tag, image, link, definition or fence, and no line that makes a
 # heading of itself or of the line above.
-RISKY = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
-_INLINE_RISK = re.compile(r"<[A-Za-z/!?]|!\[|\]\(")
+RISKY = re.compile(r"<|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
+_INLINE_RISK = re.compile(r"<|!\[|\]\(")
 # Code and link definitions are not for us, ...
 _BEYOND = ("]:", "```", "~~~")
 # ... nor is a bare address that may swallow the backtick behind it. (Atomic: a word of many addresses is read once.)

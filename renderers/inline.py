@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_INLINE = re.compile(r"\\[!-/:-@\[-`{-~]|`+|<|!\[|\]\(")
-_AUTOLINK = re.compile(r"<(?:https?://|mailto:)[^\s<>`\\|]*>", re.IGNORECASE)
-_TAG_START = re.compile(r"<[A-Za-z/!?]")
+# An address in angle brackets stays one for GitHub if its bracket is an entity too; with "[" in it, it may be more.
+_INLINE = re.compile(
+    r"<(?:https?://|mailto:)[^\s<>`\\|\[\]]*>|\\?<|\\[!-/:-@\[-`{-~]|`+|!\[|\]\((?:\s*<[^<>`\\\n]*>)?", re.IGNORECASE
+)
+_NOT_BARE = re.compile(r"[\s()\[\]]")
 # `](` and what makes it a link to a safe place. A colon makes a scheme, and entities and backslashes could spell one;
 # what stands here without a match is no link any more, so that a backtick in a destination cannot move code spans.
 _START = r"https?://|mailto:|[#/?.]|[\w~%@+-][\w.~%@+-]*(?=[/?#)>\s])"
@@ -22,10 +24,11 @@ _LONG_WORD = 500
 
 def safe_inline(text: str, *, code: bool = True) -> str:
     """Inline Markdown made safe. With `code=False`, as if there were no code spans."""
-    spans = [span for span in _spans(text) if span[2]] if code else []
     pieces: list[str] = []
     position = 0
-    for start, end, _ in spans:
+    for start, end, closed in _spans(text) if code else ():
+        if not closed:
+            break  # cmark-gfm 0.29 finds only some of the code spans behind backticks that open none
         if _ends_in_address(text, position, start):
             return _prose(text)
         pieces += [_prose(text[position:start]), _span(text[start:end])]
@@ -48,33 +51,44 @@ def _span(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Inline Markdown made safe wherever it stands, outside code spans or not."""
-    skip = 0
+    """Inline Markdown made safe wherever it stands, outside code spans or not.
+
+    A "<" becomes an entity, whatever stands before it: to GitHub a backslash may be the end of a bare address.
+    """
 
     def replace(match: re.Match[str]) -> str:
-        nonlocal skip
-        mark, start = match[0], match.start()
-        if start < skip:
-            return mark
-        if mark == "<":
-            if link := _AUTOLINK.match(text, start):
-                skip = link.end()
-                return mark
-            return "&lt;" if _TAG_START.match(text, start) or start + 1 == len(text) else mark
+        mark = match[0]
+        if mark[0] == "<":
+            return f"&lt;{mark[1:-1]}&gt;" if mark != "<" else "&lt;"
+        if mark == "\\<":
+            return "&lt;"
         if mark == "![":
             return "\\!["
-        if mark == "](":
-            return mark if _LINK.match(text, start) else "]\\("
+        if mark.startswith("]("):
+            if _LINK.match(text, match.start()):
+                return "](" + _NOT_BARE.sub(_percent, mark[2:].strip().strip("<>"))
+            return "]\\(" + _prose(mark[2:])
         return mark
 
     return _INLINE.sub(replace, text)
 
 
+def _percent(match: re.Match[str]) -> str:
+    """A character of a link's destination that may stand in angle brackets only, which would begin a tag for GitHub if
+    a bare address has swallowed what stands before them.
+    """
+    return "".join(f"%{byte:02X}" for byte in match[0].encode())
+
+
 def safe_table(text: str) -> str:
     """Lines that some readers take for a table. There a code span ends with its cell, so both readings must agree."""
     pieces = re.split(r"([|\n])", text)
-    if any(has_open_spans(piece) for piece in pieces):
-        return safe_inline(text, code=False)
+    position = 0
+    for piece in pieces:
+        for start, _, closed in _spans(piece):
+            if not closed or _ends_in_address(text, 0, position + start):
+                return safe_inline(text, code=False)
+        position += len(piece)
     return "".join(safe_inline(piece) for piece in pieces)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from renderers.contain import LIMIT, contain, escape, fence, quote
-from tests.renderers.hostile import codes, headings, hostile, live, tokens
+from tests.renderers.hostile import codes, github, headings, headings_on_github, hostile, live, live_on_github, tokens
 
 FOOT = "\n\n## ours\n\nafter\n"
 
@@ -19,6 +19,16 @@ def test_contained_text_does_nothing_to_what_follows(tables: bool, text: str) ->
         assert live(document, tables=tables) == []
         assert [h for h in headings(document, tables=tables) if h[0] <= 3] == [(2, "ours")]
         assert tokens(document, tables=tables)[-2].content == "after"
+
+
+@given(text=hostile)
+def test_contained_text_does_nothing_on_github(text: str) -> None:
+    for safe in (contain(text), quote(text), f"## {escape(text)}", f"- line {escape(text)}"):
+        document = f"{safe}{FOOT}"
+        assert live_on_github(document) == []
+        assert headings_on_github(document)[-1] == (2, "ours")
+        assert [level for level, _ in headings_on_github(document)] == [2] * (1 + safe.startswith("## "))
+        assert github(document).endswith("<p>after</p>\n")
 
 
 @given(first=hostile, second=hostile)
@@ -54,12 +64,16 @@ def test_escaped_text_reads_exactly_so(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("plain words, 3 < 4 and a -> b", "plain words, 3 < 4 and a -> b"),
+        ("plain words and a -> b", "plain words and a -> b"),
+        ("3 < 4", "3 &lt; 4"),
+        ("see http://a.example/\\<img src=x>", "see http://a.example/&lt;img src=x>"),
+        ("[a](<b c.py>)", "[a](b%20c.py)"),
+        ("[a](<b/c.py> 'x')", "[a](b/c.py 'x')"),
         ("# Result", "#### Result"),
         ("Result\n======\n\ntext", "Result\n\\======\n\ntext"),
         ("above\n---\nbelow", "above\n***\nbelow"),
         ("Use `Vec<T>` and <b>", "Use `Vec<T>` and &lt;b>"),
-        ("see <https://a.example/x>", "see <https://a.example/x>"),
+        ("see <https://a.example/x>", "see &lt;https://a.example/x&gt;"),
         ("![shot](https://a.example/x.png)", "\\![shot](https://a.example/x.png)"),
         ("[a](javascript:x) [b](src/b.py) [c](https://c.example)", "[a]\\(javascript:x) [b](src/b.py) [c](https://c.example)"),
         ("[id]: https://a.example", "\\[id]: https://a.example"),
