@@ -18,9 +18,11 @@ settings.register_profile("explore", settings.get_profile("same"), derandomize=F
 settings.load_profile("same")
 
 _KEPT = {"PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "SYSTEMROOT"}
-_NO_HOME = str(Path(__file__).parent / "no-home")
+_ROOT = Path(__file__).parents[1]
+_NO_HOME = str(_ROOT / "tests" / "no-home")
 """There is none: what is read while tests are collected must not find the developer's."""
-_OWN = {"HOME": _NO_HOME, "USERPROFILE": _NO_HOME, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"}
+_OWN = {"HOME": _NO_HOME, "USERPROFILE": _NO_HOME, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+_OWN |= {"PYTHONHASHSEED": "0", "PYTHONPATH": str(_ROOT)}
 for _name in set(os.environ) - _KEPT:
     if not _name.startswith("PYTEST_"):
         del os.environ[_name]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.viewer import forked
 from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
@@ -122,14 +123,13 @@ class Machine:
         }
 
     def run(self, *args: object, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:
-        """Run turnlog in a process of its own."""
+        """Run turnlog in a process of its own; one that is started anew where what Python makes of it matters."""
+        arguments, directory, environment = list(map(str, args)), cwd or self.home, {**self.env, **env}
+        if not stdin and "-" not in arguments and not env.keys() & {"LC_ALL", "PYTHONUTF8"}:
+            code, out, err = forked.run(arguments, environment, directory)
+            return Result(code, out.decode(), err.decode())
         done = subprocess.run(
-            [sys.executable, "-m", "viewer", *map(str, args)],
-            input=stdin,
-            capture_output=True,
-            cwd=cwd or self.home,
-            env={**self.env, **env},
-            timeout=LIMIT,
-            check=False,
-        )
+            [sys.executable, "-m", "viewer", *arguments],
+            input=stdin, capture_output=True, cwd=directory, env=environment, timeout=LIMIT, check=False,
+        )  # fmt: skip
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
