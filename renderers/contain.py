@@ -9,8 +9,8 @@ link definitions, underlined headings), and the source lines are edited. A text 
 is shown as code. GitHub's parser counts as well as CommonMark's: there a bare address swallows backslashes, backticks
 and entities behind it, and runs of backticks that open nothing hide code spans. So outside code each "<" is an entity.
 
-contain_lines.py does the same without a parser for most texts: with this one alone, exports of sessions that are
-mostly prose take four times as long, those of 57 MB that are mostly tool output a third longer (28 to 22 MB/s).
+contain_lines.py does the same without a parser for most texts: with the parser alone this takes five times as long, and
+the export of 57 MB, most of which is tool output, a third longer (22 instead of 28 MB/s where it was measured).
 """
 
 from __future__ import annotations

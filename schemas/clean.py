@@ -2,7 +2,8 @@
 
 Session files hold whatever a web page or a program printed, and Textual hands control bytes straight to the terminal
 (measured: title set, screen cleared, clipboard written). So every string passes here once, where it is decoded, and
-nothing behind this module has to think about escapes again.
+nothing behind this module has to think about escapes again. The model sees to it: whatever a reader puts into a field
+of `Cleaned`, or takes out of `Session.message`, is clean, also where its provider forgot.
 
 What goes: C0 except newline and tab, DEL, C1, every escape sequence, also unterminated ones. What is shown instead:
 bidirectional controls as a visible mark, lone surrogates as U+FFFD, carriage returns and the Unicode line separators
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -167,6 +169,32 @@ def _extended_colour(rest: list[int]) -> tuple[int | tuple[int, int, int] | None
         red, green, blue = (min(c, 255) for c in rest[1:4])
         return (red, green, blue), 4
     return None, len(rest)
+
+
+class Cleaned:
+    """A class whose fields hold clean text only: a string is cleaned when it is assigned."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, clean(value) if type(value) is str else value)
+
+
+class CleanDict(dict[str, Any]):
+    """Facts by their names: both are clean text, or the value is no text."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(clean(key), clean(value) if type(value) is str else value)
+
+
+class CleanCounter(Counter[str]):
+    """Counts by clean names, whatever is counted."""
+
+    def __missing__(self, key: str) -> int:
+        return self.get(clean(key), 0)
+
+    def __setitem__(self, key: str, count: int) -> None:
+        super().__setitem__(clean(key), count)
 
 
 def clean_value(value: Any, depth: int = 0) -> Any:

@@ -1,17 +1,18 @@
 """A message as a reader sees it: parts, at most one tool, and where it was read.
 
 Messages are made on demand from their records (`Session.message`); what a session keeps of each one lies in the
-columns of schemas/table.py. All text in here has passed schemas/clean.py.
+columns of schemas/table.py. All text in here has passed schemas/clean.py (`clean_message`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag, StrEnum
+from operator import is_
 from typing import Any, Literal, NamedTuple
 
-from schemas.clean import Run
-from schemas.diffs import FileDiff
+from schemas.clean import Run, clean
+from schemas.diffs import FileDiff, Hunk
 
 
 class Kind(IntEnum):
@@ -193,3 +194,42 @@ class Message:
     def text(self) -> str:
         """All its readable parts, tool apart."""
         return "\n\n".join(part.text for part in self.parts if part.text)
+
+
+def clean_message(message: Message) -> Message:
+    """The same message, every text in it clean: also one that its provider took out of a record as it was."""
+    _clean_fields(message)
+    return message
+
+
+def _clean_fields(value: Any) -> None:
+    """Clean the fields of a message, or of what it consists of, in place. Most are clean already, and stay."""
+    for name in value.__slots__:
+        before = getattr(value, name)
+        after = _cleaned(before)
+        if after is not before:
+            setattr(value, name, after)
+
+
+def _cleaned(value: Any, depth: int = 0) -> Any:
+    """The value if all text in it is clean, else a clean copy."""
+    kind = type(value)
+    if kind is str:
+        return clean(value)
+    if kind is list or kind is tuple:
+        if depth > 200:
+            return "(nested too deeply)"
+        items = [_cleaned(item, depth + 1) for item in value]
+        return value if all(map(is_, items, value)) else kind(items)
+    if kind is dict:
+        if depth > 200:
+            return "(nested too deeply)"
+        made = {clean(key) if type(key) is str else key: _cleaned(item, depth + 1) for key, item in value.items()}
+        same = len(made) == len(value) and all(map(is_, made, value)) and all(map(is_, made.values(), value.values()))
+        return value if same else made
+    if kind in _PARTS:
+        _clean_fields(value)
+    return value
+
+
+_PARTS = frozenset({Part, Tool, FileDiff, Hunk})

@@ -11,15 +11,14 @@ never changes it. The laws that everything relies on:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.clean import clean, one_line
-from schemas.message import WORK_KINDS, Flag, Kind, Message, Part, Span, SpanRole
+from schemas.clean import CleanCounter, CleanDict, Cleaned, clean, one_line
+from schemas.message import WORK_KINDS, Flag, Kind, Message, Part, Span, SpanRole, clean_message
 from schemas.records import MemoryStore, Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
 from schemas.troubles import bug
@@ -71,7 +70,7 @@ class Inherited(NamedTuple):
 
 
 @dataclass(slots=True)
-class Exchange:
+class Exchange(Cleaned):
     """A prompt and everything up to the next one. Its messages are `start` to the next exchange's `start`."""
 
     index: int
@@ -108,7 +107,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Subagent:
+class Subagent(Cleaned):
     """A run that a tool use started, a session of its own: in a file beside this one, or within it (`session`)."""
 
     id: str
@@ -124,7 +123,7 @@ class Subagent:
 
 
 @dataclass(slots=True)
-class Lineage:
+class Lineage(Cleaned):
     """Where a session comes from; ids of other sessions."""
 
     forked_from: str | None = None
@@ -134,7 +133,7 @@ class Lineage:
     agent_id: str | None = None
 
 
-class Session:
+class Session(Cleaned):
     """One session. Parsers fill it through `add_*`; readers use the rest."""
 
     def __init__(self, provider: str, provider_name: str, path: Path, session_id: str) -> None:
@@ -164,9 +163,9 @@ class Session:
         """The file that a document was made from, where it says so."""
         self.exported_unreadable = 0
         """How many of `unreadable`, the first ones, are places in that file and not in the session's own."""
-        self.unknown: Counter[str] = Counter()
+        self.unknown = CleanCounter()
         """Record types that nobody described, and how many of each."""
-        self.hidden: Counter[str] = Counter()
+        self.hidden = CleanCounter()
         """Records of known types that hold nothing to read, and how many of each."""
         self.subagents: list[Subagent] = []
         self.lineage = Lineage()
@@ -180,19 +179,19 @@ class Session:
         """What this source never tells, so that the screen can say so instead of showing nothing."""
         self.own_total = ""
         """Stands for the token total where the source has sums of its own and no calls: a snapshot's, in words."""
-        self.metadata: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = CleanDict()
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def message(self, index: int) -> Message:
-        """The message, made from its records. Costs a read of the file; keep what you need.
+        """The message, made from its records, all its text clean. Costs a read of the file; keep what you need.
 
         Where the agent's code fails on them it is their raw text, and says so.
         """
         try:
-            return self.build(self, index)
+            return clean_message(self.build(self, index))
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Any
 
+from schemas.clean import clean
 from schemas.message import Flag, Kind, Span, SpanRole
 from schemas.usage import TokenUsage, UsageColumns
 
@@ -177,7 +178,7 @@ class GroupTable:
 
     def append(self, group_id: str, exchange: int, usage: TokenUsage, span: int, model: int = 0) -> int:
         """A new row; returns its index."""
-        self.ids.append(group_id)
+        self.ids.append(clean(group_id))
         self.exchange.append(exchange)
         self.last.append(NONE)
         self.span.append(span)

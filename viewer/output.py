@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from schemas.clean import clean, one_line
+from schemas.clean import one_line
 from schemas.paths import path_name
+from schemas.paths import path_text as path_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,26 +51,11 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def json_bytes(value: Any) -> bytes:
-    """A JSON value. Its strings must be clean already, except paths (`path_text`)."""
-    import orjson
-
-    try:
-        return orjson.dumps(value)
-    except TypeError:  # a sum of counters that does not fit into 64 bits
-        import json
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 def write_json(value: Any) -> None:
-    """One JSON value and a newline; see `json_bytes`."""
+    """One JSON value and a newline."""
+    from schemas.json_output import json_bytes
+
     write_bytes(json_bytes(value) + b"\n")
-
-
-def path_text(path: os.PathLike[str] | str) -> str:
-    """A path as it may be shown: a file's name is text from outside like any other."""
-    return clean(path_name(path))
 
 
 def short_path(path: os.PathLike[str] | str) -> str:

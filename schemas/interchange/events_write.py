@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from schemas.charges import Charge
 from schemas.interchange.session_data_write import iso_time
+from schemas.json_output import json_bytes
 
 UNKNOWN_MODEL = "unknown"
 """Stands where a model is required and the source names none."""
@@ -51,4 +50,4 @@ def event_line(charge: Charge, *, session_id: str | None = None) -> bytes | None
         "usage": {key: count or 0 for key, count in counts.items()},
         "turnlog": ours,
     }
-    return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
+    return json_bytes(event) + b"\n"

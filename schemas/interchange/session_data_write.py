@@ -20,8 +20,9 @@ from schemas.clean import Run, Sgr, clean_value
 from schemas.diffs import diff_to_json
 from schemas.interchange.session_data_slug import session_slug
 from schemas.interchange.session_data_usage import own_usage
+from schemas.json_output import json_bytes
 from schemas.message import Flag, Kind, Message, Part, Tool, ToolStatus
-from schemas.paths import path_name
+from schemas.paths import path_text
 from schemas.session import Exchange, Inherited, Session, Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage
@@ -109,10 +110,7 @@ class SessionDataWriter:
         """An object of the document as JSON, its strings edited."""
         if self._edit is not None:
             value = _edited(value, self._edit)
-        try:
-            return orjson.dumps(value)
-        except TypeError:
-            return orjson.dumps(_fitting(clean_value(value)))
+        return json_bytes(value, fit=lambda value: _fitting(clean_value(value)))
 
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""
@@ -253,7 +251,7 @@ class SessionDataWriter:
             if span.role:
                 row["role"] = span.role.name.lower()
             if (path := self.session.stores[span.store].path) != self.session.path:
-                row["file"] = path.name
+                row["file"] = path_text(path.name)
             rows.append(row)
         return rows
 
@@ -311,7 +309,7 @@ class SessionDataWriter:
         return _given(
             title=session.title or None,
             branch=session.branch,
-            source=source if isinstance(source, str) else path_name(session.path),
+            source=source if isinstance(source, str) else path_text(session.path),
             contextWindow=session.context_window,
             contextUsed=session.context_used,
             models=session.models[1:] or None,
@@ -347,7 +345,7 @@ class SessionDataWriter:
         return {"id": subagent.id} | _given(
             name=subagent.name or None,
             description=subagent.description or None,
-            path=str(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
+            path=path_text(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
             toolUse=self.session.message(tool_use).id if tool_use is not None else None,
             internal=subagent.internal or None,
             session=document,

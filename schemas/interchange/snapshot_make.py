@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +13,7 @@ from schemas.clean import clean, one_line
 from schemas.interchange.events_read import LARGEST, Event
 from schemas.interchange.price_book import PriceBook
 from schemas.interchange.rfc3339 import format_time
+from schemas.json_output import json_bytes
 from schemas.prices import MTOK, Prices, book_cost
 
 Mode = Literal["compact", "extended"]
@@ -128,7 +128,7 @@ class Snapshot(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """Pretty JSON and a newline."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False).encode() + b"\n"
+        return json_bytes(self.document, indent=True) + b"\n"
 
 
 def make_snapshot(

@@ -23,7 +23,8 @@ _FRAGMENTS = [
     "[t](javascript:x)", "[t](java&#115;cript:x)", "[t](<java\tscript:x>)", "[t](a`b)", "[t](data:text/html,x)",
     "[t](/x \"`\")", "[t](http://a.example 'x')", "](", "[", "]", "(", ")", "!", "|", "| a | b |\n|---|---|\n", "|-|",
     ":-:", "a | b", "&lt;", "&#60;script>", "&", "_", "*", "**", "http://a.example/`", "www.a.example`", "text", "x",
-    "\u00a0", "é", "\u3000", "<img src=x onerror=y>", "http://a.example/\\<img src=x>", "www.a.example\\</details>", "www.a.example/",
+    "\u00a0", "é", "\u3000", "<img src=x onerror=y>", "http://a.example/\\<img src=x>", "www.a.example\\</details>",
+    "www.a.example/",
     "https://a.example/x", "a@b.example", "xmpp:a@b.example/", "[t](<img src=x onerror=y>)", "[t](</b c>)", "~~", "~",
     "- [ ] ", "[!NOTE]\n", "@user", "#12", "\\!", "\\]", "*`", "`<b>`", "`a`", "`` ",
 ]  # fmt: skip

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.json_output import json_bytes
 from viewer.counting import Once, each_once
-from viewer.output import DONE, NO, console, json_bytes, path_text, progress, warn, write_bytes
+from viewer.output import DONE, NO, console, path_text, progress, warn, write_bytes
 from viewer.sessions import chosen, each_session, failed, in_order_made, say_others, see_its_own
 from viewer.spending import KINDS, Coster, Filters, Tally, foot, rounded_cost
 

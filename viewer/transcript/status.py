@@ -7,6 +7,7 @@ from textual.content import Content
 from renderers.facts import format_count, lack_names, lacks_line
 from schemas.clean import one_line
 from schemas.message import Kind
+from schemas.paths import path_text
 from schemas.session import Lack, Session
 from viewer.costs import Cost
 from viewer.transcript.family import FamilyUsage
@@ -36,7 +37,10 @@ def running_exchange(session: Session, live: bool) -> int:
 def name_line(session: Session) -> str:
     """What to call a session: its title, or else its first prompt; while it is being read, its file."""
     return (
-        session.title or next((e.prompt for e in session.exchanges if e.prompt), "") or session.id or session.path.name
+        session.title
+        or next((e.prompt for e in session.exchanges if e.prompt), "")
+        or session.id
+        or path_text(session.path.name)
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from schemas.clean import clean
 from schemas.message import Kind, SpanRole
 from schemas.providers.codex.ids import UUID
 from schemas.records import Record
@@ -188,7 +189,7 @@ class Tokens:
         for other in others:
             self._empty(other)
         groups.usage[group] = usage
-        groups.ids[group] = response or groups.ids[group]
+        groups.ids[group] = clean(response) or groups.ids[group]
         session.spans.extend(groups.span[group], session.spans.add(store, record[0], record[1], record[2], _USAGE))
         self._claim(group)
 
@@ -231,7 +232,8 @@ class Tokens:
         """
         session = self._session
         self._number += 1
-        if not name and not UUID.search(name := f"{self._turn or self._origin}:{self._number}"):
+        name = clean(name)
+        if not name and not UUID.search(name := clean(f"{self._turn or self._origin}:{self._number}")):
             return ""
         if not session.exchanges:
             session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0", inherited=True))

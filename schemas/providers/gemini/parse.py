@@ -6,11 +6,10 @@ stays here: as rewound, or, where a summary took its place, as the history that 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from schemas.clean import clean, one_line
+from schemas.clean import CleanCounter, clean, one_line
 from schemas.message import Kind
 from schemas.providers._google import Data, is_snapshot, responses_in
 from schemas.providers.gemini.beside import Beside
@@ -44,8 +43,8 @@ class GeminiParser:
         self._agents: dict[str, Entry] = {}
         self._stirred: dict[str, None] = {}
         """The subagents whose tool use was read again."""
-        self._hidden: Counter[str] = Counter()
-        self._unknown: Counter[str] = Counter()
+        self._hidden = CleanCounter()
+        self._unknown = CleanCounter()
         self._made = 0
         """How many of the entries the session has."""
         self._dirty = 0

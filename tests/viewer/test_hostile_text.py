@@ -1,0 +1,346 @@
+"""Control bytes, escape sequences and bidi controls in every field there is: no command writes one of them.
+
+Each field of each agent's samples and of each published format is made hostile in turn, its value and its name, so that
+a field that nobody cleaned cannot hide behind one that made the file unreadable. Then all that leave the session
+readable are hostile at once, and every command is run on it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.opening import OpenError, read_session
+from schemas.providers import providers
+from schemas.session import Session
+from tests.schemas.samples import Sample
+from tests.viewer.machine import Machine
+from viewer.cli import run
+from viewer.commands.export import FORMATS
+
+HOSTILE = "\x1b]52;c;QQ==\x07\x1b[2J\x9b31m\x9d0;t\x9c\u202ex\u2066\u061c\x7f\x00\ud800"
+"""OSC 52 writes the clipboard, CSI 2 J clears the screen; the second pair are the same as single C1 characters."""
+IN_NAMES = "a\x1b[2J\x9b31m\u202ex\x7f"
+"""The part of it that a file's name can hold."""
+_BAD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+Field = tuple[str, ...]
+
+
+# -- every field, one after the other ----------------------------------------------------------------------------------
+
+
+def fields(value: Any, path: Field = ()) -> Iterator[Field]:
+    """The places of all keys in a value, `[]` for the items of a list; also within strings that are JSON themselves."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            place = (*_named(value, path), key)
+            yield place
+            yield from fields(item, place)
+    elif isinstance(value, list):
+        for item in value:
+            yield (*path, "[]")
+            yield from fields(item, (*path, "[]"))
+    elif (inner := _json_in(value)) is not None:
+        yield from fields(inner, (*path, "{}"))
+
+
+def with_hostile(value: Any, field: Field, *, key: bool, path: Field = ()) -> Any:
+    """The value with every string at a place made hostile, or with its key."""
+    if path != field[: len(path)]:
+        return value
+    if isinstance(value, dict):
+        named = _named(value, path)
+        return {
+            f"{name}{HOSTILE}" if key and (*named, name) == field else name: with_hostile(
+                item, field, key=key, path=(*named, name)
+            )
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [with_hostile(item, field, key=key, path=(*path, "[]")) for item in value]
+    if path == field:
+        return f"{value}{HOSTILE}" if isinstance(value, str) and not key else value
+    if (inner := _json_in(value)) is not None:
+        return json.dumps(with_hostile(inner, field, key=key, path=(*path, "{}")))
+    return value
+
+
+def _named(value: dict[str, Any], path: Field) -> Field:
+    """A record's place with its type: a field of one type is another one than that of another."""
+    kind = value.get("type")
+    return (*path, f"<{kind}>") if isinstance(kind, str) else path
+
+
+def _json_in(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, str) or not value.startswith("{"):
+        return None
+    try:
+        inner = json.loads(value)
+    except ValueError:
+        return None
+    return inner if isinstance(inner, dict) else None
+
+
+def values_in(path: Path, lines: bool) -> list[Any]:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return (
+        [value for line in text.split("\n") if (value := _json_in(line)) is not None] if lines else [json.loads(text)]
+    )
+
+
+def write(path: Path, values: list[Any]) -> None:
+    path.write_bytes(b"".join(json.dumps(value).encode() + b"\n" for value in values))
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All text that a session holds or makes."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Session):
+        for name, item in vars(value).items():
+            if name not in ("stores", "build", "messages", "spans", "groups"):
+                yield from texts(item)
+        yield from value.groups.ids
+        for index in range(len(value.messages)):
+            yield from texts(value.message(index))
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields_of(value):
+            yield from texts(getattr(value, field.name))
+    elif isinstance(value, dict):
+        yield from texts(list(value))
+        yield from texts(list(value.values()))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from texts(item)
+
+
+Change = tuple[Field, bool]
+"""A field, and whether it is its key that is hostile."""
+
+
+def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
+    """Check the model with each field made hostile alone; returns the values with as many of them at once as leave the
+    session what it is, and how many those are.
+    """
+    plain = path.read_bytes()
+    values = values_in(path, lines)
+    before = read_session(path)
+
+    def is_still(changed: list[Any]) -> bool:
+        write(path, changed)
+        try:
+            session = read_session(path)
+        except OpenError as error:
+            assert not _BAD.search(str(error))
+            return False
+        bad = [text for text in texts(session) if _BAD.search(text)]
+        assert not bad, bad[0]
+        session.close()
+        return len(session.messages) >= len(before.messages) and len(session.exchanges) == len(before.exchanges)
+
+    def with_all(base: list[Any], changes: list[Change]) -> tuple[list[Any], int]:
+        """The base with the changes, or with those halves of them that leave the session what it is."""
+        changed = base
+        for field, key in changes:
+            changed = [with_hostile(value, field, key=key) for value in changed]
+        if is_still(changed):
+            return changed, len(changes)
+        if len(changes) < 2:
+            return base, 0
+        half = len(changes) // 2
+        base, first = with_all(base, changes[:half])
+        base, second = with_all(base, changes[half:])
+        return base, first + second
+
+    harmless: list[Change] = []
+    for field in dict.fromkeys(field for value in values for field in fields(value)):
+        for key in (True, False):
+            changed = [with_hostile(value, field, key=key) for value in values]
+            if changed != values and is_still(changed):
+                harmless.append((field, key))
+    # A key is another one once it is hostile: first all values, from the inside out, then the keys.
+    harmless.sort(key=lambda change: (change[1], -len(change[0])))
+    try:
+        return with_all(values, harmless)
+    finally:
+        path.write_bytes(plain)
+
+
+def _samples(provider: str, folder: Path) -> list[Sample]:
+    found: list[Sample] = import_module(f"tests.fixtures.{provider.replace('-', '_')}").samples(folder)
+    return [sample for sample in found if sample.path.suffix in (".json", ".jsonl")]
+
+
+# -- every command -----------------------------------------------------------------------------------------------------
+
+
+class Output:
+    """Runs commands in this process and looks at the bytes that they write."""
+
+    def __init__(self, capture: pytest.CaptureFixture[bytes]) -> None:
+        self._capture = capture
+
+    def of(self, *args: object) -> bytes:
+        self._capture.readouterr()
+        run([str(arg) for arg in args])
+        out, err = self._capture.readouterr()
+        for stream in (out, err):
+            assert_inert(stream, args)
+        return out
+
+
+def assert_inert(data: bytes, what: object) -> None:
+    """Nothing in what was written does anything to a terminal."""
+    text = data.decode("utf-8", "surrogateescape")
+    bad = _BAD.search(text)
+    assert bad is None, f"{what}: {text[max(0, bad.start() - 80) : bad.end() + 20]!r}"
+
+
+@pytest.fixture
+def output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Iterator[Output]:
+    for name in list(os.environ):
+        if name.startswith(("CLAUDE", "CODEX", "GEMINI", "QWEN", "CURSOR", "XDG")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield Output(capsysbinary)
+
+
+COMMANDS = [
+    ("list",), ("list", "--all"), ("list", "--all", "--json"), ("usage",), ("usage", "--json"), ("doctor",),
+    ("doctor", "--json"), ("search", "a"), ("search", "--json", "a"), ("usage", "--by", "session"),
+    ("usage", "--by", "project", "--json"), ("usage", "--by", "model"), ("usage", "--by", "group", "--explain"),
+    ("usage", "--by", "exchange", "--explain", "--json"), ("events",),
+]  # fmt: skip
+"""On all sessions of the machine."""
+
+
+def run_on(output: Output, path: Path) -> None:
+    """Run what takes a TARGET, and read back what was exported."""
+    for args in (("show",), ("show", "--json"), ("usage",), ("usage", "--json"), ("events",), ()):
+        output.of(*args, path)
+    for form in FORMATS:
+        written = output.of("export", "--to", form, "--no-redact", path)
+        if form not in ("markdown", "html", "text"):
+            (path.parent / "written.json").write_bytes(written)
+            output.of("validate", "--json", path.parent / "written.json")
+            output.of("validate", path.parent / "written.json")
+            (path.parent / "written.json").unlink()
+
+
+@pytest.mark.parametrize("provider", sorted(providers()))
+def test_no_field_of_an_agent_reaches_a_terminal(provider: str, tmp_path: Path, output: Output) -> None:
+    counts = []
+    for sample in _samples(provider, tmp_path):
+        hostile, count = harmless_variants(sample.path, sample.lines)
+        counts.append(count)
+        write(sample.path, hostile)
+        run_on(output, sample.path)
+    assert sum(counts) > 30
+    for command in COMMANDS:
+        output.of(*command)
+
+
+SELDOM = [
+    {
+        "type": "session_meta",
+        "payload": {
+            "id": "019fc8be-0000-7000-8000-000000000001",
+            "cwd": "/w",
+            "originator": "codex",
+            "cli_version": "0.118.0",
+            "forked_from_id": "019fc8be-0000-7000-8000-00000000000f",
+            "history_base": {"thread_id": "019fc8be-0000-7000-8000-00000000000f"},
+            "source": {
+                "subagent": {
+                    "thread_spawn": {"parent_thread_id": "p1", "agent_nickname": "Confucius", "agent_role": "explorer"}
+                }
+            },
+        },
+    },
+    {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "t1"}},
+    {"type": "event_msg", "payload": {"type": "user_message", "message": "go"}},
+    {
+        "type": "event_msg",
+        "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 3, "output_tokens": 1}}},
+    },
+    {"type": "retained_context", "payload": {"x": "y", "answers": [{"q": "why", "a": "so"}]}},
+    {"type": "event_msg", "payload": {"type": "turn_aborted", "reason": "interrupted"}},
+]
+"""Codex records with fields that once went past every cleaning: ids of turns and of other threads, a reason."""
+
+
+def test_no_seldom_field_reaches_a_terminal(tmp_path: Path, output: Output) -> None:
+    path = (
+        tmp_path / ".codex/sessions/2026/11/28/rollout-2026-11-28T09-00-00-019fc8be-0000-7000-8000-000000000001.jsonl"
+    )
+    path.parent.mkdir(parents=True)
+    write(path, [{"timestamp": "2026-11-28T09:00:00.000Z", **record} for record in SELDOM])
+    hostile, count = harmless_variants(path, lines=True)
+    assert count > 15
+    write(path, hostile)
+    run_on(output, path)
+    for command in COMMANDS:
+        output.of(*command)
+
+
+def test_no_field_of_a_published_format_reaches_a_terminal(tmp_path: Path, output: Output) -> None:
+    sample = max(_samples("claude", tmp_path), key=lambda sample: sample.path.stat().st_size)
+    for form in ("json", "toolpath", "toolpath-jsonl", "agent-response", "events", "snapshot"):
+        make = (form,) if form in ("events", "snapshot") else ("export", "--to", form)
+        document = tmp_path / f"document.{form}"
+        document.write_bytes(output.of(*make, sample.path))
+        assert read_session(document).exchanges
+        hostile, count = harmless_variants(document, form in ("toolpath-jsonl", "events"))
+        assert count > 5
+        write(document, hostile)
+        run_on(output, document)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such names")
+def test_no_name_of_a_file_reaches_a_terminal(tmp_path: Path, output: Output) -> None:
+    machine = Machine(tmp_path)
+    path = machine.session("11111111-2222-4333-8444-555555555555", ["go", "done"], folder=IN_NAMES)
+    machine.subagent(path, f"a1{IN_NAMES}", ["look", "seen"], {"input_tokens": 1, "output_tokens": 2})
+    odd = path.with_name(f"{IN_NAMES}.jsonl")
+    odd.write_bytes(path.read_bytes() + b'{"type": "user", "x\n')
+    broken = path.with_name(f"broken{IN_NAMES}.jsonl")
+    broken.write_bytes(b'{"type":"user","uuid": \n' * 3)
+    for target in (path, odd):
+        run_on(output, target)
+    for command in ("show", "export", "usage", "validate", "events", "snapshot", "open"):
+        for wrong in (broken, tmp_path, IN_NAMES, tmp_path / IN_NAMES):
+            output.of(*(() if command == "open" else (command,)), wrong)
+    for command in COMMANDS:
+        output.of(*command)
+    for option in (("--since", IN_NAMES), ("--agent", IN_NAMES)):
+        output.of("list", *option)
+    output.of("usage", "--by", "session", "--project", IN_NAMES)
+    output.of("export", path, "-o", tmp_path / IN_NAMES / IN_NAMES)
+    output.of("export", path, "--to", IN_NAMES)
+
+
+@pytest.mark.parametrize("json_lines", [False, True])
+def test_tail_of_a_hostile_session(json_lines: bool, tmp_path: Path) -> None:
+    sample = max(_samples("claude", tmp_path), key=lambda sample: sample.path.stat().st_size)
+    hostile, _ = harmless_variants(sample.path, sample.lines)
+    write(sample.path, hostile)
+    result = Machine(tmp_path).run(
+        "tail", "--all", *(["--json"] if json_lines else []), "-", stdin=sample.path.read_bytes()
+    )
+    assert result.out.count("\n") > 5
+    assert_inert(result.out.encode("utf-8", "surrogatepass"), "tail")
+    assert_inert(result.err.encode("utf-8", "surrogatepass"), "tail")
