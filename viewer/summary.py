@@ -23,7 +23,6 @@ from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import when
 from viewer.counting import each_once
-from viewer.output import json_bytes
 from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
