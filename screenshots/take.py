@@ -14,6 +14,8 @@ import time
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
@@ -30,6 +32,7 @@ from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 
 NOW = 1_780_000_000.0
+CLOCK = SimpleNamespace(time=lambda: NOW)
 SIZES = ((140, 45), (80, 24))
 Shot = Callable[[Environment, tuple[int, int]], Awaitable[str]]
 
@@ -47,15 +50,16 @@ def picture(app: TurnlogApp) -> str:
 
 async def sessions(env: Environment, size: tuple[int, int]) -> str:
     """The list."""
-    # Its file is fresh, so it counts as being written.
+    # Its file and its records are fresh, so it counts as being written.
     _live(env, NOW - 100).tell(1000)
     library = demo_library(env)
     library.bring_up_to_date()
     app = TurnlogApp(Config(theme="turnlog-dark"))
     app.start_with(BrowserScreen(library, DIRECTORY, lambda: NOW))
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause(1.0)
-        return picture(app)
+    with patch("viewer.sides.time", CLOCK):
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause(1.0)
+            return picture(app)
 
 
 async def _transcript(path: Path, size: tuple[int, int], *keys: str, theme: str = "dark") -> str:
@@ -86,12 +90,13 @@ async def follow(env: Environment, size: tuple[int, int]) -> str:
     writer.tell(20)
     app = TurnlogApp(Config(theme="turnlog-dark"))
     app.start_with(TranscriptScreen(Follower(writer.path, from_end=True), follow=True))
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause(1.0)
-        writer.tell(12)
-        await pilot.pause(1.0)
-        # The mark says when it was set, by the machine's clock.
-        return re.sub(r"new since \d\d:\d\d", "new since 20:22", picture(app))
+    with patch("viewer.sides.time", CLOCK):
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause(1.0)
+            writer.tell(12)
+            await pilot.pause(1.0)
+            # The mark says when it was set, by the machine's clock.
+            return re.sub(r"new since \d\d:\d\d", "new since 20:22", picture(app))
 
 
 def _live(env: Environment, begun: float) -> LiveWriter:

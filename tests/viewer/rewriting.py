@@ -96,7 +96,7 @@ class Following:
     missing = False
     trouble = ""
     loaded = True
-    written: float | None = None
+    live = False
     unfinished: int | None = None
     ahead = None
 

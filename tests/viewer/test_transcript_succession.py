@@ -24,12 +24,14 @@ from tests.waiting import until
 from viewer import followset
 from viewer.follow import Follower
 from viewer.screens.transcript import TranscriptScreen
+from viewer.sides import is_live
 from viewer.transcript.status import running_exchange
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
+NOW = 1_780_000_000.0
 CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
 
 
@@ -122,7 +124,7 @@ async def test_a_new_subagent_is_linked_and_what_it_does_is_told(machine: Machin
         flags=Flag.SUBAGENT | Flag.PENDING,
     )
     async with transcript(hand, follow=True) as (pilot, view, written):
-        written.written = time.time()
+        written.live = True
         hand.session.subagents.append(Subagent("a1", path=path, tool_use=index))
         written.write(lambda h: h.note(Kind.NOTE, "started"))
         await until(pilot, lambda: "4 messages · 6" in next(line for line in lines(view) if "Look around" in line))
@@ -157,18 +159,46 @@ def turn(*kinds: Kind) -> Session:
 )
 def test_what_is_at_work(kinds: list[Kind], running: int) -> None:
     session = turn(*kinds)
-    assert running_exchange(session, 1000.0, 1010.0) == running
-    assert running_exchange(session, 1000.0, 2000.0) == -1
-    assert running_exchange(session, None, 1010.0) == -1
+    assert running_exchange(session, True) == running
+    assert running_exchange(session, False) == -1
     session.exchanges[-1].seconds = 3.0  # the source says that it is over
-    assert running_exchange(session, 1000.0, 1010.0) == -1
+    assert running_exchange(session, True) == -1
+
+
+@pytest.mark.parametrize(
+    ("touched", "newest", "live"),
+    [
+        (NOW - 5, NOW - 5, True),
+        (NOW - 5, NOW - 500, True),  # a record without a time was the last
+        (NOW - 5, None, True),  # its source has no times
+        (NOW - 5, NOW + 30, True),  # another clock
+        (NOW - 5, NOW - 3600, False),  # copied or restored a moment ago
+        (NOW - 90, NOW - 90, False),
+        (None, NOW, False),
+    ],
+)
+def test_what_is_being_written(touched: float | None, newest: float | None, live: bool) -> None:
+    assert is_live(touched, newest, NOW) is live
+
+
+async def test_following_what_nobody_writes_is_waiting(machine: Machine) -> None:
+    path = machine.session(ONE, ["look around", "one"])
+    for expected in ("waiting for more", "following", "waiting for more"):
+        if expected == "following":
+            machine.to_now(path)
+        elif path.stat().st_mtime > time.time() - 60:
+            os.utime(path, (time.time() - 100,) * 2)
+        screen = TranscriptScreen(Follower(path), follow=True)
+        async with Bare(screen).run_test(size=(120, 24)) as pilot:
+            await pilot.pause(0.3)
+            assert str(screen.query_one("#title", TitleBar).right).endswith(f"  {expected}")
 
 
 async def test_the_last_exchange_is_running_until_it_is_answered() -> None:
     hand = story(2)
     hand.prompt("and now?")
     async with transcript(hand, follow=True) as (pilot, view, written):
-        written.written = time.time()
+        written.live = True
         await until(pilot, lambda: "running" in next(line for line in lines(view) if "and now?" in line))
         written.write(lambda h: h.text("this", usage=TokenUsage(1, 2)))
         await until(pilot, lambda: "running" not in next(line for line in lines(view) if "and now?" in line))

@@ -25,7 +25,7 @@ class Written:
 
     missing = False
     trouble = ""
-    written: float | None = None
+    live = False
     unfinished: int | None = None
     ahead = None
 

@@ -68,7 +68,8 @@ def state_line(
     if news:
         said = f"{news[0].lower()}{news[1:]} · f opens it"
     elif not ended:
-        kept = "following" if live else "waiting for more" if session.provider else "waiting for the first record"
+        kept = "following" if live else "waiting for more"
+        kept = kept if session.provider else "waiting for the first record"
         said = " · ".join([*(["live"] if ended is False else []), *([kept] if following else [])])
     origin = (origin_facts(session), "$text-muted")
     if not news and ended:
