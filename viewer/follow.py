@@ -314,10 +314,9 @@ class Follower:
     def _read_lines(self, reading: LinesReading, before: _Stamp | None, stamp: _Stamp, back: bool) -> None:
         if back or self._broken or before is None or stamp.identity != before.identity or self._rewritten(stamp):
             self._start_over()
-        elif stamp.size == before.size and stamp != before and self._next is None and self.loaded:
+        elif stamp.size == before.size and stamp != before:
             # Written, but not to: it may have been rewritten in its midst.
-            self._doubted = _compared(reading)
-            self.loaded = False
+            self._doubted, self.loaded = _compared(self._next or reading), False
             self._step(SLICE)
         # While it is being loaded the slices read on to wherever the end is by then.
         elif self._next is None and self.loaded and stamp.size > reading.position:
@@ -349,7 +348,7 @@ class Follower:
             if time.perf_counter() > end:
                 return False
         self._doubted = None
-        self.reading.done = False  # it may have grown meanwhile
+        (self._next or self.reading).done = False  # it may have grown meanwhile
         return True
 
     def _rewritten(self, stamp: _Stamp) -> bool:
@@ -429,11 +428,11 @@ def _opened(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
     return reading
 
 
-def _compared(reading: LinesReading) -> Iterator[bool]:
+def _compared(reading: Reading) -> Iterator[bool]:
     """Whether what was read is still there, block by block."""
-    blocks = reading.blocks
-    for number in range(len(blocks) if blocks is not None else 0):
-        yield blocks is not None and blocks.is_there(reading.store, number)
+    if isinstance(reading, LinesReading) and reading.blocks is not None:
+        for number in range(len(reading.blocks)):
+            yield reading.blocks.is_there(reading.store, number)
 
 
 def _begins_whole(reading: LinesReading) -> bool:

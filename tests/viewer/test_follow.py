@@ -390,6 +390,21 @@ def test_lines_that_change_places_are_noticed(path, monkeypatch, seconds):
     assert changes[0].op is Op.RESTARTED and digest(follower.session) == digest(read_afresh(path))
 
 
+def test_lines_that_change_places_while_they_are_compared_are_noticed(path, monkeypatch):
+    monkeypatch.setattr(follow, "SLICE", 0.0)
+    path.write_bytes(b"".join(line("user", f"u{n:05}", f"text {n:05} {'x' * 500}") for n in range(9000)))
+    follower = Follower(path)
+    catch_up(follower)
+    os.utime(path, (2e9, 2e9))
+    follower.poll()
+    for _ in range(3):  # past the blocks in the midst
+        assert not follower.loaded and follower.step(0.0) == []
+    swap_in_the_midst(path)
+    os.utime(path, (2e9, 2e9 + 9))
+    catch_up(follower)
+    assert digest(follower.session) == digest(read_afresh(path))
+
+
 def test_a_file_that_was_only_touched_is_not_read_anew(path):
     path.write_bytes(b"".join(line("user", f"u{n:05}", "x" * 500) for n in range(3000)))
     follower = Follower(path)
