@@ -128,3 +128,34 @@ def test_a_session_that_grew_is_searched_anew() -> None:
     assert not finder.is_outdated
     hand.text("two")
     assert finder.is_outdated
+
+
+def test_what_changes_while_it_is_searched_is_searched_again() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    for n in range(9):
+        hand.text(f"lamp {n}")
+    finder = finder_of(hand.session, "lamp 3 lit")
+    run = finder.run()
+    for _ in range(7):
+        next(run)
+    assert not finder.hits
+    hand._made[4].parts[0].text = "lamp 3 lit"
+    finder.forget([4])
+    hand.text("and lamp 3 lit")
+    for _ in run:
+        pass
+    assert finder.hits == [4, 10] and finder.done and not finder.is_outdated
+
+
+def test_numbers_are_those_of_the_places_in_order() -> None:
+    hand = Hand()
+    hand.prompt("lamp")
+    hand.text("lamp lamp")
+    hand.text("dark")
+    hand.text("lamp")
+    finder = finder_of(hand.session, "lamp", 2)
+    for _ in finder.run():
+        pass
+    assert [finder.number(*place) for place in ((0, 0), (1, 0), (1, 1), (3, 0))] == [1, 2, 3, 4]
+    assert finder.total == 4

@@ -115,13 +115,11 @@ class FindingScreen(Screen[None]):
         finder = self._finder
         if finder is None:
             return
-        if len(changed) > _FEW:
-            self._search_again()
-        elif len(changed) + len(new) <= _FEW:
+        if len(changed) + len(new) <= _FEW:
             finder.renew([*changed, *new])
             self._show_count()
         else:
-            finder.renew(changed)
+            finder.forget(changed)
             if finder.done:
                 self._work(partial(self._search, finder, go=False), "find")
 
@@ -168,10 +166,11 @@ class FindingScreen(Screen[None]):
             return ""
         if not finder.hits:
             return "not found" if finder.done else "searching …"
-        at = ""
+        if not finder.done:  # how many stand before this one is not known yet
+            return f"{finder.total:,} …"
         if hit is not None and hit[2] < finder.counts.get(hit[0], 0):
-            at = f"{finder.number(hit[0], hit[2]):,} of "
-        return f"{at}{finder.total:,}{'' if finder.done else ' …'}"
+            return f"{finder.number(hit[0], hit[2]):,} of {finder.total:,}"
+        return f"{finder.total:,}"
 
     def action_search_next(self) -> None:
         """The next hit."""

@@ -141,12 +141,18 @@ class Finder:
         """Whether more came after everything had been searched."""
         return self.done and len(self._seen) != len(self.session.messages)
 
-    def renew(self, indices: Iterable[int]) -> None:
-        """Search these messages again, which changed or are new."""
+    def forget(self, indices: Iterable[int]) -> None:
+        """What was found in these messages counts no more: they changed, and `run` searches them again."""
         for index in indices:
             self._seen.discard(index)
             if self.counts.pop(index, 0):
                 self.hits.remove(index)
+
+    def renew(self, indices: Iterable[int]) -> None:
+        """Search these messages at once, which changed or are new."""
+        indices = list(indices)
+        self.forget(indices)
+        for index in indices:
             self._try(index)
 
     def run(self) -> Iterator[None]:
@@ -158,10 +164,11 @@ class Finder:
         if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces and not self._scanned:
             yield from self._run_file(stores[0])
         self._scanned = True
-        # What the screen makes of records, such as headlines, stands in none of them.
-        for index in self._round():
-            self._try(index)
-            yield
+        # What the screen makes of records, such as headlines, stands in none of them. Some may change meanwhile.
+        while len(self._seen) < len(self.session.messages):
+            for index in self._round():
+                self._try(index)
+                yield
         self.done = True
 
     def _round(self) -> Iterator[int]:
