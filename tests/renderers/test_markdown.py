@@ -212,7 +212,7 @@ def test_one_exchange_has_prompt_answers_and_a_line_a_tool_use() -> None:
     assert lines[0] == "## 1. go on"
     assert lines[2:] == [
         "I look.", "- one", "<!-- -->", f"- $ {command} · exit 1 · 900 lines",
-        r"- Edit a\_b.py · +1 -1", "Done.",
+        "- Edit a_b.py · +1 -1", "Done.",
     ]  # fmt: skip
 
 
