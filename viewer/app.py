@@ -137,6 +137,13 @@ class TurnlogApp(App[None]):
             text, title=title, severity="error" if bad else "information", markup=False, timeout=8 if bad else 5
         )
 
+    def action_command_palette(self) -> None:
+        """Show all commands."""
+        from viewer.screens.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     # -- screens ---------------------------------------------------------------------------------------------------
 
     def open_session(self, path: Path, *, follow: bool = False) -> None:

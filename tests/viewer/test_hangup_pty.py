@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,9 @@ class Child:
 
     def see(self, words: bytes) -> None:
         def seen() -> bool:
-            while select.select([self.master], [], [], 0.01)[0]:
-                self.seen += os.read(self.master, 1 << 16)
+            with suppress(OSError):  # it has ended, and said all
+                while select.select([self.master], [], [], 0.01)[0]:
+                    self.seen += os.read(self.master, 1 << 16)
             return words in self.seen
 
         wait_until(seen, lambda: f"{words!r} never came: {self.seen[-2000:]!r}")

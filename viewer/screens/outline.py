@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,6 +18,14 @@ from viewer.screens.message import Dialog
 _WIDTH = 110
 _AROUND = 8
 """Cells of the dialog's border and padding."""
+
+
+class _Exchanges(OptionList):
+    """The list; where it has no room for a line, Textual's (8.2.8) raises a KeyError when a page is turned."""
+
+    def _move_page(self, direction: Literal[-1, 1]) -> None:
+        if self.scrollable_content_region:
+            super()._move_page(direction)
 
 
 class OutlineScreen(Dialog[int]):
@@ -48,7 +56,7 @@ class OutlineScreen(Dialog[int]):
     def compose_body(self) -> ComposeResult:
         """One line an exchange."""
         options = [Option(self._line(n), id=str(n)) for n in range(len(self._session.exchanges))]
-        yield OptionList(*options, markup=False, compact=True)
+        yield _Exchanges(*options, markup=False, compact=True)
 
     def on_mount(self) -> None:
         """Begin where the reader is."""

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from functools import partial
 
 from textual.binding import Binding
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from viewer.bindings import TABLES, effective, key_name
 from viewer.keys import Key
+
+
+class Palette(CommandPalette):
+    """The palette, also in a terminal that has no room for a line of its list: there Textual's (8.2.8) raises a
+    KeyError when a page is turned.
+    """
+
+    def _action_command_list(self, action: str) -> None:
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)
 
 
 class Commands(Provider):

@@ -1,0 +1,37 @@
+"""A terminal that is hardly there, and one that is resized: no key ends the program, and all is drawn afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.viewer.transcripts import Written, lines, story
+from viewer.app import TurnlogApp
+from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.view import TranscriptView
+
+ALL = ["question_mark", "x", "w", "tab", "ctrl+p", "slash"]
+"""What opens something above the transcript."""
+MOVES = ["pagedown", "pageup", "end", "home", "down", "z"]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (10, 3), (2, 50), (200, 1)], ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("begun", [True, False], ids=["from the start", "later"])
+async def test_every_key_is_borne(size: tuple[int, int], begun: bool) -> None:
+    app, screen = TurnlogApp(), TranscriptScreen(Written(story()))
+    app.start_with(screen)
+    async with app.run_test(size=size if begun else (80, 24)) as pilot:
+        await pilot.pause()
+        for key in ALL:
+            await pilot.press(key)
+            await pilot.resize_terminal(*size)
+            for move in MOVES:
+                await pilot.press(move)
+            await pilot.resize_terminal(80, 24)
+            await pilot.resize_terminal(*size)
+            for _ in range(4):
+                if len(app.screen_stack) > 1 or screen._find_bar is not None:
+                    await pilot.press("escape")
+            assert app.screen is screen
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("home")
+        assert "prompt number 0" in lines(screen.query_one(TranscriptView))[0]
