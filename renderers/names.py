@@ -61,18 +61,23 @@ class ShellLine(NamedTuple):
     reason: str = ""
 
 
-def shell_line(argv: Sequence[str], cwd: str | None) -> ShellLine:
-    """The line that goes to `cwd` and runs `argv`: `cd -- '/dir' && claude --resume ID`.
+def shell_line(argv: Sequence[str], cwd: str | None, variable: tuple[str, str] | None = None) -> ShellLine:
+    """The line that goes to `cwd` and runs `argv` with a `variable`: `cd -- '/dir' && A='/x y' claude --resume ID`.
 
     Every word is quoted. What holds a newline, another control character or an invisible one is refused, since a
     terminal may act on it before any shell sees the quotes.
     """
     if not argv:
         return ShellLine(None, "its id is not one that the agent could resume")
-    for what, text in (("the directory", cwd or ""), *(("the command", word) for word in argv)):
+    texts = [("the directory", cwd or ""), *(("the command", word) for word in argv)]
+    if variable is not None:
+        texts.append((variable[0], variable[1]))
+    for what, text in texts:
         if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text):
             return ShellLine(None, f"{what} holds a control character")
     command = shlex.join(argv)
+    if variable is not None:
+        command = f"{variable[0]}={shlex.quote(variable[1])} {command}"
     if not cwd:
         return ShellLine(command)
     # `cd -- -` goes to the directory before, and a relative path is looked up in CDPATH.

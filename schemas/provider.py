@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -181,6 +182,12 @@ class Provider(Protocol):
         """The arguments that let the agent go on with a session; None where its id is not one the agent could have."""
         ...
 
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """The variable and its value with which the agent's command finds the session in a file; None where it looks
+        there by itself, or the file lies in no home of the agent.
+        """
+        ...
+
     def retention(self, env: Environment) -> Retention | None:
         """What the agent itself deletes, by its settings or by default; None where it keeps everything."""
         ...
@@ -199,6 +206,10 @@ class Saved:
 
     def resume_command(self, session: Session) -> list[str] | None:
         """None: the agent, if there is one, does not know the file."""
+        return None
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """None: see `resume_command`."""
         return None
 
     def retention(self, env: Environment) -> Retention | None:
@@ -221,6 +232,13 @@ def beginning(read: Callable[[int, int], bytes], most: int = MAX_LINE) -> tuple[
         data += more
         lines += more.count(b"\n")
     return bytes(data), False
+
+
+def moved_home(variable: str, home: Path | None, usual: Iterable[Path]) -> tuple[str, str] | None:
+    """What `Provider.resume_home` answers: nothing for one of the `usual` homes, which need no variable."""
+    if home is None or os.path.realpath(home) in map(os.path.realpath, usual):
+        return None
+    return variable, os.path.abspath(home)
 
 
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:

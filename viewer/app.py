@@ -331,10 +331,12 @@ class TurnlogApp(App[None]):
         """Show and copy the command that lets the agent go on with a session."""
         from renderers.names import shell_line
         from schemas.providers import providers
+        from viewer.discover import environment
 
         provider = providers().get(session.provider)
         arguments = provider.resume_command(session) if provider else None
-        line, reason = shell_line(arguments or [], session.workspace_root)
+        home = provider.resume_home(session.path, environment()) if provider else None
+        line, reason = shell_line(arguments or [], session.workspace_root, home)
         if line is None:
             self.say(reason, title="Cannot be resumed", bad=True)
             return

@@ -202,7 +202,7 @@ class Row:
     key: str
     label: str
     mark: str = ""
-    """What tells it from others of that label: the beginning of a session's id."""
+    """What tells it from others of that label: a session's id."""
     tally: Tally = field(default_factory=Tally)
     responses: list[Spent] = field(default_factory=list)
     """Kept where they are to be explained."""
@@ -238,25 +238,7 @@ def rows_by(kind: str, spent: Iterable[Spent], *, keep: bool = False) -> tuple[l
     if kind != "session" and len({row.mark for row in found}) == 1:
         for row in found:
             row.mark = ""  # all of one session, which need not be named
-    _shorten(found)
     return found, total
-
-
-def _shorten(rows: list[Row]) -> None:
-    """Marks as short as in `turnlog list`, or as long as UUIDs need that were made at nearly the same time; of those
-    that begin alike the beginning and the end.
-    """
-    marks = {row.mark for row in rows}
-    forms = [*((size, 0) for size in (8, 13)), *((12 - size, size) for size in (6, 9, 4, 11))]
-    head, tail = next((form for form in forms if len({_short(mark, *form) for mark in marks}) == len(marks)), forms[2])
-    for row in rows:
-        row.mark = _short(row.mark, head, tail)
-
-
-def _short(mark: str, head: int, tail: int) -> str:
-    if not tail or len(mark) <= head + tail + 1:
-        return mark[: head + tail + 1 if tail else head]
-    return f"{mark[:head]}…{mark[-tail:]}"
 
 
 def foot(

@@ -1,7 +1,8 @@
 """TARGET, the same in every command: a path, a session id or the beginning of one, `latest`, or `-`.
 
 - An argument that names something on disk is a path, also when it looks like an id.
-- An id is the session's own, as `turnlog list` shows it, in full or its beginning; else a file's name will do.
+- An id is the session's own, in full or its beginning, as far as `turnlog list` and `usage` show it; else a file's name
+  will do.
 - `latest` is the newest session in `turnlog list`, whatever its directory: the first of `turnlog list --json`.
 - `-` is standard input, spooled to a temporary file that goes when the program ends.
 """

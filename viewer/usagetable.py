@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
+
+from schemas.clean import one_line
+from viewer.ids import in_common
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
@@ -57,11 +62,8 @@ class Rows:
         screen.print(Segments(self._segments(screen.width)), end="", crop=False)
 
     def _segments(self, width: int) -> Iterator[Segment]:
-        from rich.cells import cell_len, set_cell_size
         from rich.segment import Segment
         from rich.style import Style
-
-        from schemas.clean import one_line
 
         dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
         most = max(self._weights, default=0)
@@ -82,12 +84,11 @@ class Rows:
             left_out += 1
         fill = max(_LEAST, room - sum(sizes[left_out:]))
 
-        def line(number: str, text: str, row: list[str], style: Style | None, bar: str = "") -> Iterator[Segment]:
-            text = one_line(text, max(fill, 2) * 2)
-            shown = set_cell_size(text, fill) if cell_len(text) <= fill else set_cell_size(text, fill - 1) + "…"
+        def line(number: str, shown: str, row: list[str], style: Style | None, bar: str = "") -> Iterator[Segment]:
             if numbers:
-                yield Segment(f"{'':{numbers - _GAP - cell_len(number)}}{number}{'':{_GAP}}", dim)
-            yield Segment(shown, style)
+                pad = " " * (numbers - _GAP - cell_len(number))
+                yield Segment(f"{pad}{number}{'':{_GAP}}" if number.isdigit() else f"{number}{pad}{'':{_GAP}}", dim)
+            yield Segment(set_cell_size(shown, fill), style)
             cells = zip(row[left_out:], sizes[left_out:], strict=True)
             yield Segment("".join(f"{cell:>{size}}" for cell, size in cells), dim if style is dim else None)
             if bar:
@@ -95,13 +96,53 @@ class Rows:
             yield Segment.line()
 
         rows = iter(figures)
-        yield from line("", self._heading, next(rows), dim)
-        for (number, text, *_), weight in zip(self._rows, self._weights, strict=True):
+        yield from line("", _cut(self._heading, fill), next(rows), dim)
+        texts = fitted([one_line(text, 4096) for _, text, *_ in self._rows], fill)
+        for (number, *_), text, weight in zip(self._rows, texts, self._weights, strict=True):
             yield from line(number, text, next(rows), None, _bar(weight, most) if wide else "")
         if self._rows and self._totals:
             yield Segment.line()
         for label, _, _ in self._totals:
-            yield from line("", label, next(rows), bold)
+            yield from line("", _cut(label, fill), next(rows), bold)
+
+
+def fitted(texts: list[str], width: int) -> list[str]:
+    """The texts in so many cells each. What is too long is cut at its end; texts that would look the same then, as the
+    paths of one project's worktrees, begin where they differ.
+    """
+    shown = [_cut(text, width) for text in texts]
+    alike: dict[str, set[str]] = {}
+    for text, cut in zip(texts, shown, strict=True):
+        if cut != text:
+            alike.setdefault(cut, set()).add(text)
+    instead: dict[str, str] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            _tell_apart(sorted(group), width, instead)
+    return [instead.get(text, cut) for text, cut in zip(texts, shown, strict=True)]
+
+
+def _tell_apart(group: list[str], width: int, instead: dict[str, str]) -> None:
+    """Note for each of several texts, in order, the piece that begins where they differ; a whole word if that does."""
+    differ = in_common(group[0], group[-1])  # in order, so that the others share as much
+    word = max(group[0].rfind(sign, 0, differ) for sign in "/\\ ") + 1
+    for start in (word, differ):
+        pieces: dict[str, list[str]] = {}
+        for text in group:
+            at = start
+            while at > 0 and cell_len(text[at - 1 :]) < width:
+                at -= 1  # a short rest leaves room for what stands before it
+            pieces.setdefault(_cut(f"…{text[at:]}", width), []).append(text)
+        if len(pieces) > 1:
+            break
+    for piece, same in pieces.items():
+        instead.update(dict.fromkeys(same, piece))
+        if 1 < len(same) < len(group):
+            _tell_apart(same, width, instead)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def _figures(usage: TokenUsage | None) -> list[str]:

@@ -68,6 +68,9 @@ def test_shell_line() -> None:
         == f"cd -- '/home/dev/a b' && claude --resume {UUID}"
     )
     assert shell_line(["codex"], None).line == "codex"
+    home = ("CODEX_HOME", "/home/dev/my homes/'x'")
+    assert shell_line(["codex"], "/a", home).line == "cd -- /a && CODEX_HOME='/home/dev/my homes/'\"'\"'x'\"'\"'' codex"
+    assert shell_line(["codex"], "/a", ("CODEX_HOME", "/\x1b[2J")).line is None
     assert shell_line(["x"], "-rf").line == "cd -- ./-rf && x"
     assert shell_line(["x"], "-").line == "cd -- ./- && x"
 

@@ -340,6 +340,39 @@ def test_locations_on_every_system(provider: Provider, tmp_path: Path) -> None:
         assert all(location.reason for location in provider.locations(Environment(variables, tmp_path, place.platform)))
 
 
+@pytest.mark.parametrize(
+    ("provider_id", "path", "variables", "expected"),
+    [
+        ("claude", ".claude/projects/-w/1.jsonl", {}, None),
+        ("claude", ".claude-work/projects/-w/1.jsonl", {}, ("CLAUDE_CONFIG_DIR", ".claude-work")),
+        ("claude", ".claude-work/projects/-w/1.jsonl", {"CLAUDE_CONFIG_DIR": "~/.claude-work"}, None),
+        ("claude", ".claude/projects/-w/1.jsonl", {"CLAUDE_CONFIG_DIR": "~/c2"}, ("CLAUDE_CONFIG_DIR", ".claude")),
+        ("claude", "projects/notes/1.jsonl", {}, None),
+        ("claude", "Downloads/1.jsonl", {}, None),
+        ("codex", ".codex/sessions/2026/03/04/rollout-1.jsonl", {}, None),
+        ("codex", "other/sessions/2026/03/04/rollout-1.jsonl", {}, ("CODEX_HOME", "other")),
+        ("codex", "other/archived_sessions/rollout-1.jsonl", {}, ("CODEX_HOME", "other")),
+        ("codex", "sessions/rollout-1.jsonl", {}, None),
+        ("gemini", ".gemini/tmp/p/chats/session-1.json", {}, None),
+        ("gemini", "two/.gemini/tmp/p/chats/session-1.json", {}, ("GEMINI_CLI_HOME", "two")),
+        ("gemini", "two/.gemini/tmp/p/chats/session-1.json", {"GEMINI_CLI_HOME": "~/two"}, None),
+        ("gemini", "chats/session-1.json", {}, None),
+        ("qwen", ".qwen/projects/-w/chats/1.jsonl", {}, None),
+        ("qwen", "q2/projects/-w/chats/1.jsonl", {}, ("QWEN_HOME", "q2")),
+        ("qwen", "q2/projects/-w/chats/1.jsonl", {"QWEN_RUNTIME_DIR": "~/q2"}, None),
+        ("cursor", ".cursor/chats/w/1/store.db", {}, None),
+        ("cursor", ".config/cursor/chats/w/1/store.db", {}, None),
+        ("cursor", "c2/chats/w/1/store.db", {}, ("CURSOR_CONFIG_DIR", "c2")),
+        ("streams", "saved.jsonl", {}, None),
+    ],
+)  # fmt: skip
+def test_the_variable_that_resuming_needs(
+    provider_id: str, path: str, variables: dict[str, str], expected: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    needed = PROVIDERS[provider_id].resume_home(tmp_path / path, Environment(variables, tmp_path, "linux"))
+    assert needed == (expected and (expected[0], str(tmp_path / expected[1])))
+
+
 def test_discovery_lists_each_session_once(provider: Provider, samples: dict[str, list[Sample]], home: Path) -> None:
     env = Environment({}, home / provider.id, "linux")
     problems: list[Problem] = []

@@ -36,6 +36,9 @@ class Agent:
     def resume_command(self, session: Session) -> list[str] | None:
         return None
 
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        return None
+
 
 ENV = Environment({}, Path("/nowhere"), "linux")
 

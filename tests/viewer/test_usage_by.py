@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from schemas.usage import TokenUsage, total_usage
 from tests.fixtures.codex.rollouts import Rollout
 from tests.viewer.machine import Machine
 from viewer.counting import Once
 from viewer.spending import KINDS, Filters, Source, Spent, rows_by
+from viewer.usagetable import fitted
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -319,7 +321,8 @@ def test_a_total_has_the_subagents_in_it_however_it_is_asked_for(machine: Machin
 
 def test_groups_of_several_sessions_name_them(machine: Machine) -> None:
     lines = machine.run("usage", "--by", "group").out.splitlines()
-    assert [line.split()[0] for line in lines if "_01FhGm3k" in line] == ["aaaaaaaa", "aaaaaaaa"]
+    named = [line.split()[:2] for line in lines if "Rc8Vd_" in line]  # cut where they differ from each other
+    assert [name for name, _ in named] == ["aaaaaaaa", "aaaaaaaa"] and named[0] != named[1]
     assert not any("aaaaaaaa" in line for line in machine.run("usage", "--by", "group", ONE).out.splitlines())
 
 
@@ -363,20 +366,52 @@ def test_sessions_of_one_title_are_told_apart_by_their_ids(machine: Machine) -> 
         machine.session(f"0198d2a4-7c1{digit}-7000-8000-00000000000{digit}", ["same", "one"], usage=FIGURES, minute=20)
     text = machine.run("usage", "--by", "session").out
     rows = [line.split()[0] for line in text.splitlines() if " same" in line]
-    assert sorted(rows) == ["0198d2a4-7c11", "0198d2a4-7c12", "dddddddd-0000", "eeeeeeee-0000"]
+    assert sorted(rows) == ["0198d2a4-7c11", "0198d2a4-7c12", "dddddddd", "eeeeeeee"]
     assert all(len(line) <= 80 for line in text.splitlines())
     assert machine.run("usage", rows[0]).code == 0
 
 
-def test_ids_that_begin_alike_are_told_by_their_ends_and_leave_room_for_the_figures(machine: Machine) -> None:
-    for digit in "123":
-        machine.session(
-            f"99999999-0000-4000-8000-0000000{digit}{digit}{digit}{digit}{digit}", ["same", "one"], usage=FIGURES
-        )
-    lines = machine.run("usage", "--by", "session").out.splitlines()
-    rows = [line.split()[0] for line in lines if " same" in line]
-    assert len(set(rows)) == 3 and all(row.startswith("9999") and "…" in row and len(row) <= 13 for row in rows)
-    assert "input" in lines[0] and all(len(line) <= 80 for line in lines)
+@pytest.mark.parametrize("columns", ["80", "300"])
+def test_an_id_of_a_table_is_a_target(machine: Machine, columns: str) -> None:
+    """Also one of an agent whose ids begin with the time, and one that others begin with."""
+    odd = ["99999999-0000-4000-8000-000000011111", "99999999-0000-4000-8000-000000022222", "session-1", "session-12"]
+    for name in odd:
+        machine.session(name, ["go", f"I am {name}."], usage=FIGURES)
+    for table in (("list",), ("usage", "--by", "session")):
+        words = machine.run(*table, COLUMNS=columns).out.split()
+        ids = [word for word in words if word.startswith(("99999999-", "session-"))]
+        assert len(set(ids)) == 4
+        for name in ids:
+            shown = machine.run("show", name)
+            assert shown.code == 0 and any(f"I am {one}." in shown.out for one in odd if one.startswith(name))
+    ambiguous = machine.run("show", "99999999")
+    assert ambiguous.code == 2 and all(name in ambiguous.err for name in odd[:2])
+
+
+@pytest.mark.parametrize(
+    ("texts", "width", "expected"),
+    [
+        (["short", "also short"], 12, ["short", "also short"]),
+        (["a long title that is cut"], 12, ["a long title…"[:11] + "…"]),
+        (
+            ["/home/kim/mill/.worktrees/elastic-cori", "/home/kim/mill/.worktrees/gentle-ada", "/home/kim/mill"],
+            16,
+            ["…es/elastic-cori", "…rees/gentle-ada", "/home/kim/mill"],
+        ),
+        (["/aaaaaaaaaaaaaaaa/1/x/yyyyyyyy", "/aaaaaaaaaaaaaaaa/2/x/yyyyyyyy"], 8, ["…1/x/yy…", "…2/x/yy…"]),
+        (["same and long", "same and long"], 8, ["same an…", "same an…"]),
+    ],
+)
+def test_what_is_cut_is_told_apart(texts: list[str], width: int, expected: list[str]) -> None:
+    assert fitted(texts, width) == expected
+
+
+@given(st.lists(st.text("ab/ 漢", max_size=30), max_size=6), st.integers(8, 20))
+def test_different_texts_never_look_the_same(texts: list[str], width: int) -> None:
+    texts = [" ".join(text.split()) for text in texts]
+    shown = fitted(texts, width)
+    assert all(cell_len(text) <= width for text in shown)
+    assert len(set(shown)) == len(set(texts))
 
 
 def test_bars_are_of_what_rows_stand_by(machine: Machine) -> None:

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.clean import one_line
+from viewer.ids import ids_of, short_ids
 from viewer.output import DONE, NO, CallError, console, path_text, progress, table, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
     from viewer.library import Library
     from viewer.summary import Summary
 
-_ID = 8
-"""Characters of an id that a row shows: enough for a TARGET, and where they are not, `turnlog` names the candidates."""
-_WIDE = 100
-"""So many columns have room for ids. Behind a pipe they are always there."""
+_PIPED = 100
+"""Columns behind a pipe, which has no width of its own."""
+_NARROW = 90
+"""In fewer columns projects are cut shorter, so that titles have room."""
 
 
 @click.command("list")
@@ -51,7 +52,7 @@ def command(
 
         write_json([list_object(summary) for summary in rows])
     elif rows:
-        _print(rows)
+        _print(rows, ids_of(library.found.files, library))
     else:
         warn("no sessions found" if library.all() else "no sessions found (turnlog doctor says where it looked)")
     if not as_json and (unread := len(library.unread)):
@@ -106,7 +107,7 @@ def report_problems(library: Library) -> None:
         warn(f"{path_text(problem.path)}: {problem.reason}")
 
 
-def _print(rows: list[Summary]) -> None:
+def _print(rows: list[Summary], known: set[str]) -> None:
     from rich.text import Text
 
     from renderers.facts import format_age, format_count, project_name
@@ -115,12 +116,12 @@ def _print(rows: list[Summary]) -> None:
     here = Path.cwd()
     ours = [row for row in rows if in_directory(row.workspace_root, here)]
     others = [row for row in rows if not in_directory(row.workspace_root, here)]
-    screen = console(piped=_WIDE)
-    ids = not screen.is_terminal or screen.width >= _WIDE
+    screen = console(piped=_PIPED)
+    ids = short_ids([row.id for row in rows], known)
     quiet = table(
         [
             ("", "left"),
-            *([("id", "left")] if ids else []),
+            ("id", "left"),
             ("title", "fill"),
             ("project", "left"),
             ("agent", "left"),
@@ -129,19 +130,19 @@ def _print(rows: list[Summary]) -> None:
             ("tokens", "right"),
         ]
     )
-    quiet.columns[3 if ids else 2].max_width = 16
-    before = [""] * (2 if ids else 1)
+    quiet.columns[1].min_width = max(map(len, ids.values()))  # one that is cut would open nothing
+    quiet.columns[3].max_width = 16 if screen.width >= _NARROW else 10
     now = time.time()
     for heading, group in (("this directory", ours), ("elsewhere", others)):
         if not group:
             continue
         if ours:
-            quiet.add_row(*before, Text(heading, "dim italic"))
+            quiet.add_row("", "", Text(heading, "dim italic"))
         for row in group:
             total = row.usage.total if row.usage else None
             quiet.add_row(
                 Text("●" if row.live else " ", "green"),
-                *([Text(one_line(row.id)[:_ID], "dim")] if ids else []),
+                Text(ids[row.id], "dim"),
                 Text(one_line(row.title) or "(untitled)"),
                 Text(project_name(row.workspace_root), "dim"),
                 Text(row.provider, "dim"),

@@ -189,11 +189,12 @@ class _Report:
 
     def _is_known(self, session_id: str) -> bool:
         """Whether a session is among those that are read, or on this machine."""
+        from viewer.ids import ids_of
         from viewer.targets import Targets
 
         if session_id not in self._known and not self._looked:
             machine = Targets()
-            self._known |= {machine.library.session_id(file) or file.id for file in machine.found.files}
+            self._known |= ids_of(machine.found.files, machine.library)
             self._looked = True
         return session_id in self._known
 

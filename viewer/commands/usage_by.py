@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from viewer.commands.usage import copies_note, cost_text, unpriced_note
 from viewer.counting import Once
+from viewer.ids import ids_of, short_ids
 from viewer.output import DONE, NO, console, progress, warn, write_json
 from viewer.sessions import chosen, each_session, in_order_made
 from viewer.spending import FileSpending, LeftOut, Row, Spent, Tally, from_index, rows_by
@@ -35,6 +36,7 @@ def print_sums(
     left_out: list[LeftOut] = []
     notes: list[str] = []
     foot: list[tuple[str, Tally]] = []
+    known: set[str] = set()
     if targets or explain or kind in _FROM_FILES:
         files = chosen(targets)
         with progress("reading sessions") as bar:
@@ -55,6 +57,7 @@ def print_sums(
             warn("no sessions found (turnlog doctor says where it looked)")
             return NO
         rows, total = rows_by(kind, from_index(library, filters, coster, once))
+        known = ids_of(library.found.files, library)
         notes = _machine_notes(library) if not any(filters) else []
         projects = {summary.workspace_root for summary in library.all()}
     code = DONE if rows or left_out else NO
@@ -64,6 +67,8 @@ def print_sums(
     if code == NO:
         warn(_nothing(filters, projects))
         return code
+    if any(row.mark for row in rows):
+        _shorten_marks(rows, known or _ids_of_machine())
     screen = console()
     totals = foot if len(foot) > 1 else [("total", total)]
     if explain:
@@ -72,6 +77,20 @@ def print_sums(
         _table(screen, kind, rows, totals)
     _say(screen, [*notes, *unpriced_note(total), *([copies_note(once.copies)] if once.copies else [])])
     return DONE
+
+
+def _ids_of_machine() -> set[str]:
+    from viewer.targets import Targets
+
+    machine = Targets()
+    return ids_of(machine.found.files, machine.library)
+
+
+def _shorten_marks(rows: list[Row], known: set[str]) -> None:
+    """Call sessions by as much of their ids as TARGET needs, as `turnlog list` does."""
+    shown = short_ids({row.mark for row in rows}, known | {row.mark for row in rows})
+    for row in rows:
+        row.mark = shown[row.mark]
 
 
 def _nothing(filters: Filters, projects: set[str | None]) -> str:

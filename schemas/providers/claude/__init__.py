@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.claude import detect, locate
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class ClaudeProvider:
         if session.lineage.agent_id is not None or not _PLAIN_ID.fullmatch(session.id):
             return None
         return ["claude", "--resume", session.id]
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
+        return moved_home("CLAUDE_CONFIG_DIR", locate.home_of(path), [locate.home(env)])
 
     def retention(self, env: Environment) -> Retention:
         """Claude Code deletes sessions 30 days after their last change, unless `cleanupPeriodDays` says otherwise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from schemas.records import read_record
 
 PROVIDER_ID = "claude"
 _DESKTOP_DEPTH = 5
+_PROJECT = re.compile(r"-|[A-Za-z]--")
+"""How a project's folder begins: its path with every other sign as a hyphen, `/home` or `C:\\` at the start."""
 
 
 def locations(env: Environment) -> list[Location]:
@@ -38,12 +41,22 @@ def locations(env: Environment) -> list[Location]:
     return _distinct(found)
 
 
+def home(env: Environment) -> Path:
+    """The folder that Claude Code itself looks into: the variable is one path to it."""
+    named = env.variables.get("CLAUDE_CONFIG_DIR", "")
+    return _expand(named, env.home) if named else env.home / ".claude"
+
+
+def home_of(path: Path) -> Path | None:
+    """The folder of Claude Code that a session lies in; None for a copy somewhere else."""
+    project = Path(os.path.abspath(path)).parent
+    return project.parent.parent if project.parent.name == "projects" and _PROJECT.match(project.name) else None
+
+
 def retention(env: Environment) -> Retention:
     """The days after which Claude Code deletes a session, and what says so (formats note 1, "Discovery rule")."""
-    named = env.variables.get("CLAUDE_CONFIG_DIR", "")
-    home = _expand(named, env.home) if named else env.home / ".claude"
     try:
-        days = read_record((home / "settings.json").read_bytes()).get("cleanupPeriodDays")
+        days = read_record((home(env) / "settings.json").read_bytes()).get("cleanupPeriodDays")
     except OSError:
         days = None  # no settings: the default holds
     if isinstance(days, int | float) and days >= 0:

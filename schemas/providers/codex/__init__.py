@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.codex import locate
 from schemas.providers.codex.ids import UUID
 
@@ -54,6 +54,12 @@ class Codex:
     def resume_command(self, session: Session) -> list[str] | None:
         """`codex resume ID`, for ids that Codex itself makes."""
         return ["codex", "resume", session.id] if UUID.fullmatch(session.id) else None
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
+        return moved_home(
+            "CODEX_HOME", locate.resumable_home(path), [location.path for location in locate.locations(env)]
+        )
 
     def retention(self, env: Environment) -> Retention | None:
         """None: Codex keeps its rollouts."""

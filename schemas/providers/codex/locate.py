@@ -33,6 +33,7 @@ _ENVELOPES = frozenset(
         "inter_agent_communication",
     }
 )
+_DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _FIRST_LINE = 16 << 20
 """Bytes. A first line holds the base instructions; tools with schemas have made it megabytes long."""
 _HEADER = 32 << 10
@@ -82,6 +83,12 @@ def home_of(path: Path) -> Path | None:
         if parent.name in ROOTS:
             return parent.parent
     return None
+
+
+def resumable_home(path: Path) -> Path | None:
+    """The same for a rollout that lies as Codex lays it out (`sessions/2026/03/04`); None for a copy somewhere else."""
+    path = Path(os.path.abspath(path))
+    return home_of(path) if path.parent.name == ROOTS[1] or _DAY.search(path.parent.as_posix()) else None
 
 
 # -- recognising a file ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.cursor import detect, locate
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class Cursor:
         if session.lineage.parent is not None or not locate.UUID.fullmatch(session.id):
             return None
         return ["cursor-agent", "--resume", session.id]
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CURSOR_CONFIG_DIR, where the session lies in none of the folders that Cursor looks into."""
+        return moved_home("CURSOR_CONFIG_DIR", locate.root_of(path), [place.path for place in locate.locations(env)])
 
     def retention(self, env: Environment) -> Retention | None:
         """None: Cursor keeps its sessions."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.gemini import detect, locate
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ class Gemini:
         if session.lineage.agent_id is not None or not _PLAIN_ID.fullmatch(session.id):
             return None
         return ["gemini", "--resume", session.id]
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """GEMINI_CLI_HOME, where the session lies in another home than that names, or the home directory."""
+        return moved_home("GEMINI_CLI_HOME", locate.home_of(path), [locate.home(env)])
 
     def retention(self, env: Environment) -> Retention | None:
         """Present versions delete sessions after 30 days, unless `general.sessionRetention` says otherwise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,19 @@ def _home(text: str, home: Path) -> Path:
     return home / text[2:] if text.startswith(("~/", "~\\")) else home if text == "~" else Path(text)
 
 
+def home(env: Environment) -> Path:
+    """The home directory as Gemini CLI sees it."""
+    moved = env.variables.get("GEMINI_CLI_HOME")
+    return _home(moved, env.home) if moved else env.home
+
+
+def home_of(path: Path) -> Path | None:
+    """The home directory in whose `.gemini/tmp/*/chats` a session lies; None for a copy somewhere else."""
+    parents = Path(os.path.abspath(path)).parents
+    names = [parent.name for parent in list(parents)[:4]]
+    return parents[4] if names[:1] == ["chats"] and names[2:] == ["tmp", ".gemini"] else None
+
+
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The sessions below a location, each once; subagents lie deeper and are left out.
 
@@ -64,8 +78,7 @@ def retention(env: Environment) -> Retention | None:
 
     Its defaults are those of the present documentation: on, 30 days. Versions before 2026 kept everything.
     """
-    moved = env.variables.get("GEMINI_CLI_HOME")
-    path = (_home(moved, env.home) if moved else env.home) / ".gemini" / "settings.json"
+    path = home(env) / ".gemini" / "settings.json"
     try:
         data = path.read_bytes()
     except OSError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.qwen import locate
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class Qwen:
         if not locate.UUID.fullmatch(session.id):
             return None
         return ["qwen", "--resume", session.id]
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """QWEN_HOME, where the session lies in another folder than the variables name, or `~/.qwen`."""
+        return moved_home("QWEN_HOME", locate.home_of(path), [locate.home(env)])
 
     def retention(self, env: Environment) -> Retention | None:
         """None, unless the user enabled `general.sessionRetention`."""

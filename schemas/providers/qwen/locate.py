@@ -39,6 +39,18 @@ def _expand(text: str, home: Path) -> Path:
     return Path(text)
 
 
+def home(env: Environment) -> Path:
+    """The folder in which Qwen Code itself looks for sessions."""
+    named = next((text for name in QWEN_VARIABLES if (text := env.variables.get(name, "").strip())), "")
+    return _expand(named, env.home) if named else env.home / ".qwen"
+
+
+def home_of(path: Path) -> Path | None:
+    """The folder in whose `projects/*/chats` a session lies; None for a copy somewhere else."""
+    parents = Path(os.path.abspath(path)).parents
+    return parents[3] if len(parents) > 3 and (parents[0].name, parents[2].name) == ("chats", "projects") else None
+
+
 def retention(env: Environment) -> Retention | None:
     """What Qwen Code deletes: nothing, unless `general.sessionRetention` in its settings is enabled."""
     named = env.variables.get("QWEN_HOME", "").strip()
