@@ -14,7 +14,7 @@ from schemas.diffs import FileDiff, Hunk
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.session import Subagent
 from schemas.usage import TokenUsage
-from tests.renderers.hostile import codes, headings, hostile, live, tokens
+from tests.renderers.hostile import codes, headings, headings_on_github, hostile, live, live_on_github, tokens
 from tests.renderers.sample import TOKEN, load, sample
 from tests.support import Hand
 
@@ -241,5 +241,9 @@ def test_hostile_texts_cannot_break_the_document(tables: bool, first: str, secon
     assert not any(re.search(r"<(?!/?(details|summary|b)>)[a-z/!]", f) for f in folds if f != "<!-- -->")
     assert sum(f.startswith("<details>") for f in folds) == folds.count("</details>")
     assert any(t.type == "text" and t.content == "the last reply" for t in tokens(text, tables=tables))
+    own = r"<details><summary>.*</summary>|</details>|<!-- -->"
+    assert live_on_github(re.sub(rf"^(?:{own})$", "OURS", text, flags=re.MULTILINE)) == []
+    on_github = headings_on_github(text)
+    assert [level for level, _ in on_github] == [1, 2, 2, 2] and on_github[2:] == ours[2:]
     if third.strip():
         assert (third if third.endswith("\n") else f"{third}\n") in codes(text)
