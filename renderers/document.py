@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from renderers.facts import (
     exchange_facts,
@@ -20,10 +20,10 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, headline, relative_path, summary_of
+from renderers.headline import Headline, Outcome, headline, relative_path, summary_of
 from renderers.inputs import tool_inputs
 from renderers.options import Include
-from renderers.redact import Redactor
+from renderers.redact import Redactor, marks_in
 from schemas.clean import Run, one_line
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Message, Tool
@@ -32,6 +32,7 @@ from schemas.usage import TokenUsage, total_usage
 
 Fact: TypeAlias = str | int | bool | list[str] | dict[str, int | None]
 Load: TypeAlias = Callable[[Subagent], Session | None]
+T = TypeVar("T")
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 _LISTED = 200
@@ -123,21 +124,22 @@ class Document:
 
     def __init__(self, session: Session, include: Include, redactor: Redactor | None, load: Load | None) -> None:
         self.session, self.include, self.redactor, self.load = session, include, redactor, load
-        self.redact: Callable[[str], str] = redactor.redact if redactor else str
-        self.redact_all: Callable[[Sequence[str]], list[str]] = redactor.redact_all if redactor else list
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
         """The session's title, else its first prompt."""
         first = next((e.prompt for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt), "")
-        return one_line(self.redact(self.session.title or first or "Untitled session"))
+        return one_line(self._hide(self.session.title or first or "Untitled session"))
 
     def heading(self, exchange: Exchange, number: int | None) -> str:
         """An exchange's title, cut for a heading; secrets go before the cut, which would hide them."""
-        return _short(self.redact(exchange_title(exchange, number)))
+        return _short(self._hide(exchange_title(exchange, number)))
 
     def pieces(self) -> Iterator[Piece]:
         """The whole document."""
+        yield from map(self._without_secrets, self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
         yield Front(self.title(), self._facts())
         yield from self._exchanges(self.session, 2, "", 0)
         yield from self._foot()
@@ -145,11 +147,43 @@ class Document:
     def exchange(self, index: int) -> Iterator[Piece]:
         """One exchange."""
         exchange = self.session.exchanges[index]
-        yield from self._exchange(self.session, exchange, exchange_numbers(self.session)[index], 2, "", 0)
+        pieces = self._exchange(self.session, exchange, exchange_numbers(self.session)[index], 2, "", 0)
+        yield from map(self._without_secrets, pieces)
 
     def message(self, index: int) -> Iterator[Piece]:
         """One message."""
-        yield from self._message(self.session, self.session.message(index), "", 0)
+        yield from map(self._without_secrets, self._message(self.session, self.session.message(index), "", 0))
+
+    # -- secrets ---------------------------------------------------------------------------------------------------
+
+    def written(self, text: str) -> str:
+        """A piece as the writer made it, ready to go out: here secrets' marks are counted."""
+        return self.redactor.finish(text) if self.redactor is not None else text
+
+    def _hide(self, value: T) -> T:
+        return self.redactor.hide(value) if self.redactor is not None else value
+
+    def _without_secrets(self, piece: Piece) -> Piece:
+        """The one door: whatever text is in a piece goes out without its secrets. Before it they are only taken out of
+        what is cut, since half a secret may not look like one.
+        """
+        if self.redactor is None or isinstance(piece, Close):
+            return piece
+        match piece:
+            case Code(text, language, label, runs):
+                hidden = self._hide(text)
+                return Code(hidden, language, self._hide(label), runs if hidden == text else ())
+            case Open(title, ending, kind, line):
+                if line is not None:
+                    outcome = tuple(Outcome(self._hide(words), tone) for words, tone in line.outcome)
+                    line = Headline(self._hide(line.verb), self._hide(line.object), outcome)
+                return Open(self._hide(title), self._hide(ending), kind, line)
+            case Front(title, facts):
+                return Front(self._hide(title), {name: self._hide(fact) for name, fact in facts.items()})
+            case Items(rows):
+                return Items(tuple(map(self._hide, rows)))
+            case _:
+                return piece._replace(text=self._hide(piece.text))
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
@@ -180,12 +214,7 @@ class Document:
             "left_out": list(self.include.left_out),
             "secrets_redacted": self.redactor is not None,
         }
-        return {k: self._redact_fact(v) for k, v in facts.items() if v is not None and v != "" and v != []}
-
-    def _redact_fact(self, fact: Fact) -> Fact:
-        if isinstance(fact, str):
-            return self.redact(fact)
-        return [self.redact(item) for item in fact] if isinstance(fact, list) else fact
+        return {k: v for k, v in facts.items() if v is not None and v != "" and v != []}
 
     def _listed(self) -> list[Subagent]:
         return [subagent for subagent in self.session.subagents if not subagent.internal]
@@ -228,7 +257,7 @@ class Document:
         if copied:
             source = session.lineage.forked_from or session.lineage.parent or "another session"
             title = f"{plural(copied, 'exchange')} inherited from {source}"
-            yield Open(self.redact(title), "copies, not counted here", "inherited")
+            yield Open(title, "copies, not counted here", "inherited")
             for exchange in session.exchanges:
                 if exchange.inherited:
                     yield from self._exchange(session, exchange, None, 3, prefix, depth)
@@ -297,7 +326,7 @@ class Document:
         if rows:
             calls = sum(row.group is not None for row in rows)  # the others head the columns
             yield Open(plural(calls, "model call"), "", "output")
-            yield Code(self.redact("\n".join(f"{row.label}  {row.figures}" for row in rows)))
+            yield Code("\n".join(f"{row.label}  {row.figures}" for row in rows))
             yield Close()
             rows.clear()
 
@@ -309,7 +338,7 @@ class Document:
             if message.tool is not None and self.include.tools:
                 yield from self._tool(session, message, message.tool, prefix, depth)
             return
-        text, label = self.redact_all((message.text, message.label))
+        text, label = message.text, message.label
         if kind is Kind.TEXT:
             if text:
                 yield Prose(text)
@@ -348,54 +377,39 @@ class Document:
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:
+        if self.redactor is not None:  # what is said of it is cut to a line
+            tool = replace(
+                tool, name=self._hide(tool.name), input=self._hide(tool.input), summary=self._hide(tool.summary)
+            )
         # What the source made of the use is for both, so it can only be shown where both are.
         formatted = tool.formatted if self.include.output else None
         listings = [] if formatted else list(tool_inputs(tool))
-        # A diff is redacted as one text: a key block goes over many lines.
         diffs = [] if formatted else tool.diffs
         diff = "".join(_from_root(diff, session.workspace_root).unified() for diff in diffs)
         output = tool.text if self.include.output and not formatted else ""
-        texts = self.redact_all([diff, output, *(item.text for item in listings), *(item.label for item in listings)])
-        diff, output, *shown = texts
-        labels = shown[len(listings) :]
-        secret = any(a.text != b for a, b in zip(listings, shown, strict=False))
-        if tool.summary:  # where it repeats the input, its secrets are counted already
-            redact = Redactor().redact if secret and self.redactor is not None else self.redact
-            tool = replace(tool, summary=redact(tool.summary))
-        line = self._headline(session, tool, secret)
+        line = headline(tool, session.workspace_root)
         yield Open(line.title, line.ending, "tool", line)
         said = summary_of(tool)
         if said and one_line(said, len(said)) not in line.object:  # it is longer than the line may be
             yield Code(said)
         if formatted:
-            yield Prose(self.redact(formatted.strip("\n")))
-        for listing, text, label in zip(listings, shown, labels, strict=False):
-            yield Code(text, listing.language, label)
+            yield Prose(formatted.strip("\n"))
+        for listing in listings:
+            yield Code(listing.text, listing.language, listing.label)
         if diff:
             yield Code(diff, "diff")
         if self.include.output:
             if output and tool.name in _AGENTS:
                 yield Prose(output)  # what a subagent answers is written like any answer
             elif output:
-                yield Code(output, label="output", runs=tuple(tool.runs) if output == tool.text else ())
+                yield Code(output, label="output", runs=tuple(tool.runs))
             for image in tool.images:
-                yield Facts(self.redact(image.text))
+                yield Facts(image.text)
         elif tool.text:
             yield Facts(f"output left out: {plural(_lines(tool.text), 'line')}")
         if tool.subagent is not None:
             yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
         yield Close()
-
-    def _headline(self, session: Session, tool: Tool, secret: bool) -> Headline:
-        """The tool use's line. If its input holds a secret, it is taken out before the line is cut to its length."""
-        if self.redactor is None:
-            return headline(tool, session.workspace_root)
-        if secret:
-            # Counted already, where the input is shown in full.
-            tool = replace(tool, input=Redactor().redact_value(tool.input))
-        line = headline(tool, session.workspace_root)
-        verb, object_ = self.redact_all((line.verb, line.object))
-        return Headline(verb, object_, line.outcome)
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
@@ -405,14 +419,14 @@ class Document:
             yield from self._subagent(subagent, prefix, depth)
 
     def _subagent(self, subagent: Subagent, prefix: str, depth: int) -> Iterator[Piece]:
-        called, task = (one_line(text) for text in self.redact_all((subagent.name, subagent.description)))
+        called, task = (one_line(self._hide(text)) for text in (subagent.name, subagent.description))
         name = f"Subagent {called}".rstrip()
         title = f"{name}: {task}" if task else name
         child = self._session_of(subagent)
         if child is None:
             if self.load is not None:
                 # A stream names a session that lies elsewhere; only what has a place can be unreadable there.
-                elsewhere = self.redact(f"a session of its own: {subagent.id}")
+                elsewhere = f"a session of its own: {subagent.id}"
                 yield Facts(f"{title}: {elsewhere if subagent.path is None else 'its session cannot be read'}")
             return
         usage = _subagent_usage(child)
@@ -451,10 +465,11 @@ class Document:
             rows.append(f"line {u.line}{s.whose_line(number)} could not be read: {u.reason} ({u.length:,} bytes)")
         if len(s.unreadable) > _LISTED:
             rows.append(f"{len(s.unreadable) - _LISTED:,} more lines could not be read")
-        if self.redactor is not None and self.redactor.count:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in self.redactor.counts.most_common())
-            rows.append(f"{plural(self.redactor.count, 'secret')} redacted: {kinds}")
-        yield Items(tuple(self.redact(one_line(row, 400)) for row in rows))
+        rows = [one_line(self._hide(row), 400) for row in rows]
+        if self.redactor is not None and (counts := self.redactor.counts + marks_in("\n".join(rows))):
+            kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+            rows.append(f"{plural(counts.total(), 'secret')} redacted: {kinds}")
+        yield Items(tuple(rows))
 
 
 def _from_root(diff: FileDiff, root: str | None) -> FileDiff:

@@ -59,12 +59,12 @@ def render(
     open_section = False
     for piece in document.pieces():
         if isinstance(piece, Front):
-            yield _head(piece, _outline(document))
+            yield document.written(_head(piece, _outline(document)))
         elif isinstance(piece, Heading) and piece.level == 2:
-            yield f"{'</section>' if open_section else ''}\n<section>\n{_write(piece)}"
+            yield f"{'</section>' if open_section else ''}\n<section>\n{document.written(_write(piece))}"
             open_section = True
         else:
-            yield _write(piece)
+            yield document.written(_write(piece))
     yield f"{'</section>' if open_section else ''}\n</main>\n</body>\n</html>\n"
 
 

@@ -40,13 +40,14 @@ def render(
     session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
 ) -> Iterator[str]:
     """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    yield from _written(Document(session, include, redactor, subagents).pieces())
+    document = Document(session, include, redactor, subagents)
+    yield from _written(document, document.pieces())
 
 
-def _written(pieces: Iterable[Piece]) -> Iterator[str]:
+def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
     after_prose = False
     for piece in pieces:
-        text = _write(piece)
+        text = document.written(_write(piece))
         # A list at the end of one text would take in an indented beginning of the next, or the items of ours.
         if after_prose and (isinstance(piece, Items) or (isinstance(piece, Prose) and text[:1] in (" ", "\t"))):
             yield "<!-- -->\n\n"
@@ -57,8 +58,8 @@ def _written(pieces: Iterable[Piece]) -> Iterator[str]:
 def render_exchange(session: Session, exchange: int, redactor: Redactor | None = None) -> str:
     """One exchange as Markdown for a comment: prompt, answers, and each tool use in one line."""
     include = Include(thinking=False, output=False, subagents=False, context=False)
-    pieces = Document(session, include, redactor, None).exchange(exchange)
-    return "".join(_written(_without_folds(pieces)))
+    document = Document(session, include, redactor, None)
+    return "".join(_written(document, _without_folds(document.exchange(exchange))))
 
 
 def _without_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -39,11 +39,12 @@ def render(
 ) -> Iterator[str]:
     """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
     depth = 0
-    for piece in Document(session, include, redactor, subagents).pieces():
+    document = Document(session, include, redactor, subagents)
+    for piece in document.pieces():
         if isinstance(piece, Close):
             depth -= 1
             continue
-        yield _write(piece, "  " * depth)
+        yield document.written(_write(piece, "  " * depth))
         depth += isinstance(piece, Open)
 
 

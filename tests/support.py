@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,16 @@ class Hand:
         """Add a second record to a message, as a tool's result is one."""
         record = self.store.add({"result_of": index})
         self.session.spans.extend(self.session.messages.span[index], self.session.add_span(record, SpanRole.RESULT))
+
+
+def replacing(old: str, new: str) -> Callable[[Any], Any]:
+    """An edit of JSON values, as redaction is one: `new` for `old` in every string."""
+
+    def edit(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace(old, new)
+        if isinstance(value, dict):
+            return {key: edit(item) for key, item in value.items()}
+        return [edit(item) for item in value] if isinstance(value, list | tuple) else value
+
+    return edit

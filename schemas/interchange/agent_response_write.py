@@ -44,7 +44,7 @@ def to_agent_response(
 ) -> Iterator[bytes]:
     """The document in pieces, a message a line; joined they are one JSON object and a newline.
 
-    `edit` is applied to every string that came from the session. `lost` counts what is not in it, beside `losses`.
+    `edit` is applied to every part of it. `lost` counts what is not in it, beside `losses`.
     """
     writer = SessionDataWriter(session, edit=edit, lost=lost)
     writer.lost["hidden record"] += sum(session.hidden.values())

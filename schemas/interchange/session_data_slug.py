@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import Any
 
 from schemas.message import Kind
 from schemas.session import Session
@@ -26,7 +27,7 @@ _SCAFFOLD = (
 _SPOKEN = {"@": " at ", "&": " and ", "#": " hash "}
 
 
-def session_slug(session: Session, edit: Callable[[str], str] | None = None) -> str:
+def session_slug(session: Session, edit: Callable[[Any], Any] | None = None) -> str:
     """The slug of a session's first prompt; empty if it has no words. `edit` takes secrets out before it is made."""
     slug = slug_of(_first_prompt(session), edit)
     return slug or ("gemini-session" if session.provider == "gemini" else "")
@@ -44,11 +45,12 @@ def _first_prompt(session: Session) -> str:
     return ""
 
 
-def slug_of(text: str, edit: Callable[[str], str] | None = None) -> str:
+def slug_of(text: str, edit: Callable[[Any], Any] | None = None) -> str:
     """The first four words of `text` in plain lower-case letters and digits: `fix-the-login-bug`."""
-    text = _without_blocks(text).strip()[:_LOOKED_AT]
-    if edit is not None:  # what is a secret can only be told while its signs still stand in it
+    text = _without_blocks(text).strip()
+    if edit is not None:  # what is a secret can only be told while its signs still stand in it, and while it is whole
         text = edit(text)
+    text = text[:_LOOKED_AT]
     if heading := _HEADING.match(text):
         text = text[heading.end() :]
     plain = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn").lower()

@@ -37,8 +37,8 @@ _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FLAG_NAMES = [(flag.value, name.lower()) for name, flag in Flag.__members__.items()]
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
 
-Edit = Callable[[str], str]
-"""Changes each string on its way out: redaction."""
+Edit = Callable[[Any], Any]
+"""Changes a JSON value, with its members' names, on its way out: redaction."""
 
 
 def to_session_data(
@@ -46,7 +46,7 @@ def to_session_data(
 ) -> Iterator[bytes]:
     """The document in pieces, a message a line; joined they are one JSON object and a newline.
 
-    `edit` is applied to every string that came from the session. `subagents` puts the sessions of subagents that lie
+    `edit` is applied to every part of it. `subagents` puts the sessions of subagents that lie
     in files of their own into the document as well, as far as they have been read; without it their paths are named.
     `lost` counts what is not in it.
     """
@@ -107,9 +107,9 @@ class SessionDataWriter:
         self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
 
     def dump(self, value: dict[str, Any]) -> bytes:
-        """An object of the document as JSON, its strings edited."""
+        """An object of the document as JSON, edited."""
         if self._edit is not None:
-            value = _edited(value, self._edit)
+            value = self._edit(value)
         return json_bytes(value, fit=lambda value: _fitting(clean_value(value)))
 
     def header(self) -> dict[str, Any]:
@@ -339,7 +339,7 @@ class SessionDataWriter:
         within = subagent.session is not None and (self._subagents or subagent.path is None)
         document = None
         if within and subagent.session is not None:
-            pieces = to_session_data(subagent.session, subagents=self._subagents, lost=self.lost)
+            pieces = to_session_data(subagent.session, edit=self._edit, subagents=self._subagents, lost=self.lost)
             document = orjson.loads(b"".join(pieces))
         tool_use = subagent.tool_use
         return {"id": subagent.id} | _given(
@@ -438,14 +438,3 @@ def _fitting(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 64:
         return float(value) if abs(value) < 1 << 1023 else None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def _edited(value: Any, edit: Edit) -> Any:
-    """The value with every string edited, keys apart."""
-    if isinstance(value, str):
-        return edit(value)
-    if isinstance(value, dict):
-        return {key: _edited(item, edit) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_edited(item, edit) for item in value]
-    return value

@@ -271,7 +271,8 @@ class ToolpathWriter:
         if path is not None or self._depth >= _DEEPEST or id(child) in self._placed:
             row.pop("session", None)
         elif "session" not in row and child.session is not None and self._is_within(child):
-            row["session"] = orjson.loads(b"".join(to_session_data(child.session, subagents=self._subagents)))
+            document = to_session_data(child.session, edit=self._edit, subagents=self._subagents)
+            row["session"] = orjson.loads(b"".join(document))
 
     def _agent_names(self) -> dict[str, str]:
         """For each model its actor: the pattern allows few characters, and two models must not become one."""
@@ -279,7 +280,7 @@ class ToolpathWriter:
         for model in self.session.models:
             if model in ("<synthetic>", ""):
                 continue
-            first, slash, rest = model.partition("/")
+            first, slash, rest = self._edited(model).partition("/")
             name = _NO_NAME.sub("-", first) or "-"
             name += f"/{_NO_NAME.sub('-', rest)}" if slash and rest else ""
             while f"agent:{name}" in names.values():
@@ -291,7 +292,7 @@ class ToolpathWriter:
         source = self._origin.source
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
         for model, actor in self._agents.items():
-            actors[actor] = {"name": model, "provider": source, "model": model}
+            actors[actor] = self._edited({"name": model, "provider": source, "model": model})
         table = self.session.messages
         if any(kind in _SAID and not table.model[i] for i, kind in enumerate(table.kind)):
             actors["agent:unknown"] = {"name": "unknown", "provider": source}
@@ -400,7 +401,7 @@ class ToolpathWriter:
         text = origin.text(messages)
         if event is not None:
             text = event["text"] if isinstance(event.get("text"), str) else None
-        known = self._edited([text, *map(origin.result, messages)])
+        known = [self._edited(one) for one in (text, *map(origin.result, messages))]
         writes = self._edited(origin.writes(messages))
         aside = event is None and role not in ("user", "assistant")
         plain = [message.tool is not None and origin.takes_text(message, message.tool) for message in messages]
@@ -562,17 +563,8 @@ class ToolpathWriter:
         return free
 
     def _edited(self, value: T) -> T:
-        """The value with every string edited, keys apart."""
-        edited: T = value if self._edit is None else _edit(value, self._edit)
+        edited: T = value if self._edit is None else self._edit(value)
         return edited
-
-
-def _edit(value: Any, edit: Edit) -> Any:
-    if isinstance(value, str):
-        return edit(value)
-    if isinstance(value, dict):
-        return {key: edit(item) if isinstance(item, str) else _edit(item, edit) for key, item in value.items()}
-    return [_edit(item, edit) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _word(value: object) -> str:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import base64
+import os
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderers.redact import Redactor
+from renderers.redact import Redactor, _hidden, redact
+from renderers.secret_kinds import find
+from tests.renderers.secrets import KINDS, LOOKS, Kind, build
 
 # Made here, of no use anywhere; put together so that no scanner takes this file for a leak.
 R = random.Random(7)
@@ -88,6 +92,18 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "npm_config_registry=https://registry.example",
         "cache_key: lamp-shop-main",
         "the keys: alpha, beta; a secret: nobody knows",
+        "TOKEN_LIMIT_PROD=200000 MAX_TOKENS=8192 API_KEY_ROTATION=30days2",
+        "postgres://user:pass@localhost/db and https://user:password@example.org, amqp://guest:guest@mq",
+        "https://localhost:8080/@vite/client and http://127.0.0.1:3000/a@b and npm:pkg@1.2.3",
+        "curl -u user:pass x; curl -u $USER:$PASS x; docker run -u 1000:1000 lamp; mysql -p -u root; sshpass -p $P ssh",
+        "--- PASS: TestTheLampGoesOn_Again (0.00s)",
+        "const keywords = ['pass', 'print', 'token', 'symbol2label', 'raise'];",
+        'password: "Password", placeholder: "Enter your password", type: "password", autocomplete: "new-password"',
+        "Authorization: Bearer <token>; authorization: Bearer ${TOKEN}; Cookie: theme=dark; lang=en",
+        "function setToken(token: string, secret: Uint8Array, key: CryptoKey): Promise<void>",
+        "public_key: ssh-ed25519-2024, sort_key = 'user_123_profile', nextPageToken: 'CAUQ1b2c3d4e5f6g7'",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "AKIAIOSFODNN7EXAMPLE",
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:
@@ -121,20 +137,130 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert again.count == 0
 
 
-@pytest.mark.parametrize(("kind", "secret"), SECRETS)
-@pytest.mark.parametrize("place", range(3))
-def test_many_texts_at_once(kind: str, secret: str, place: int) -> None:
-    texts = ["key=", "plain words", "-----BEGIN nothing"]
-    texts[place] = f"before {secret}\nafter"
-    one, many = Redactor(), Redactor()
-    assert many.redact_all(texts) == [one.redact(text) for text in texts]
-    assert many.counts == one.counts == {kind: 1}
+# -- every kind --------------------------------------------------------------------------------------------------------
+
+
+def halves(text: str) -> list[str]:
+    return [text] if len(text) < 12 else [text[i : i + 12] for i in range(0, len(text) - 11, 6)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_every_kind_is_taken_out_and_counted_once(kind: Kind) -> None:
+    text, count = redact(f"before\n{kind.text}\nafter")
+    assert not [half for half in halves(kind.secret) if half in text]
+    assert count == 1
+    assert text.startswith("before\n") and text.endswith("after")
+
+
+# What stands around a secret: what goes before it, and what stands between its lines.
+AROUND = {
+    "an escaped newline": "log:\\n{}\\nend",
+    "an escaped tab": "a\\t{}\\tb",
+    "an escaped quote": "\\u0022{}\\u0022",
+    "twice escaped": "\\\\n{}\\\\n",
+    "JSON in JSON": '{"a": "{\\"b\\": \\"{}\\"}"}',
+    "an added line": "@@ -1 +1 @@\n+{}",
+    "a removed line": "@@ -1 +1 @@\n-{}",
+    "an address": "https://x.example/a?b=1&t={}&c=2",
+    "an escaped address": "t%3D{}%26c",
+    "a path": "/tmp/{}/a",
+    "HTML": "<b>{}</b> &quot;{}&quot;",
+    "a table": "| a | {} |",
+    "Markdown": "**{}** `{}`",
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_marks_and_escapes_around_a_token_are_no_part_of_it(around: str) -> None:
+    for name, told in LOOKS.items():
+        token, form = build(told), AROUND[around]
+        text, count = redact(form.replace("{}", token))
+        assert (name, [half for half in halves(token) if half in text]) == (name, [])
+        assert (name, count) == (name, form.count("{}"))
+
+
+@pytest.mark.parametrize("width", [64, 76, 80])
+@pytest.mark.parametrize("before", ["", "    ", "> ", "+", "-", "# ", " 12→"])
+@pytest.mark.parametrize("newline", ["\n", "\\n"])
+def test_tokens_that_go_on_in_the_next_line(width: int, before: str, newline: str) -> None:
+    lead = "The worker wrote down what it had been given for the deployment: "
+    for shift, (kind, told) in enumerate(LOOKS.items()):
+        token = build(told)
+        if len(token) < 30 or "=" in token:
+            continue
+        line = f"{lead[shift % 40 :]}{token} and then it went on as before."
+        pieces = [line[i : i + width] for i in range(0, len(line), width)]
+        text, _ = redact(newline.join(before + piece for piece in pieces))
+        flat = text.replace(newline, "").replace(before, "") if before else text.replace(newline, "")
+        assert (kind, [half for half in halves(token) if half in flat]) == (kind, [])
+        assert flat.endswith(" and then it went on as before.")
+
+
+def test_what_is_whole_at_a_lines_end_is_not_prolonged() -> None:
+    token = "ghp_" + made(36)
+    text = f"Then it took the token that the person had given: {token}\nwonderful as it was"
+    assert redact(text) == (text.replace(token, "[redacted: github token]"), 1)
+
+
+@pytest.mark.parametrize(("told", "least"), [("ghp_ a36", 8), ("sk-ant-api03- w93 AA", 14), ("eyJ a30 . a60 . a43", 9)])
+def test_half_a_token_before_an_ellipsis_is_one(told: str, least: int) -> None:
+    token = build(told)
+    for length in range(least, len(token) - 1, 3):
+        assert redact(f"Use {token[:length]}…")[1] == 1
+
+
+def test_ordinary_files_have_hardly_any() -> None:
+    """Python's own library, of which a few examples are passwords indeed."""
+    found = [one for path in sorted(Path(os.__file__).parent.glob("*.py")) for one in find(path.read_bytes())]
+    assert len(found) <= 3
+
+
+# -- JSON values -------------------------------------------------------------------------------------------------------
+
+LINES = BLOCK.split("\n")
+EMPTY = len(LINES) - 1
+TOKEN = "ghp_" + made(36)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({TOKEN: 1}, {"[redacted: github token]": 1}),
+        ({TOKEN: 1, f"{TOKEN}b": 2}, {"[redacted: github token]": 1, "[redacted: github token] 2": 2}),
+        ({"name": "API_KEY", "value": "f3A9zQ81LmX02kWv"}, {"name": "API_KEY", "value": "[redacted: key]"}),
+        ({"value": "f3A9zQ81LmX02kWv", "name": "API_KEY"}, {"value": "[redacted: key]", "name": "API_KEY"}),
+        ({"name": "SIZE", "value": "f3A9zQ81LmX02kWv"}, {"name": "SIZE", "value": "f3A9zQ81LmX02kWv"}),
+        ({"password": "hunter2 and lamps"}, {"password": "[redacted: password]"}),
+        ({"api_keys": ["f3A9zQ81LmX02kWv"]}, {"api_keys": ["[redacted: key]"]}),
+        (["sshpass", "-p", "s3cr3t-pass", "ssh"], ["sshpass", "-p", "[redacted: password]", "ssh"]),
+        (["deploy", "--token", "f3A9zQ81LmX02kWv"], ["deploy", "--token", "[redacted: token]"]),
+        (["a", *(f"+{line}" for line in LINES), " b"], ["a", "+[redacted: private key]", *["+"] * EMPTY, " b"]),
+        (["a", *(f"-{line}" for line in LINES), " b"], ["a", "-[redacted: private key]", *["-"] * EMPTY, " b"]),
+        ([f"+{TOKEN}", f"-{TOKEN}"], ["+[redacted: github token]", "-[redacted: github token]"]),
+        ({"usage": {"input_tokens": 123456789012}}, {"usage": {"input_tokens": 123456789012}}),
+    ],
+)  # fmt: skip
+def test_values(value: object, expected: object) -> None:
+    assert Redactor().redact_value(value) == expected
 
 
 @given(
-    st.lists(st.text("abk_ey=:'pwd \n\\-x9A7/@", max_size=40) | st.sampled_from([s for _, s in SECRETS]), max_size=5)
+    st.recursive(
+        st.text("ab=:'pwd \n\\-x9A7/@", max_size=30) | st.sampled_from([kind.text for kind in KINDS]),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.sampled_from(["name", "value", "token", "a", "text"]), inner, max_size=4)
+        ),
+        max_leaves=6,
+    )
 )
-def test_texts_do_not_hide_each_others_secrets(texts: list[str]) -> None:
-    one, many = Redactor(), Redactor()
-    assert many.redact_all(texts) == [one.redact(text) for text in texts]
-    assert many.counts == one.counts
+def test_values_are_looked_through_at_once_as_one_by_one(value: object) -> None:
+    assert Redactor().hide(value) == _hidden(value)
+
+
+def test_what_is_cut_is_counted_as_it_is_written() -> None:
+    redactor = Redactor()
+    hidden = redactor.hide(f"{TOKEN} and {TOKEN}")
+    assert redactor.finish(hidden) == "[redacted: github token] and [redacted: github token]"
+    assert redactor.finish(hidden[:33]) == "[redacted: github token] and [r"
+    assert redactor.count == 3

@@ -20,7 +20,7 @@ from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.opening import head_of, read_session, recognise
 from schemas.session import Session
 from schemas.usage import TokenUsage
-from tests.support import Hand
+from tests.support import Hand, replacing
 
 SHARED = Path(__file__).parents[2] / "../shared"
 GOLDENS = SHARED / "goldens/agent_response"
@@ -561,7 +561,7 @@ def test_what_was_rewound_is_left_out_and_said():
 
 
 def test_every_string_is_edited():
-    document = b"".join(to_agent_response(whole(), edit=lambda text: text.replace("Fix it", "EDITED")))
+    document = b"".join(to_agent_response(whole(), edit=replacing("Fix it", "EDITED")))
     assert b"Fix it" not in document and b"EDITED" in document
 
 

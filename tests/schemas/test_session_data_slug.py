@@ -13,7 +13,7 @@ from schemas.interchange.session_data_slug import session_slug, slug_of
 from schemas.message import Kind, Part
 from schemas.opening import read_session
 from tests.schemas.session_documents import again, document, written
-from tests.support import Hand
+from tests.support import Hand, replacing
 
 SHARED = Path(__file__).parents[2] / "../shared/goldens"
 
@@ -105,7 +105,7 @@ def test_it_is_written_and_one_that_is_there_stays_as_it_is():
 def test_a_secret_is_taken_out_before_its_signs_are():
     hand = Hand()
     hand.prompt("use KEY-12 now")
-    assert written(hand.session, edit=lambda text: text.replace("KEY-12", "[gone]"))["slug"] == "use-gone-now"
+    assert written(hand.session, edit=replacing("KEY-12", "[gone]"))["slug"] == "use-gone-now"
 
 
 CASES = SHARED / "specstory/cases/TestGenerateFilenameFromUserMessage.json"

@@ -12,7 +12,7 @@ from schemas.records import Unreadable
 from schemas.session import Lack, Session, Subagent
 from schemas.usage import TokenUsage
 from tests.schemas.session_documents import again, messages, small, written
-from tests.support import Hand
+from tests.support import Hand, replacing
 
 
 def test_the_document_has_what_1_0_asks_for():
@@ -151,7 +151,7 @@ def test_every_string_passes_the_editor():
     hand.session.title = "secret title"
     hand.text("a secret", metadata={"note": "secret"})
     hand.tool(Tool("X", "generic", "", {"deep": [{"er": "secret"}]}, text="secret"))
-    raw = b"".join(to_session_data(hand.session, edit=lambda text: text.replace("secret", "***")))
+    raw = b"".join(to_session_data(hand.session, edit=replacing("secret", "***")))
     assert b"secret" not in raw
     assert raw.count(b"***") == 5
 

@@ -23,7 +23,7 @@ from schemas.session import Session, Subagent
 from schemas.usage import total_usage
 from tests.schemas.conformance import assert_same_in_pieces
 from tests.schemas.test_session_data_laws import seen, sessions
-from tests.support import Hand
+from tests.support import Hand, replacing
 
 FIELDS = (
     "provider", "provider_name", "id", "title", "workspace_root", "branch", "version", "created", "updated",
@@ -176,7 +176,7 @@ def test_every_string_of_a_sample_passes_the_editor(read):
         secret = max(words, key=lambda word: (len(word), word))
         for write, check in ((document, lambda w: validate_toolpath(json.loads(w))), (stream, validate_stream)):
             assert secret.encode() in write(session)
-            written = write(session, edit=lambda text, secret=secret: text.replace(secret, "*****"))
+            written = write(session, edit=replacing(secret, "*****"))
             assert secret.encode() not in written
             assert check(written).errors == []
 

@@ -110,10 +110,16 @@ def _check(form: str, parts: dict[str, bool]) -> None:
 
 def document(session: Session, form: str, include: Include, redactor: Redactor | None) -> Iterator[bytes]:
     """The document in one of FORMATS, in pieces. `redactor` replaces secrets and counts them."""
+    pieces = _pieces(session, form, include, redactor)
+    # The Markdown, HTML and text writers have let their pieces through the redactor's door themselves.
+    yield from map(redactor.finish_bytes, pieces) if redactor else pieces
+
+
+def _pieces(session: Session, form: str, include: Include, redactor: Redactor | None) -> Iterator[bytes]:
     from schemas.opening import family, read_subagent
 
     load = read_subagent if include.subagents else None
-    edit = redactor.redact if redactor else None
+    edit = redactor.hide if redactor else None
     lost: Counter[str] = Counter()
     if form == "json":
         from schemas.interchange.session_data_write import to_session_data

@@ -40,7 +40,7 @@ def message_source(message: Message, workspace_root: str | None = None) -> str:
 def redacted_source(message: Message, workspace_root: str | None, redactor: Redactor) -> str:
     """The same without secrets. A tool's input names its values, which tells what is one."""
     if message.tool is not None:
-        message = replace(message, tool=replace(message.tool, input=redactor.redact_value(message.tool.input)))
+        message = replace(message, tool=replace(message.tool, input=redactor.hide(message.tool.input)))
     return redactor.redact(message_source(message, workspace_root))
 
 
