@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas import opening
 from schemas.provider import Environment, Problem, Reading, SessionFile
+from schemas.providers.claude import ClaudeProvider
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
@@ -265,14 +265,14 @@ def test_the_first_of_a_directory_are_those_in_it_and_below(machine: Machine) ->
 
 def broken_parser(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A parser with a bug that one file brings to light."""
-    real = opening.open_reading
+    real = ClaudeProvider.open
 
-    def open_reading(path: Path, *, start: int = 0) -> Reading:
+    def open_session(provider: ClaudeProvider, path: Path, *, start: int = 0) -> Reading:
         if path.name == name:
             raise KeyError("\x1b[31mno such key")
-        return real(path, start=start)
+        return real(provider, path, start=start)
 
-    monkeypatch.setattr(opening, "open_reading", open_reading)
+    monkeypatch.setattr(ClaudeProvider, "open", open_session)
 
 
 def test_a_bug_that_one_file_brings_to_light_is_that_files_problem(
