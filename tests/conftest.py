@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from viewer import follow
+
 # A busy machine must fail no property, and what one finds must not depend on the run: `make fuzz` explores.
 settings.register_profile(
     "same", derandomize=True, database=None, deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
@@ -38,4 +40,5 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     folder = tmp_path_factory.getbasetemp() / f"home-{next(_number)}"
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
+    monkeypatch.setattr(follow, "_QUICK_READ", 3600.0)  # a source that takes long to read is not given a rest
     return folder

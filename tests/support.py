@@ -20,7 +20,7 @@ class Hand:
     def __init__(
         self, provider: str = "claude", name: str = "Claude Code", session_id: str = "5e55-made-by-hand"
     ) -> None:
-        self.session = Session(provider, name, Path(f"/nowhere/{session_id}.jsonl"), session_id)
+        self.session = Session(provider, name, Path(f"nowhere/{session_id}.jsonl"), session_id)
         self.session.workspace_root = "/home/dev/lamp-shop"
         self.session.title = "Fix the flaky test"
         self.session.version = "2.1.40"

@@ -16,7 +16,7 @@ UUID = "3f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e"
 
 
 def session(title: str, session_id: str = UUID, created: float | None = 1_780_000_000.0) -> Session:
-    made = Session("claude", "Claude Code", Path("/nowhere"), session_id)
+    made = Session("claude", "Claude Code", Path("nowhere"), session_id)
     made.title, made.created = title, created
     return made
 

@@ -52,7 +52,7 @@ def document(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def read(*messages: dict[str, Any], **fields: Any) -> Session:
-    return read_document(document(*messages, **fields), Path("/nowhere/x.json"))
+    return read_document(document(*messages, **fields), Path("nowhere/x.json"))
 
 
 USER = {"role": "user", "content": [{"type": "text", "text": "do it"}]}

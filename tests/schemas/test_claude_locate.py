@@ -23,12 +23,9 @@ def places(home: Path, platform: str = "linux", **variables: str) -> list[str]:
 
 def test_default_and_variables(tmp_path: Path) -> None:
     assert places(tmp_path) == [".claude/projects", ".config/claude/projects"]
-    assert places(tmp_path, CLAUDE_CONFIG_DIR="~/a,/b/projects", CLAUDE_CONFIG_DIRS="/b:/c")[:3] == [
-        "a/projects",
-        "/b/projects",
-        "/c/projects",
-    ]
-    assert places(tmp_path, XDG_CONFIG_HOME="/xdg")[-1] == "/xdg/claude/projects"
+    named = {"CLAUDE_CONFIG_DIR": f"~/a,{tmp_path}/b/projects", "CLAUDE_CONFIG_DIRS": f"{tmp_path}/b:{tmp_path}/c"}
+    assert places(tmp_path, **named)[:3] == ["a/projects", "b/projects", "c/projects"]
+    assert places(tmp_path, XDG_CONFIG_HOME=f"{tmp_path}/xdg")[-1] == "xdg/claude/projects"
     assert places(tmp_path, "win32", USERPROFILE=str(tmp_path / "u"))[:2] == [".claude/projects", "u/.claude/projects"]
 
 

@@ -111,7 +111,7 @@ def test_fields_of_others_come_out_again():
         strange={"a": 1},
     )
     theirs["exchanges"][0]["metadata"] = {"k": "v", "turnlog": "nor this"}
-    out = written(read_document(theirs, Path("/nowhere/x.json")))
+    out = written(read_document(theirs, Path("nowhere/x.json")))
     message = messages(out)[1]
     assert out["slug"] == "fix-it"
     assert message["extra"] == 1
@@ -122,7 +122,7 @@ def test_fields_of_others_come_out_again():
     }  # fmt: skip
     assert out["exchanges"][0]["metadata"]["k"] == "v"
     assert out["exchanges"][0]["metadata"]["turnlog"]["foreign"] == "nor this"
-    assert written(read_document(out, Path("/nowhere/x.json"))) == out
+    assert written(read_document(out, Path("nowhere/x.json"))) == out
     assert out["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] == {"strange": {"a": 1}}
 
 
@@ -184,7 +184,7 @@ def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
         provider={"id": "claude", "name": 5, "version": "1", "more": True},
     )
     theirs["exchanges"][0] |= {"startTime": "soon", "endTime": 9, "metadata": "none"}
-    session = read_document(theirs, Path("/nowhere/x.json"))
+    session = read_document(theirs, Path("nowhere/x.json"))
     out = written(session)
     assert validate_session_data(out).errors == []
     metadata = out["exchanges"][0]["metadata"]
@@ -201,7 +201,7 @@ def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
 
 def test_a_field_that_was_added_to_turnlogs_own_document_stays():
     out = written(read(USER, strange=1)) | {"stranger": 2}
-    back = written(read_document(out, Path("/nowhere/x.json")))
+    back = written(read_document(out, Path("nowhere/x.json")))
     assert back["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] == {"strange": 1, "stranger": 2}
 
 

@@ -139,7 +139,7 @@ _FINALS = st.dictionaries(
 @given(st.lists(st.one_of(_CALLS, _FINALS)))
 def test_after_a_result_the_total_is_what_it_says(steps):
     """Whatever the lines said: the last running total, and those of the processes that ended before."""
-    session = Session("claude", "Claude Code", Path("/nowhere"), "s")
+    session = Session("claude", "Claude Code", Path("nowhere"), "s")
     store = MemoryStore(session.path)
     session.stores.append(store)
     session.open_exchange(Kind.PROMPT, "x")

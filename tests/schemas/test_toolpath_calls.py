@@ -38,7 +38,7 @@ def read(*steps: dict[str, Any]) -> Session:
     for before, one in pairwise(steps):
         one["step"]["parents"] = [before["step"]["id"]]
     path = {"path": {"id": "p", "head": steps[-1]["step"]["id"]}, "steps": list(steps)}
-    return read_path(path | {"meta": {"kind": KIND, "source": "codex"}}, Path("/nowhere/x.path.json"))
+    return read_path(path | {"meta": {"kind": KIND, "source": "codex"}}, Path("nowhere/x.path.json"))
 
 
 def charged(session: Session) -> list[TokenUsage]:
@@ -142,7 +142,7 @@ def test_the_calls_are_the_total_and_are_written_as_they_were(steps):
     written = json.loads(b"".join(to_toolpath(session)))
     assert validate_toolpath(written).errors == []
     assert [[*row[:3]] for row in accounts(written)] == [[*row[:3]] for row in accounts(document)]
-    again = read_path(written["paths"][0], Path("/nowhere/x.path.json"))
+    again = read_path(written["paths"][0], Path("nowhere/x.path.json"))
     assert charged(again) == charged(session)
     assert json.loads(b"".join(to_toolpath(again))) == written
 

@@ -54,7 +54,7 @@ def path(*steps: dict[str, Any], head: str | None = None, kind: str | None = KIN
 
 
 def read(*steps: dict[str, Any], **options: Any) -> Session:
-    return read_path(path(*steps, **options), Path("/nowhere/x.path.json"))
+    return read_path(path(*steps, **options), Path("nowhere/x.path.json"))
 
 
 def kinds(session: Session) -> list[Kind]:
@@ -84,7 +84,7 @@ def test_the_path_is_the_session():
 def test_a_continuation_names_what_it_continues():
     value = path(USER)
     value["path"]["parent"] = {"uri": "x.path.json", "path": "path-0", "step": "s"}
-    session = read_path(value, Path("/nowhere/x.path.json"))
+    session = read_path(value, Path("nowhere/x.path.json"))
     assert session.lineage.continues == "path-0"
     assert "parent" not in json.loads(b"".join(to_toolpath(session)))["paths"][0]["path"]
 
@@ -516,7 +516,7 @@ any_path = st.fixed_dictionaries(
 
 @given(any_path)
 def test_whatever_a_path_holds_it_is_read_and_written_as_a_valid_one(value):
-    session = read_path(value, Path("/nowhere/x.json"))
+    session = read_path(value, Path("nowhere/x.json"))
     written = b"".join(to_toolpath(session))
     assert validate_toolpath(json.loads(written)).errors == []
     assert validate_stream(b"".join(to_toolpath_stream(session))).errors == []
@@ -583,7 +583,7 @@ def test_a_path_that_began_at_a_step_of_another_one_is_its_fork():
     made = path(USER)
     made["path"]["base"] = {"uri": "toolpath:path-0/step-7"}
     made["meta"]["signatures"] = [{}, {}]
-    session = read_path(made, Path("/nowhere/x.path.json"))
+    session = read_path(made, Path("nowhere/x.path.json"))
     assert session.lineage.forked_from == "path-0"
     assert session.hidden == {"Signature": 2}
 

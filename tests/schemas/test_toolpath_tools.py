@@ -14,7 +14,7 @@ from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_tools import put_writes, read_write, tool_back, tool_use, type_of
 from schemas.interchange.toolpath_write import to_toolpath
 
-HERE = Path("/nowhere/x.json")
+HERE = Path("nowhere/x.json")
 TYPES = {
     "claude": {
         "write": "Write Edit MultiEdit str_replace_editor write_file edit_file create_file append_to_file",

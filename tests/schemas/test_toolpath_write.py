@@ -21,7 +21,7 @@ from schemas.session import Session
 from schemas.usage import TokenUsage
 from tests.support import Hand
 
-HERE = Path("/nowhere/x.path.json")
+HERE = Path("nowhere/x.path.json")
 
 
 def codex(kind: str, **payload: Any) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class Machine:
     def run(self, *args: object, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:
         """Run turnlog in a process of its own; one that is started anew where what Python makes of it matters."""
         arguments, directory, environment = list(map(str, args)), cwd or self.home, {**self.env, **env}
-        if not stdin and "-" not in arguments and not env.keys() & {"LC_ALL", "PYTHONUTF8"}:
+        if not stdin and "-" not in arguments and not any(name.startswith(("PYTHON", "LC_")) for name in env):
             code, out, err = forked.run(arguments, environment, directory)
             return Result(code, out.decode(), err.decode())
         done = subprocess.run(

@@ -83,7 +83,7 @@ class Memory(WholeReading):
 
     def __init__(self, items: list[Item]) -> None:
         self.items = items
-        super().__init__(Path("/nowhere/toy.json"), ToyParser(Path("/nowhere/toy.json")).session)
+        super().__init__(Path("nowhere/toy.json"), ToyParser(Path("nowhere/toy.json")).session)
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         raw = json.dumps(self.items).encode()

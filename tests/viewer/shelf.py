@@ -24,7 +24,7 @@ def summary(
     values: dict[str, Any] = {
         "provider": "claude",
         "id": name,
-        "path": Path(f"/nowhere/{name}.jsonl"),
+        "path": Path(f"nowhere/{name}.jsonl"),
         "title": f"Title {name}",
         "workspace_root": root,
         "branch": "main",

@@ -238,7 +238,7 @@ async def test_export_asks_where_writes_and_says_what_it_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = secret_session(tmp_path, "/gone")
+    path = secret_session(tmp_path, f"{tmp_path}/gone")
     (tmp_path / "there.md").write_text("mine")
     app = browser(summary("a", path=path))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
@@ -261,7 +261,7 @@ async def test_export_asks_where_writes_and_says_what_it_replaced(
 
 
 async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    app = browser(summary("a", path=secret_session(tmp_path, "/gone")))
+    app = browser(summary("a", path=secret_session(tmp_path, f"{tmp_path}/gone")))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+e")
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))
@@ -272,21 +272,22 @@ async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) ->
 
 
 async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> None:
-    path = secret_session(tmp_path, "/gone/it's; touch PWNED [b")
+    gone = f"{tmp_path}/gone/it's; touch PWNED [b"
+    path = secret_session(tmp_path, gone)
     app = browser(summary("a", path=path))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, MessageScreen))
         text = app.screen.query_one("#dialog-body", Static).content.plain
         line = text.split("\n")[0]
-        assert shlex.split(line)[:4] == ["cd", "--", "/gone/it's; touch PWNED [b", "&&"]
+        assert shlex.split(line)[:4] == ["cd", "--", gone, "&&"]
         assert path.stem in line
         assert "is not there any more" in text
         assert app.clipboard == line
 
 
 async def test_a_session_that_cannot_be_resumed_says_why(tmp_path: Path) -> None:
-    app = browser(summary("a", path=secret_session(tmp_path, "/gone\nrm -rf x")))
+    app = browser(summary("a", path=secret_session(tmp_path, f"{tmp_path}/gone\nrm -rf x")))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+r")
         await until(pilot, lambda: app.screen.query("Toast") or isinstance(app.screen, MessageScreen))

@@ -148,7 +148,7 @@ async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.Mon
         assert lines[1].startswith("▌") and "Title a" in lines[1] and "1 h" in lines[1]
         assert "37k" in lines[1]  # its own tokens, as `turnlog list` has them; 39k with its subagents
         await pilot.press("down", "enter", "ctrl+f")
-    assert opened == [(Path("/nowhere/b.jsonl"), False), (Path("/nowhere/b.jsonl"), True)]
+    assert opened == [(Path("nowhere/b.jsonl"), False), (Path("nowhere/b.jsonl"), True)]
 
 
 async def test_what_is_typed_filters_and_escape_clears_and_never_leaves() -> None:
@@ -216,7 +216,7 @@ async def test_a_click_selects_and_a_second_one_opens(monkeypatch: pytest.Monkey
         await pilot.click(SessionList, offset=(10, 2))
         await pilot.click(SessionList, offset=(10, 0))
         await pilot.click(SessionList, offset=(10, 9))
-    assert opened == [Path("/nowhere/b.jsonl")]
+    assert opened == [Path("nowhere/b.jsonl")]
 
 
 async def test_the_scope_key_leaves_this_directory_out_of_the_order() -> None:

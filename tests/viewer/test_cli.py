@@ -243,7 +243,7 @@ def test_a_path_of_another_system_does_no_harm(machine: Machine, command: str, t
 
 
 def test_a_hostile_name_reaches_no_terminal(machine: Machine) -> None:
-    for args in (["usage", "/no/\x1b]0;OWNED\x07x"], ["--\x1b[31mred"], ["list", "--agent", "\x9b2J"]):
+    for args in (["usage", f"{machine.home}/no/\x1b]0;OWNED\x07x"], ["--\x1b[31mred"], ["list", "--agent", "\x9b2J"]):
         result = machine.run(*args)
         assert result.code == 2
         assert not any((ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 for c in result.err)

@@ -40,7 +40,7 @@ class Agent:
         return None
 
 
-ENV = Environment({}, Path("/nowhere"), "linux")
+ENV = Environment({}, Path("nowhere"), "linux")
 
 
 def test_files_come_newest_first(tmp_path: Path) -> None:

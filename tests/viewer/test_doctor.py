@@ -58,12 +58,13 @@ def test_a_report_says_no_more_than_it_must(machine: Machine, tmp_path: Path) ->
 
 def test_what_is_known_of_each_agent(machine: Machine) -> None:
     (machine.home / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 7}')
-    report = machine.run("doctor", "--json", COLORTERM="truecolor", TERM="xterm-256color", CODEX_HOME="/nowhere").json
+    variables = {"COLORTERM": "truecolor", "TERM": "xterm-256color", "CODEX_HOME": str(machine.home / "not-there")}
+    report = machine.run("doctor", "--json", **variables).json
     agents = {agent["id"]: agent for agent in report["agents"]}
     assert agents["claude"]["retention"]["text"] == "deletes sessions after 7 days"
     assert agents["claude"]["size"] > 0 and agents["claude"]["withoutTokens"] == 0
     (codex,) = agents["codex"]["locations"]
-    assert (codex["path"], codex["reason"], codex["exists"]) == ("/nowhere", "CODEX_HOME", False)
+    assert (codex["path"], codex["reason"], codex["exists"]) == ("~/not-there", "CODEX_HOME", False)
     assert report["terminal"]["colours"] == "16 million"
     assert report["terminal"]["variables"]["TERM"] == "xterm-256color"
     assert report["libraries"]["textual"]

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +21,7 @@ from tests.fixtures.cursor import stores as cursor
 from tests.viewer.rewriting import Mirror, shown
 from tests.viewer.test_follow_rewriting import catch_up, wait_for
 from tests.waiting import wait_until
-from viewer import follow, followset
+from viewer import followset
 from viewer.follow import Follower
 from viewer.followset import Succession
 from viewer.library import Library
@@ -30,11 +29,6 @@ from viewer.search import search
 
 ID = "11111111-2222-4333-8444-555555555555"
 HEADER = {"sessionId": ID, "projectHash": "ab" * 32, "startTime": "2026-05-07T18:28:01.404Z", "kind": "main"}
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    monkeypatch.setattr(follow, "_QUICK_READ", 60.0)
 
 
 def record(value: dict[str, Any]) -> bytes:
@@ -98,7 +92,7 @@ def afresh(path: Path) -> Session:
 
 
 @given(steps)
-def test_any_history_of_a_gemini_log(tmp_path_factory, at_once, history):
+def test_any_history_of_a_gemini_log(tmp_path_factory, history):
     path = tmp_path_factory.mktemp("gemini") / "session-x.jsonl"
     path.write_bytes(record(HEADER) + record(message("m1", "user", "begin")))
     follower, mirror = Follower(path), Mirror()

@@ -27,7 +27,6 @@ from viewer.gathering import Gathered
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
     monkeypatch.setattr(follow, "open_reading", open_rewriting)
-    monkeypatch.setattr(follow, "_QUICK_READ", 60.0)  # no rest, however slow this machine is
 
 
 def catch_up(follower: Follower) -> list[Change]:

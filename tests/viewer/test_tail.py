@@ -560,5 +560,5 @@ def test_no_session_here(tmp_path):
 
 
 def test_no_such_target(machine):
-    result = machine.run("tail", "/nowhere.jsonl")
+    result = machine.run("tail", machine.home / "nowhere.jsonl")
     assert (result.code, result.out) == (2, "")

@@ -17,7 +17,7 @@ from viewer.targets import Targets
 
 
 def session(session_id: str, when: int, size: int = 10) -> SessionFile:
-    return SessionFile("claude", f"/store/{session_id}.jsonl", session_id, size, when)
+    return SessionFile("claude", f"store/{session_id}.jsonl", session_id, size, when)
 
 
 @pytest.fixture
@@ -43,13 +43,13 @@ def test_what_is_on_disk_is_a_path_before_it_is_an_id(targets: Targets, tmp_path
 
 
 def test_an_id_or_its_beginning(targets: Targets) -> None:
-    assert targets.resolve("abd2").path == Path("/store/abd2.jsonl")
-    assert targets.resolve("abd").path == Path("/store/abd2.jsonl")
-    assert targets.resolve("abC1").path == Path("/store/abc1.jsonl")
+    assert targets.resolve("abd2").path == Path("store/abd2.jsonl")
+    assert targets.resolve("abd").path == Path("store/abd2.jsonl")
+    assert targets.resolve("abC1").path == Path("store/abc1.jsonl")
 
 
 def test_an_id_in_full_wins_over_longer_ones(targets: Targets) -> None:
-    assert targets.resolve("abc").path == Path("/store/ABC.jsonl")
+    assert targets.resolve("abc").path == Path("store/ABC.jsonl")
 
 
 def test_an_ambiguous_beginning_names_the_candidates(targets: Targets) -> None:
@@ -74,14 +74,14 @@ def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CallError, match=r"/store/same\.jsonl, /archive/same\.jsonl"):
+    with pytest.raises(CallError, match=r"store/same\.jsonl, /archive/same\.jsonl"):
         Targets().resolve("same")
 
 
-@pytest.mark.parametrize("given", ["nope", "./nope", "/no/such", "abc1.jsonl", "", "a\0b", "x\x1b]0;t\x07y"])
-def test_what_is_nothing(targets: Targets, given: str) -> None:
+@pytest.mark.parametrize("given", ["nope", "./nope", "{folder}/no/such", "abc1.jsonl", "", "a\0b", "x\x1b]0;t\x07y"])
+def test_what_is_nothing(targets: Targets, tmp_path: Path, given: str) -> None:
     with pytest.raises(CallError) as caught:
-        targets.resolve(given)
+        targets.resolve(given.replace("{folder}", str(tmp_path)))
     assert not any(ord(c) < 32 for c in str(caught.value))
 
 
