@@ -25,7 +25,6 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.claude import notices
 from schemas.providers.claude.agent import AgentLines
 from schemas.providers.claude.branches import NOBODY, Branches
-from schemas.providers.claude.fast import fast_feed
 from schemas.providers.claude.groups import Groups
 from schemas.providers.claude.inline import Sidechains
 from schemas.providers.claude.keys import Clock, block_key, key_of
@@ -89,7 +88,6 @@ class ClaudeParser:
         matter where pieces are cut."""
         self.oldest, self.newest = math.inf, -math.inf
         self._nodes, self._owner_of, self._read_time = self.branches.nodes, self.branches.owner, self.clock.read
-        self._feed = fast_feed(self)
         self._handlers: dict[str, Callable[[Record, Value], None]] = {
             "user": self.people.user,
             "assistant": self.agent_lines.assistant,
@@ -105,7 +103,8 @@ class ClaudeParser:
         """Take more records, in the file's order; returns what changed."""
         first = len(self.session.messages)
         self.changed.clear()
-        self._feed(records, first)
+        for record in records:
+            self._take(record)
         self._sidechains.flush()
         self._settle()
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
@@ -113,8 +112,10 @@ class ClaudeParser:
         changes.extend(map(_as_change, zip(repeat(Op.APPENDED), range(first, len(self.session.messages)))))
         return changes
 
-    def take(self, record: Record, value: Value, kind: object) -> None:
-        """Take one record the general way."""
+    def _take(self, record: Record) -> None:
+        """Take one record."""
+        value = record[3]
+        kind = value.get("type")
         handler = self._handlers.get(kind) if type(kind) is str else None
         if handler is None:
             self._key = 0
@@ -124,11 +125,6 @@ class ClaudeParser:
                 self.notices.metadata(record, value, kind)
         elif self._enter(record, value, kind):
             handler(record, value)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether what the first records say about the session is known: what is left is mostly alike."""
-        return self._placed and self._learned and self.oldest <= self.newest
 
     def _enter(self, record: Record, value: Value, kind: object) -> bool:
         """Place a chain record in the tree; False if it is done with: a duplicate, or part of a sidechain.

@@ -23,7 +23,6 @@ from schemas.message import Flag, Kind, SpanRole
 from schemas.providers.claude.keys import Clock, block_key, key_of
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.agent import AgentLines
-from schemas.providers.qwen.fast import fast_feed
 from schemas.providers.qwen.locate import UUID
 from schemas.providers.qwen.people import UserLines
 from schemas.providers.qwen.results import Results
@@ -79,13 +78,13 @@ class QwenParser:
             "tool_result": self.people.tool_result,
             "system": SystemLines(self).system,
         }
-        self._feed: Callable[[Iterable[Record], int], None] = fast_feed(self)
 
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more records, in the file's order; returns what changed."""
         first = len(self.session.messages)
         self.changed.clear()
-        self._feed(records, first)
+        for record in records:
+            self._take(record)
         self.sidechains.flush()
         self._settle(first)
         changes = [Change(Op.UPDATED, i) for i in sorted(self.changed) if i < first]
@@ -100,8 +99,8 @@ class QwenParser:
 
     # -- a record --------------------------------------------------------------------------------------------------
 
-    def take(self, record: Record) -> None:
-        """Any record, the general way."""
+    def _take(self, record: Record) -> None:
+        """Take one record."""
         value = record[3]
         if not self.placed:
             self._place(value)
