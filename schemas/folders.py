@@ -8,6 +8,8 @@ keep what belongs to their programs on another disk.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
 
@@ -47,3 +49,22 @@ def stat_of(entry: os.DirEntry[str], problems: list[Problem]) -> os.stat_result 
 def reason_of(error: OSError) -> str:
     """An operating system's error in its own words, without the path."""
     return error.strerror.lower() if error.strerror else str(error)
+
+
+def matching(folder: str | Path, pattern: str, problems: list[Problem]) -> Iterator[tuple[str, os.stat_result]]:
+    """The files below a folder whose path fits a pattern, with their states: `*` is any name, `**` any folders."""
+    first, _, rest = pattern.partition("/")
+    if first == "**":
+        yield from matching(folder, rest, problems)
+        for entry in entries_of(folder, problems):
+            if entry.is_dir(follow_symlinks=False):
+                yield from matching(entry.path, pattern, problems)
+        return
+    for entry in entries_of(folder, problems):
+        if not fnmatchcase(entry.name, first):
+            continue
+        if rest:
+            if entry.is_dir():
+                yield from matching(entry.path, rest, problems)
+        elif entry.is_file() and (stat := stat_of(entry, problems)) is not None:
+            yield entry.path, stat

@@ -99,6 +99,8 @@ class Span(NamedTuple):
     length: int
     line: int
     role: SpanRole
+    item: int = 0
+    """Which of the items that the record holds (schemas/providers/kit), from 0."""
 
 
 @dataclass(slots=True)

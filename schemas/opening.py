@@ -16,7 +16,7 @@ from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import is_utf16
-from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Provider, Reading, beginning, read_head
+from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Keyed, Provider, Reading, beginning, read_head
 from schemas.providers import each_provider
 from schemas.providers.claude.detect import only_summaries
 from schemas.records import MAX_LINE, breaks_off, document_fault, read_document, read_record
@@ -34,12 +34,19 @@ MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 
 
-def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
-    """Begin to read the session in a file. `start` skips to a big file's end; `growing` is recognise's."""
+def open_reading(path: Path, *, key: str = "", start: int = 0, growing: bool = False) -> Reading:
+    """Begin to read the session in a file; of a source that holds many that of `key`, or the newest.
+
+    `start` skips to a big file's end; `growing` is recognise's.
+    """
     try:
         provider = recognise(head_of(path), growing=growing)
         with guarded():
-            return provider.open(path, start=start)
+            if not isinstance(provider, Keyed):
+                return provider.open(path, start=start)
+            if not key and not (held := provider.held(path)):
+                raise OpenError(path, f"a database of {provider.name} that holds no session")
+            return provider.open_key(path, key or held[0].key)
     except OSError as error:
         raise OpenError(path, _why(error)) from error
 
@@ -204,12 +211,12 @@ def _why(error: OSError) -> str:
     return words.get(type(error), os.strerror(error.errno).lower() if error.errno else str(error))
 
 
-def read_session(path: Path, progress: Callable[[int, int], None] | None = None) -> Session:
+def read_session(path: Path, progress: Callable[[int, int], None] | None = None, *, key: str = "") -> Session:
     """The whole session in a file, its subagents found and linked but not read.
 
     `progress` is called after each MB with the bytes read and the bytes there are.
     """
-    return read_to_end(open_reading(path), progress)
+    return read_to_end(open_reading(path, key=key), progress)
 
 
 def read_to_end(reading: Reading, progress: Callable[[int, int], None] | None = None) -> Session:
@@ -230,7 +237,7 @@ def read_subagent(subagent: Subagent) -> Session | None:
     """A subagent's session, read once and kept; None when its file is gone or is no session."""
     if subagent.session is None and subagent.path is not None:
         try:
-            subagent.session = read_session(subagent.path)
+            subagent.session = read_session(subagent.path, key=subagent.key)
         except OpenError:
             return None
     return subagent.session
@@ -238,9 +245,9 @@ def read_subagent(subagent: Subagent) -> Session | None:
 
 def family(session: Session) -> Iterator[Session]:
     """The session and all its subagents at any depth, each once."""
-    # A session in a file is told by its path, since two links read it twice; one within its parent's file by itself.
-    seen: set[Path | int] = set()
-    queue: list[tuple[Session, Path | int, int]] = [(session, session.path, 0)]
+    # A session in a source is told by its address, since two links read it twice; one within its parent's by itself.
+    seen: set[tuple[Path | None, str] | int] = set()
+    queue: list[tuple[Session, tuple[Path | None, str] | int, int]] = [(session, (session.path, session.key), 0)]
     while queue:
         member, key, depth = queue.pop(0)
         if key in seen or depth > MAX_DEPTH:
@@ -248,8 +255,9 @@ def family(session: Session) -> Iterator[Session]:
         seen.add(key)
         yield member
         for subagent in member.subagents:
-            if subagent.path not in seen and (child := read_subagent(subagent)) is not None:
-                queue.append((child, subagent.path or id(child), depth + 1))
+            address = subagent.path, subagent.key
+            if address not in seen and (child := read_subagent(subagent)) is not None:
+                queue.append((child, address if subagent.path else id(child), depth + 1))
 
 
 def usage_with_subagents(session: Session) -> TokenUsage | None:

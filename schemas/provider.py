@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from schemas.records import MAX_LINE, JsonLines, Record, breaks_off, read_document, read_record
 
@@ -41,6 +41,8 @@ class SessionFile(NamedTuple):
     id: str
     size: int
     mtime_ns: int
+    key: str = ""
+    """Which session of the file it is, where that holds many."""
 
     @property
     def path(self) -> Path:
@@ -190,6 +192,19 @@ class Provider(Protocol):
 
     def retention(self, env: Environment) -> Retention | None:
         """What the agent itself deletes, by its settings or by default; None where it keeps everything."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A provider whose sources hold many sessions each, told apart by a key: a database."""
+
+    def held(self, path: Path) -> list[SessionFile]:
+        """The sessions in a source, subagents apart, the newest first. Raises OSError."""
+        ...
+
+    def open_key(self, path: Path, key: str) -> Reading:
+        """Begin to read one of them, a subagent's too. Raises OSError where there is no such session."""
         ...
 
 

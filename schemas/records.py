@@ -405,6 +405,10 @@ class MemoryStore:
         self._rows.append(raw)
         return (len(self._rows) - 1, len(raw), len(self._rows), value)
 
+    def whole(self) -> bytes:
+        """All records, to tell whether they are the same as before."""
+        return b"\0".join(self._rows)
+
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of record number `offset`."""
         return self._rows[offset][:length] if 0 <= offset < len(self._rows) else b""

@@ -18,9 +18,9 @@ from schemas.usage import TokenUsage, UsageColumns
 
 NONE = 0xFFFF_FFFF
 """No index."""
-_SPAN = Struct("=QIIBB")
+_SPAN = Struct("=QIIBBH")
 pack_span = _SPAN.pack
-"""Offset, length, line, store, role of a record, as bytes for `SpanTable.data`."""
+"""Offset, length, line, store, role of a record and the number of an item in it, as bytes for `SpanTable.data`."""
 _KINDS = {kind.value: kind for kind in Kind}
 _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than SpanRole(n)
 
@@ -36,9 +36,9 @@ class SpanTable:
         self.following = array("I")
         """For each entry the next one of its chain, or NONE."""
 
-    def add(self, store: int, offset: int, length: int, line: int, role: int) -> int:
-        """A new chain of one; returns its head."""
-        self.data += pack_span(offset, length, line, store, role)
+    def add(self, store: int, offset: int, length: int, line: int, role: int, item: int = 0) -> int:
+        """A new chain of one; returns its head. `item` is what it is of all that the record holds, at most 65,535."""
+        self.data += pack_span(offset, length, line, store, role, item)
         self.following.append(NONE)
         return len(self.following) - 1
 
@@ -61,8 +61,8 @@ class SpanTable:
     def chain(self, head: int) -> Iterator[Span]:
         """The records from `head` on, in the order in which they were found."""
         while head != NONE:
-            offset, length, line, store, role = _SPAN.unpack_from(self.data, head * _SPAN.size)
-            yield Span(store, offset, length, line, _ROLES[role])
+            offset, length, line, store, role, item = _SPAN.unpack_from(self.data, head * _SPAN.size)
+            yield Span(store, offset, length, line, _ROLES[role], item)
             head = self.following[head]
 
     def owners(self, heads: Iterable[int], store: int = 0) -> Iterator[tuple[int, int]]:
@@ -70,7 +70,7 @@ class SpanTable:
         data, following, unpack, size = self.data, self.following, _SPAN.unpack_from, _SPAN.size
         for position, span in enumerate(heads):
             while span != NONE:
-                offset, _, _, of, _ = unpack(data, span * size)
+                offset, _, _, of, _, _ = unpack(data, span * size)
                 if of == store:
                     yield offset, position
                 span = following[span]

@@ -1,6 +1,6 @@
-"""The agents turnlog reads: every module or folder in here, but for those that begin with `_`, has a `PROVIDER`.
+"""The agents turnlog reads: every module or folder in here has a `PROVIDER`.
 
-What two agents share lies in a module that begins with `_`.
+But for `kit`, which all agents share, and modules that begin with `_`, which two of them share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from schemas.provider import Provider
 
 @cache
 def _names() -> tuple[str, ...]:
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return tuple(
+        sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_") and m.name != "kit")
+    )
 
 
 def each_provider() -> Iterator[Provider]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.clean import as_json, clean, one_line
 from schemas.message import Part
-from schemas.providers.claude.keys import MILLIS, SECONDS
+from schemas.providers.kit.keys import MILLIS, SECONDS
 from schemas.usage import TokenUsage, as_count
 from schemas.values import text_of, when
 

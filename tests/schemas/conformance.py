@@ -14,16 +14,16 @@ from typing import Any
 from schemas.clean import clean
 from schemas.message import Flag, Kind, Message
 from schemas.opening import OpenError, head_of
-from schemas.provider import Provider, Reading
+from schemas.provider import Keyed, Provider, Reading
 from schemas.records import JsonLines
 from schemas.session import Op, Session
 from schemas.table import NONE
 from schemas.usage import total_usage
 
 
-def whole(provider: Provider, path: Path, *, beside: bool = True) -> Session:
+def whole(provider: Provider, path: Path, *, beside: bool = True, key: str = "") -> Session:
     """The session in a file; `beside` looks for subagents too."""
-    reading = provider.open(path)
+    reading = provider.open_key(path, key) if key and isinstance(provider, Keyed) else provider.open(path)
     while not reading.done:
         reading.step()
     reading.finish()

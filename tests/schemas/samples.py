@@ -34,6 +34,8 @@ class Sample:
     lacks: frozenset[Lack] = frozenset()
     listed: bool = True
     """Whether discovery lists it (a subagent is not listed, a saved stream lies nowhere)."""
+    key: str = ""
+    """Which session of the source it is, where that holds many."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from schemas.message import Flag, Kind
 from schemas.providers.claude import PROVIDER
 from schemas.providers.claude.classify import UserLine, classify, command_label, fold_reminders
-from schemas.providers.claude.keys import Clock, key_of
+from schemas.providers.kit.keys import Clock, key_of
 from schemas.usage import TokenUsage
 from tests.schemas.claude_lines import SESSION, Lines, usage
 from tests.schemas.conformance import described

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind
+from schemas.providers.kit.tree import Tree
 from schemas.providers.qwen import PROVIDER
-from schemas.providers.qwen.tree import Tree
 from schemas.session import Op
 from tests.fixtures.qwen import Chat
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces, whole

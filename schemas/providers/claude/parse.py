@@ -27,12 +27,12 @@ from schemas.providers.claude.agent import AgentLines
 from schemas.providers.claude.branches import NOBODY, Branches
 from schemas.providers.claude.groups import Groups
 from schemas.providers.claude.inline import Sidechains
-from schemas.providers.claude.keys import Clock, block_key, key_of
 from schemas.providers.claude.links import TaskLinks
 from schemas.providers.claude.people import UserLines
 from schemas.providers.claude.results import Results
 from schemas.providers.claude.subagents import SideFiles
 from schemas.providers.claude.titles import Titles
+from schemas.providers.kit.keys import Clock, block_key, key_of
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session, ends
 

@@ -174,7 +174,7 @@ class Scan:
             if self.prompts.entries:
                 self.prompts.clear()
         add_span(len(spans.following))
-        spans.data += pack_span(offset, length, line, self.store, 0)
+        spans.data += pack_span(offset, length, line, self.store, 0, 0)
         spans.following.append(NONE)
         add_kind(kind)
         add_flags(flags)
@@ -263,7 +263,7 @@ class Scan:
         following = spans.following
         span = len(following)
         offset, length, line, _ = record
-        spans.data += pack_span(offset, length, line, self.store, role)
+        spans.data += pack_span(offset, length, line, self.store, role, 0)
         following.append(NONE)
         tail = tails.get(message)
         if tail is None:

@@ -20,7 +20,8 @@ from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, SpanRole
-from schemas.providers.claude.keys import Clock, block_key, key_of
+from schemas.providers.kit.keys import Clock, block_key, key_of
+from schemas.providers.kit.tree import NOBODY, Tree
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.agent import AgentLines
 from schemas.providers.qwen.locate import UUID
@@ -28,7 +29,6 @@ from schemas.providers.qwen.people import UserLines
 from schemas.providers.qwen.results import Results
 from schemas.providers.qwen.sides import Sidechains, SideFiles, is_side
 from schemas.providers.qwen.system import SystemLines, is_beside
-from schemas.providers.qwen.tree import NOBODY, Tree
 from schemas.records import Record
 from schemas.session import Change, Exchange, Op, Session
 from schemas.values import text_of, when

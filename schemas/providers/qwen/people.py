@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas.message import Flag, Kind, SpanRole
+from schemas.providers.kit.tree import NOBODY
 from schemas.providers.qwen import blocks
 from schemas.providers.qwen.notes import NOTES, note_texts
 from schemas.providers.qwen.prompts import Prompt, payload_of, read_prompt
 from schemas.providers.qwen.results import answers_in
-from schemas.providers.qwen.tree import NOBODY
 from schemas.records import Record
 from schemas.values import size_of, text_of
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, Span, SpanRole
-from schemas.providers.claude.keys import key_of
+from schemas.providers.kit.keys import key_of
 from schemas.providers.streams.growing import Growing
 from schemas.records import Record
 from schemas.session import Change, Exchange, Lack, Op, Session

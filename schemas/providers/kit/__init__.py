@@ -1,0 +1,10 @@
+"""The kit: an agent's module says what a record holds, the kit makes sessions of it, live or whole.
+
+- `words`: what a record can hold, the vocabulary of `Agent.read`.
+- `history`: what depends on more than one record, a policy class an agent.
+- `agent`: the bases `Lines`, `Stream`, `Document`, `Database` and `Prose`, and what an agent declares.
+- `reader`: the loop over records; `rows`, `talk`, `uses`, `tokens`, `facts` and `family` are its subjects.
+- `build`: a message, folded again from its records when somebody looks at it.
+
+Nothing in here names an agent or an idea of one format.
+"""

@@ -1,0 +1,338 @@
+"""The bases of agents: a subclass of `Lines`, `Stream`, `Document`, `Database` or `Prose` that says what records hold.
+
+What an agent declares stands in class attributes, what it decides in the methods `told` and `read`, and few more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from schemas.clean import clean, clean_styled, clean_value
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
+from schemas.folders import matching
+from schemas.message import Tool, ToolStatus, ToolType
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.providers.kit.history import History
+from schemas.providers.kit.reader import Reader
+from schemas.providers.kit.words import Answer, Fact, Item, Use
+from schemas.reading import DocumentReading, LinesReading, WholeReading, open_file
+from schemas.records import MemoryStore, read_record
+from schemas.session import Change, Lack, Session
+from schemas.values import text_of, when
+
+if TYPE_CHECKING:
+    import sqlite3
+
+Data = dict[str, Any]
+"""A record."""
+
+
+class Home(NamedTuple):
+    """A folder of sessions: below the home directory, or below that which a variable names (`$PI_DIR/sessions`)."""
+
+    place: str
+    reason: str = "default"
+    platforms: tuple[str, ...] = ()
+    """Systems on which it is asked, as `sys.platform` calls them; all if empty."""
+
+
+class Agent:
+    """What all agents have; see `schemas.provider.Provider`."""
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    counting: ClassVar[str] = ""
+    formats: ClassVar[tuple[Format, ...]] = ()
+    homes: ClassVar[tuple[Home, ...]] = ()
+    files: ClassVar[tuple[str, ...]] = ("**/*.jsonl",)
+    """Patterns of session files below a home."""
+    lacks: ClassVar[frozenset[Lack]] = frozenset()
+    tools: ClassVar[Mapping[str, ToolType]] = {}
+    resume: ClassVar[tuple[str, ...]] = ()
+    """The command that goes on with a session, but for its id at the end."""
+    keeps: ClassVar[Retention | None] = None
+    """What the agent deletes by itself."""
+    silent: ClassVar[frozenset[str]] = frozenset()
+    """Types of records that hold nothing and stand nowhere: counted without being read."""
+    history: ClassVar[type[History]] = History
+    recount: ClassVar[str] = "last"
+    """What counts of a call's figures that are said again: the `last`, or the `largest` of each."""
+    answers: ClassVar[str] = "last"
+    """What counts of a use's results: the `last`, or the `first`."""
+    prompted: ClassVar[bool] = True
+    """False where prompts need not be told: then what the agent says opens an exchange."""
+
+    # -- what each agent says of itself ----------------------------------------------------------------------------
+
+    def told(self, head: Head) -> bool:
+        """Whether a file that begins so is this agent's."""
+        raise NotImplementedError
+
+    def read(self, record: Data) -> Iterable[Item]:
+        """What a record holds. Nothing but the record may decide: it is asked again when a message is built."""
+        raise NotImplementedError
+
+    def type(self, record: Data) -> str:
+        """The record's type, by which it is counted where it holds nothing."""
+        return text_of(record.get("type")) or "(no type)"
+
+    def time(self, record: Data) -> float | None:
+        """The record's time, in seconds since 1970."""
+        return when(record.get("timestamp"))
+
+    def name_of(self, record: Data) -> str:
+        """The record's id; empty where it has none."""
+        return text_of(record.get("id"))
+
+    def setting(self, record: Data) -> Fact:
+        """Where the agent works, of agents that say so on every record: asked until all of it is known."""
+        return _NOWHERE
+
+    def stamps(self, session: Session) -> object:
+        """What changes when something beside the source does; None to look every time."""
+        return None
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """What other files say of the session."""
+        return ()
+
+    def same_model(self, one: str, other: str) -> bool:
+        """Whether a running total's model is that of a call."""
+        return one == other
+
+    def growing_input(self, text: str) -> Data:
+        """A tool's input, of which this much has been written."""
+        return read_record(text.encode("utf-8", "replace")) or {"raw": text}
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use and its result as a person reads them, and facts for which a tool has no field."""
+        tool = Tool(
+            clean(use.name) or "(unnamed tool)", self.tools.get(use.name, use.type), clean(use.use_id),
+            clean_value(use.input or {}), status=ToolStatus.PENDING,
+        )  # fmt: skip
+        if answer is not None:
+            tool.text, tool.runs = clean_styled(answer.text or "")
+            tool.status, tool.exit_code, tool.seconds = answer.status, answer.exit_code, answer.seconds
+            tool.images = list(answer.images)
+            tool.output = {"content": tool.text, "is_error": tool.status is ToolStatus.ERROR}
+        tool.diffs = self.diffs(tool, answer)
+        return tool, {}
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What a tool use changed, by the names that most agents give. A use that failed changed nothing."""
+        if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
+            return []
+        given = tool.input
+        path = next((text_of(given[key]) for key in ("filePath", "file_path", "path") if text_of(given.get(key))), "")
+        if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
+            return from_v4a(patch)
+        old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in _EDITS)
+        if old or new:
+            return [from_strings(path, old, new)]
+        content = next((text_of(given[key]) for key in ("content", "file_text") if key in given), "")
+        return [added_file(path, content)] if content and path else []
+
+    # -- Provider --------------------------------------------------------------------------------------------------
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Where its sessions live on such a machine, existing or not; a variable's folder before the default."""
+        found = []
+        for home in self.homes:
+            root, _, rest = home.place.partition("/")
+            base = env.variables.get(root[1:], "") if root.startswith("$") else str(env.home / root)
+            if base and (not home.platforms or env.platform in home.platforms):
+                path = Path(f"{env.home}{base[1:]}" if base.startswith("~/") else base)
+                found.append(Location(path / rest if rest else path, home.reason))
+        return found
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions in a location."""
+        for pattern in self.files:
+            for path, stat in matching(location.path, pattern, problems):
+                if name := self.id_of(Path(path)):
+                    yield SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns)
+
+    def id_of(self, path: Path) -> str:
+        """The session's id by its file's name; empty for what is no session."""
+        return path.stem
+
+    def detect(self, head: Head) -> bool:
+        """Whether a file with this beginning is a session of this agent."""
+        return self.told(head)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """The arguments that let the agent go on with a session; None for a subagent's."""
+        return [*self.resume, session.id] if self.resume and session.lineage.agent_id is None else None
+
+    def retention(self, env: Environment) -> Retention | None:
+        """What the agent itself deletes."""
+        return self.keeps
+
+    def reader(self, path: Path, name: str = "") -> Reader:
+        """A reader for a new session."""
+        return Reader(self, Session(self.id, self.name, path, name or self.id_of(path) or path.stem))
+
+
+_NOWHERE = Fact()
+_EDITS = (
+    ("oldString", "old_string", "old_text", "oldText", "old_str"),
+    ("newString", "new_string", "new_text", "newText", "new_str"),
+)
+
+
+def diff_of(path: str, text: str) -> list[FileDiff]:
+    """The changes that a unified diff tells; none where it is empty."""
+    return [from_unified(path, text)] if text.strip() else []
+
+
+class Lines(Agent):
+    """JSON lines."""
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a session."""
+        return LinesReading(open_file(path), self.reader(path), start)
+
+
+class Stream(Lines):
+    """JSON lines that an agent prints, among them perhaps plain text; they have an end."""
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read what was printed."""
+        reader = self.reader(path)
+        reader.session.metadata["source"] = "stream"
+        return _Printed(open_file(path), reader, start, plain=True)
+
+
+class _Printed(LinesReading):
+    """A stream: its end may close what is open."""
+
+    def finish(self) -> list[Change]:
+        assert isinstance(self.parser, Reader)
+        return self.parser.finish(self.lines.finish())
+
+
+class Document(Agent):
+    """One JSON document."""
+
+    files: ClassVar[tuple[str, ...]] = ("**/*.json",)
+
+    def records(self, document: Any) -> Sequence[Data]:
+        """The records of a document, in order; none for a document that is not this agent's."""
+        raise NotImplementedError
+
+    def told(self, head: Head) -> bool:
+        """Whether the document has records."""
+        return bool(self.records(head.document))
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a document: it is read whole, and whole again when it changed."""
+        return DocumentReading(
+            path, lambda: self.reader(path), lambda d: list(self.records(d)), lambda d: bool(self.records(d))
+        )
+
+
+class Prose(Agent):
+    """Text; `pieces` takes it apart."""
+
+    def pieces(self, text: str) -> Iterator[Data]:
+        """The records of a text, in order."""
+        raise NotImplementedError
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a text: it is read whole, and whole again when it changed."""
+        return _Text(self, path)
+
+
+class _Text(WholeReading):
+    def __init__(self, agent: Prose, path: Path) -> None:
+        self._agent = agent
+        super().__init__(path, agent.reader(path).session)
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        from schemas.changes import digest  # brings OpenSSL, for which a log need not wait
+
+        data = self.path.read_bytes()
+        if (mark := digest(data)) == known:
+            return None
+        pieces = self._agent.pieces(data.decode("utf-8", "replace"))
+        return mark, len(data), _filled(self._agent.reader(self.path), pieces).session
+
+
+class Database(Agent):
+    """A SQLite database of many sessions, each at the database's path and a key, its id."""
+
+    files: ClassVar[tuple[str, ...]] = ("*.db",)
+
+    def sessions(self, database: sqlite3.Connection) -> Iterable[tuple[str, float]]:
+        """The ids of all sessions, subagents apart, and when each was changed last, in seconds since 1970."""
+        raise NotImplementedError
+
+    def rows(self, database: sqlite3.Connection, session: str) -> Iterable[Data]:
+        """The records of one."""
+        raise NotImplementedError
+
+    def held(self, path: Path) -> list[SessionFile]:
+        """The sessions in a database, the newest first. Raises OSError."""
+        from schemas.sqlite import read_database
+
+        size = path.stat().st_size
+        found = read_database(path, lambda db: list(self.sessions(db)))
+        files = [SessionFile(self.id, str(path), name, size, int(time * 1e9), name) for name, time in found if name]
+        return sorted(files, key=lambda file: (file.mtime_ns, file.id), reverse=True)
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions of all databases in a location."""
+        for pattern in self.files:
+            for path, _ in matching(location.path, pattern, problems):
+                try:
+                    yield from self.held(Path(path))
+                except OSError as error:
+                    problems.append(Problem(Path(path), str(error)))
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read the newest session of a database."""
+        return self.open_key(path, self.held(path)[0].key)
+
+    def open_key(self, path: Path, key: str) -> Reading:
+        """Begin to read one session: it is read anew when the database was written."""
+        return _Rows(self, path, key)
+
+
+class _Rows(WholeReading):
+    """One session of a database."""
+
+    def __init__(self, agent: Database, path: Path, key: str) -> None:
+        self._agent, self._key = agent, key
+        super().__init__(path, agent.reader(path, key).session)
+
+    @property
+    def sources(self) -> list[Path]:
+        from schemas.sqlite import log_of
+
+        return [self.path, log_of(self.path)]
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        from schemas.changes import digest
+        from schemas.sqlite import read_database
+
+        rows = read_database(self.path, lambda db: list(self._agent.rows(db, self._key)))
+        if not rows:
+            raise OSError(f"no session {self._key} in it")
+        reader = _filled(self._agent.reader(self.path, self._key), rows)
+        reader.session.key = self._key
+        store = reader.session.stores[0]
+        assert isinstance(store, MemoryStore)
+        data = store.whole()
+        mark = digest(data)
+        return None if mark == known else (mark, len(data), reader.session)
+
+
+def _filled(reader: Reader, records: Iterable[Data]) -> Reader:
+    """A reader that was given records which lie in memory."""
+    store = MemoryStore(reader.session.path)
+    reader.session.stores.append(store)
+    reader.feed([store.add(record) for record in records])
+    reader.refresh()
+    return reader

@@ -1,0 +1,26 @@
+"""Readers of content that many agents share: images, arguments as JSON text, texts in lists of parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.clean import one_line
+from schemas.message import Part
+from schemas.records import read_record
+from schemas.values import text_of
+
+
+def image_part(media_type: object, data: object = None, name: object = None) -> Part:
+    """An image as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
+    kind = one_line(text_of(media_type), 80)
+    size = len(data) * 3 // 4 if isinstance(data, str) and data else None
+    words = [one_line(text_of(name), 200) or kind or "of unknown type"]
+    words += [f"{size:,} bytes"] if size is not None else []
+    return Part("image", f"[image {', '.join(words)}]", kind or None, size)
+
+
+def arguments_of(said: object, otherwise: str = "input") -> dict[str, Any]:
+    """A tool's input, given as an object or as JSON text; other text stands under the key `otherwise`."""
+    if isinstance(said, str):
+        return read_record(said.encode("utf-8", "surrogatepass")) or ({otherwise: said} if said else {})
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,121 @@
+"""A message, folded again from the items of its records when somebody looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from schemas.clean import clean, clean_styled, clean_value, one_line
+from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
+from schemas.providers.kit.rows import Items, Rows
+from schemas.providers.kit.uses import Uses
+from schemas.providers.kit.words import Answer, Piece, Say, Use
+from schemas.session import Session
+from schemas.table import NONE
+
+_LARGEST_RAW = 1 << 20
+
+
+class _Agent(Protocol):
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, dict[str, Any]]: ...
+
+    def growing_input(self, text: str) -> dict[str, Any]: ...
+
+
+class _Fold(NamedTuple):
+    say: Say | None
+    answer: Answer | None
+    text: str
+    record: dict[str, Any]
+
+
+def builder(agent: _Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
+    """The function that builds the messages of a session: its `Session.build`."""
+
+    def build(session: Session, index: int) -> Message:
+        table, group = session.messages, session.messages.group[index]
+        folded = _fold(agent, rows, items, session, index)
+        say = folded.say
+        message = Message(
+            index, rows.id_of(index, say), table.kind_of(index), table.exchange[index], table.when(index),
+            session.model_of(index), group=None if group == NONE else session.groups.ids[group],
+            flags=Flag(table.flags[index]),
+        )  # fmt: skip
+        if say is None:
+            message.label = "(the file changed meanwhile)"
+            return message
+        message.label, message.metadata = one_line(say.label), clean_value(say.extra or {})
+        if message.kind is Kind.UNKNOWN:
+            message.label = f"Unknown {'' if say.text else 'record '}{message.label}".rstrip()
+        if message.kind is Kind.TOOL:
+            use = say if isinstance(say, Use) else Use()
+            if index in rows.growing and folded.text:
+                use = replace(use, input=agent.growing_input(folded.text))
+            _add_tool(agent, session, message, use, folded.answer, uses.judged.get(index))
+        else:
+            message.parts = _parts(session, message, say, folded)
+        if not message.parts and message.tool is None and not message.label:
+            withheld = message.kind is Kind.THINKING
+            message.label = "Thinking withheld by the provider" if withheld else "(nothing to read)"
+        return message
+
+    return build
+
+
+def _fold(agent: _Agent, rows: Rows, items: Items, session: Session, index: int) -> _Fold:
+    say, answer, record = rows.made.get(index), None, dict[str, Any]()
+    if say is not None:
+        return _Fold(say, None, say.text, record)
+    texts: list[str] = []
+    for span in rows.spans(index):
+        value, item = items.at(session, span)
+        record = record or value
+        if span.role is SpanRole.RESULT:
+            said = item.answer if isinstance(item, Use) else item
+            answer = said if isinstance(said, Answer) and said.text is not None else answer
+        elif isinstance(item, Piece):
+            texts.append(item.text)
+            if say is None:
+                say = copy(item)
+            elif item.label:
+                say.label = item.label
+        elif isinstance(item, Say):
+            say, record, texts = copy(item), value, [item.text]
+        elif isinstance(item, Answer):
+            shown, _ = agent.tool(Use(use_id=item.use_id), item, session.path)
+            say = Say(Kind.OUTPUT, shown.text, "Result of a tool use that is not in this file", images=shown.images)
+            texts = [say.text]
+    return _Fold(say, answer, "".join(texts), record)
+
+
+def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[Part]:
+    if not folded.text and message.kind is Kind.UNKNOWN:
+        raw = session.raw(session.message_spans(message.index)[0])[:_LARGEST_RAW]
+        return [Part("text", clean(raw.decode("utf-8", "replace")))]
+    if message.kind is Kind.OUTPUT:
+        shown, runs = clean_styled(folded.text)
+        parts = [Part("text", shown, runs=runs)]
+    else:
+        parts = [Part("thinking" if message.kind is Kind.THINKING else "text", clean(folded.text))]
+    return [part for part in parts if part.text] + list(say.images)
+
+
+def _add_tool(
+    agent: _Agent, session: Session, message: Message, use: Use, answer: Answer | None, judged: ToolStatus | None
+) -> None:
+    tool, facts = agent.tool(use, answer, session.path)
+    message.metadata |= clean_value(facts)
+    tool.status = judged or tool.status
+    tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index), None)
+    if message.flags & Flag.INTERRUPTED and tool.status is ToolStatus.PENDING:
+        tool.status = ToolStatus.INTERRUPTED
+    message.tool = tool
+    hints, place = input_path_hints(tool.input), session.workspace_root
+    if tool.type == "shell":
+        hints += shell_path_hints(str(tool.input.get("command") or ""))
+        place = shell_directory(tool.input, place)
+    message.path_hints = resolve_hints([*hints, *(diff.path for diff in tool.diffs)], place, session.workspace_root)

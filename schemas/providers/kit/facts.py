@@ -1,0 +1,78 @@
+"""What is so of a session as a whole: its title, where the agent works, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from schemas.clean import clean_value, one_line
+from schemas.message import Kind
+from schemas.providers.kit.talk import NOT_TOLD
+from schemas.providers.kit.words import Fact, Title
+from schemas.session import Session
+
+_LINEAGE = frozenset({"parent", "forked_from", "continues", "agent_id"})
+_TEXTS = frozenset({"id", "workspace_root", "branch", "version"})
+_NUMBERS = frozenset({"created", "updated", "context_window", "context_used"})
+_MOST_LINKS = 1000
+
+
+class Facts:
+    """The facts of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._titles: dict[int, str] = {}
+        self._titles_of: list[Title] = []
+        self.setting_known = False
+        """Whether all is known that stands on every record."""
+
+    def learn(self, fact: Fact) -> None:
+        """Take facts over. Those of lineage stay as they were said first, others as they were said last."""
+        session = self.session
+        for name, value in fact.said.items():
+            if not value:
+                continue
+            if name == "link":
+                link = one_line(str(value), 2000)
+                if len(session.links) < _MOST_LINKS and link not in session.links:
+                    session.links.append(link)
+            elif name == "title":
+                self.title(Title(value if isinstance(value, str) else ""))
+            elif name in _LINEAGE:
+                if isinstance(value, str) and not getattr(session.lineage, name):
+                    setattr(session.lineage, name, one_line(value, 300))
+            elif name in _TEXTS:
+                if isinstance(value, str):
+                    setattr(session, name, one_line(value, 300 if name == "id" else 4096))
+            elif name in _NUMBERS:
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    setattr(session, name, value)
+            else:
+                session.metadata[name] = one_line(value, 300) if isinstance(value, str) else clean_value(value)
+
+    def set(self, fact: Fact) -> None:
+        """Take over what stands on every record: the first that is said counts."""
+        session = self.session
+        for name, value in fact.said.items():
+            if isinstance(value, str) and value and not getattr(session, name):
+                setattr(session, name, one_line(value, 4096))
+        self.setting_known = bool(session.workspace_root and session.branch and session.version)
+
+    def title(self, title: Title) -> None:
+        """A name of the session, or of the session that holds a record."""
+        if title.of is not None:
+            self._titles_of.append(title)
+        elif title.text.strip() and not (title.first and title.rank in self._titles):
+            self._titles[title.rank] = one_line(title.text)
+
+    def settle_title(self, knows: Callable[[Any], bool]) -> None:
+        """Decide the title: the highest rank, else the first live prompt."""
+        titles = self._titles | {t.rank: one_line(t.text) for t in self._titles_of if t.text.strip() and knows(t.of)}
+        best = max(titles, default=-1)
+        self.session.title = titles[best] if best >= 0 else self._first_prompt() or titles.get(best, "")
+
+    def _first_prompt(self) -> str:
+        prompts = [e for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD]
+        live = next((e for e in prompts if not e.rewound), prompts[0] if prompts else None)
+        return one_line(live.prompt) if live is not None else ""

@@ -1,0 +1,293 @@
+"""The reader: records into a session, any number at a time, the same for a whole file and for one that grows.
+
+`Reader` is the loop over records; what an item means lies with its subject (rows, talk, uses, tokens, facts). Subagents
+within the source have readers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemas.clean import one_line
+from schemas.message import Flag, Kind
+from schemas.providers.kit.build import builder
+from schemas.providers.kit.facts import Facts
+from schemas.providers.kit.history import History
+from schemas.providers.kit.rows import Items, Rows
+from schemas.providers.kit.talk import Talk
+from schemas.providers.kit.tokens import Tokens
+from schemas.providers.kit.uses import Uses
+from schemas.providers.kit.words import (
+    Answer,
+    Child,
+    Count,
+    Dropped,
+    Fact,
+    Link,
+    Piece,
+    Say,
+    Skip,
+    Title,
+    Total,
+    Turn,
+    Use,
+)
+from schemas.records import Record
+from schemas.session import Change, Op, Session, Subagent
+
+if TYPE_CHECKING:
+    from schemas.providers.kit.agent import Agent
+
+_INHERITED = int(Flag.INHERITED)
+_MOST_CHILDREN = 1000
+"""Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
+_NOWHERE: Record = (0, 0, 0, {})
+
+
+class Reader:
+    """Fills a session from records; a `schemas.provider.Parser`. `root` is the main agent's, for a subagent within."""
+
+    def __init__(self, agent: Agent, session: Session, root: Reader | None = None) -> None:
+        self.agent, self.session, self.root = agent, session, root
+        self.history: History = agent.history(session)
+        self.rows = Rows(session, agent.name_of)
+        self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
+        self.uses = Uses(self.rows, self.talk, agent.answers)
+        self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
+        self.facts = Facts(session)
+        self.children: dict[str, Reader] = {}
+        """The subagents whose records stand among these, by name."""
+        self._task_rows: dict[str, int] = {}
+        """The messages that show the uses that started them."""
+        self._beside: dict[tuple[Path, str], tuple[Child, Subagent]] = {}
+        self._stamps: object = None
+        self._inherited = 0, 0
+        """How many messages and groups were another session's."""
+        self._last: Record = _NOWHERE
+        self._once: set[int] = set()
+        items = root.items if root is not None else Items(agent.read)
+        self.items: Items = items
+        session.build, session.lacks = builder(agent, self.rows, self.uses, items), agent.lacks
+        if root is None:
+            self.tokens.family = lambda: (self.session, *(child.session for child in self.children.values()))
+        else:
+            self.talk.untold = lambda: root.task_prompt(self)
+        self._words: dict[type, Callable[[Record, int, Any], bool | None]] = {
+            Say: self._say,
+            Use: self.uses.use,
+            Piece: self._piece,
+            Answer: self.uses.answer,
+            Count: self.tokens.count,
+            Total: self._total,
+            Title: lambda record, number, title: self.facts.title(title),
+            Link: lambda record, number, link: self.uses.link(link),
+            Turn: self._turn,
+            Dropped: lambda record, number, dropped: self.talk.drop(dropped),
+            Fact: self._fact,
+            Skip: self._skip,
+            Child: lambda record, number, child: self._child_beside(child),
+        }
+
+    # -- Parser ----------------------------------------------------------------------------------------------------
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take more records, in the source's order; returns what changed."""
+        first = len(self.session.messages)
+        self.rows.changed.clear()
+        record = self._last
+        for record in records:
+            self._take(record)
+        self._last = (*record[:3], {})
+        return self._changes(first)
+
+    def finish(self, records: Iterable[Record]) -> list[Change]:
+        """Take the last records: no more will come."""
+        records = list(records)
+        changes = self.feed(records)
+        if self._last[1] == 0:
+            return changes  # nothing was read
+        first, last = len(self.session.messages), records[-1] if records else self._last
+        self.rows.begin(None, False)
+        for item in self.history.finish():
+            self._words[type(item)](last, -1, item)
+        return changes + [change for change in self._changes(first) if change not in changes]
+
+    def refresh(self) -> list[Change]:
+        """Look again at what lies beside the source."""
+        self.rows.changed.clear()
+        if self.root is not None:
+            return []
+        stamps = self.agent.stamps(self.session), self.uses.links
+        if stamps[0] is None or stamps != self._stamps:
+            self._stamps = stamps
+            for item in self.agent.beside(self.session):
+                self._words[type(item)](_NOWHERE, -1, item)
+        return self._changes(len(self.session.messages))
+
+    def _changes(self, first: int) -> list[Change]:
+        self._settle()
+        changes = [Change(Op.UPDATED, row) for row in sorted(self.rows.changed) if row < first]
+        return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
+
+    # -- a record --------------------------------------------------------------------------------------------------
+
+    def _take(self, record: Record) -> None:
+        value, session, history, agent = record[3], self.session, self.history, self.agent
+        kind = value.get("type")
+        if type(kind) is str and kind in agent.silent:
+            session.hidden[kind] += 1
+            return
+        if self.root is None and (whose := history.whose(value)):
+            self._child(whose)._take(record)
+            if (row := self._task_rows.get(whose, -1)) >= 0:
+                self.rows.changed.add(row)
+            return
+        time = agent.time(value)
+        if time is not None:
+            if session.created is None or time < session.created:
+                session.created = time
+            if session.updated is None or time > session.updated:
+                session.updated = time
+        if not history.enter(value, time):
+            session.duplicates += 1
+            return
+        if not self.facts.setting_known:
+            self.facts.set(agent.setting(value))
+        self.rows.begin(time, bool(history.copied))
+        if history.copied:
+            self._inherit(history.copied)
+        first, words = len(session.messages.kind), self._words
+        used = repeats = False
+        for number, item in enumerate(agent.read(value)):
+            word = words.get(type(item))
+            if word is not None:
+                done = word(record, number, item)
+            else:
+                done = None
+                for place, at, known in history.sift(record, number, item):
+                    done = words[type(known)](place, at, known) or done
+            used, repeats = used or done is True, repeats or done is False
+        if not used and len(session.messages.kind) == first:
+            if repeats:
+                session.duplicates += 1
+            else:
+                session.hidden[one_line(agent.type(value), 80)] += 1
+
+    def _say(self, record: Record, number: int, say: Say) -> bool:
+        if say.once is not None:
+            if hash(say.once) in self._once:
+                return False
+            self._once.add(hash(say.once))
+        if not say.label and say.kind is Kind.UNKNOWN:
+            say.label = self.agent.type(record[3])
+        self.talk.say(record, number, say)
+        if say.kind is Kind.UNKNOWN:
+            self.session.unknown[one_line(say.label, 80)] += 1
+        return True
+
+    def _piece(self, record: Record, number: int, piece: Piece) -> bool:
+        self.talk.piece(record, number, piece)
+        return True
+
+    def _turn(self, record: Record, number: int, turn: Turn) -> None:
+        self.talk.begin_turn(turn)
+        if not turn.begins:
+            self.uses.end_turn(turn.failed)
+
+    def _fact(self, record: Record, number: int, fact: Fact) -> None:
+        if model := fact.said.get("model"):
+            self.talk.model = model if isinstance(model, str) else ""
+        self.facts.learn(Fact(**{name: value for name, value in fact.said.items() if name != "model"}))
+
+    def _skip(self, record: Record, number: int, skip: Skip) -> bool:
+        self.session.hidden[one_line(skip.what, 80)] += 1
+        return True
+
+    def _total(self, record: Record, number: int, total: Total) -> bool | None:
+        return self.tokens.total(record, total, elsewhere=bool(self._beside or self.uses.tasks))
+
+    def _inherit(self, source: str) -> None:
+        """The record is another session's, and so is all that was read before it."""
+        session, (rows, groups) = self.session, self._inherited
+        messages = session.messages
+        session.lineage.forked_from = session.lineage.forked_from or one_line(source, 300)
+        for row in range(rows, len(messages)):
+            if not messages.flags[row] & _INHERITED:
+                messages.flags[row] |= _INHERITED
+                self.rows.changed.add(row)
+        for exchange in session.exchanges[messages.exchange[rows - 1] if rows else 0 :]:
+            exchange.inherited = True
+        self.tokens.inherit_groups(groups)
+        self._inherited = len(messages), len(session.groups)
+
+    # -- subagents -------------------------------------------------------------------------------------------------
+
+    def _child(self, name: str) -> Reader:
+        """The reader of a subagent within this source."""
+        child = self.children.get(name)
+        if child is None and len(self.children) >= _MOST_CHILDREN:
+            return next(reversed(self.children.values()))
+        if child is None:
+            own, shown = self.session, one_line(name, 80)
+            session = Session(own.provider, own.provider_name, own.path, f"{own.id}:{shown}")
+            session.stores, session.lineage.parent, session.lineage.agent_id = own.stores, own.id, shown
+            child = self.children[name] = Reader(self.agent, session, self)
+            own.subagents.append(Subagent(shown, session=session))
+        return child
+
+    def task_prompt(self, child: Reader) -> str:
+        """The prompt of a subagent within, as the tool use that started it has it; empty where none is known."""
+        name = next(name for name, reader in self.children.items() if reader is child)
+        for reader in (self, *self.children.values()):
+            if (task := reader.uses.tasks.get(reader.uses.row(name))) is not None:
+                return task.prompt
+        return ""
+
+    def _child_beside(self, child: Child) -> None:
+        path = child.path or self.session.path
+        if (path, child.key) in self._beside:
+            return
+        subagent = Subagent(one_line(child.id, 80), path=path, key=child.key, internal=child.internal)
+        subagent.name, subagent.description = one_line(child.task.name, 80), one_line(child.task.description, 200)
+        self._beside[path, child.key] = child, subagent
+        if child.own:
+            self.session.subagents.append(subagent)
+
+    def _link_beside(self) -> None:
+        for child, subagent in self._beside.values():
+            if subagent.tool_use is None and not child.internal:
+                row = self.uses.find(child.id, child.use_id, child.task.prompt)
+                if row >= 0:
+                    self.uses.attach(subagent, row)
+
+    def _link_within(self) -> None:
+        for name, child in self.children.items():
+            subagent = next((s for s in self.session.subagents if s.session is child.session), None)
+            if subagent is None or subagent.tool_use is not None:
+                continue
+            for reader in (self, *self.children.values()):
+                if reader is not child and (row := reader.uses.find(name, name, child.prompt())) >= 0:
+                    if reader is not self:
+                        self.session.subagents.remove(subagent)
+                    else:
+                        self._task_rows[name] = row
+                    reader.uses.attach(subagent, row)
+                    child.session.lineage.parent = reader.session.id
+                    break
+
+    def prompt(self) -> str:
+        """The whole text of the first prompt."""
+        row = next((e.start for e in self.session.exchanges if e.opener is Kind.PROMPT), -1)
+        return "" if row < 0 else self.session.message(row).text
+
+    def _settle(self) -> None:
+        """After some records: what was taken back, who started whom, the title."""
+        for row, live in self.history.settle():
+            self.talk.mark(row, live=live)
+        for child in self.children.values():
+            child._settle()
+        self._link_within()
+        self._link_beside()
+        self.facts.settle_title(self.history.knows)

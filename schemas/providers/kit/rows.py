@@ -1,0 +1,172 @@
+"""Messages as rows of a session's columns: the records and items that each is folded from, its id and its key."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from schemas.clean import one_line
+from schemas.message import NO_FLAGS, Flag, Span, SpanRole
+from schemas.providers.kit.keys import block_key, key_of
+from schemas.providers.kit.words import Say
+from schemas.records import Record
+from schemas.session import Exchange, Session
+from schemas.table import NONE
+
+BODY, RESULT, DETAIL = int(SpanRole.BODY), int(SpanRole.RESULT), int(SpanRole.DETAIL)
+_GROWING, _MORE, _INHERITED = int(Flag.GROWING), int(Flag.MORE), int(Flag.INHERITED)
+LAST_ITEM = 0xFFFF
+"""The highest number of an item that a span can name; a record with more repeats its last one."""
+_KEPT = 8
+
+
+class Items:
+    """What `read` says of the records asked about last: the messages of one record are mostly built in a row."""
+
+    def __init__(self, read: Callable[[dict[str, Any]], Iterable[Any]]) -> None:
+        self._read = read
+        self._kept: OrderedDict[tuple[int, int, int], tuple[dict[str, Any], list[Any]]] = OrderedDict()
+
+    def at(self, session: Session, span: Span) -> tuple[dict[str, Any], Any]:
+        """The record of a span and the item that the span names; None where the file changed meanwhile."""
+        place = span[:3]
+        kept = self._kept.get(place)
+        if kept is None:
+            record = session.record(span)
+            kept = self._kept[place] = record, list(self._read(record)) if record or not span.length else []
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        record, items = kept
+        return record, items[span.item] if span.item < len(items) else None
+
+
+class Rows:
+    """The messages of one session; `time`, `copied`, `first` and `touched` are of the record being read."""
+
+    def __init__(self, session: Session, name_of: Callable[[dict[str, Any]], str]) -> None:
+        self.session = session
+        self._name_of = name_of
+        self.changed: set[int] = set()
+        """Messages that changed since the piece began."""
+        self.named: dict[str, int] = {}
+        """Messages by the ids that their items give."""
+        self.growing: dict[int, list[str]] = {}
+        """The pieces of messages whose text comes piece by piece, until the whole one comes."""
+        self.made: dict[int, Say] = {}
+        """Messages that stand in no record."""
+        self.time: float | None = None
+        self.copied = False
+        """Whether the record is another session's."""
+        self.first = 0
+        """The first message that the record makes."""
+        self.touched = False
+        """Whether the record adds to a message."""
+        self._key = 0
+        self._keys: set[int] = set()
+        self._renamed: dict[int, str] = {}
+        self._tails: dict[int, int] = {}
+        self._models: dict[str, int] = {}
+
+    def begin(self, time: float | None, copied: bool) -> None:
+        """Begin another record."""
+        self.time, self.copied = time, copied
+        self.first, self.touched, self._key = len(self.session.messages.kind), False, 0
+
+    def add(self, record: Record, number: int, say: Say, exchange: Exchange) -> int:
+        """Append a message to an exchange; returns its row."""
+        session, text = self.session, say.text
+        messages = session.messages
+        item = number if 0 < number < LAST_ITEM else 0 if number <= 0 else LAST_ITEM
+        span = session.spans.add(0, record[0], record[1], record[2], BODY, item)
+        time = say.time if say.time is not None else self.time
+        row = messages.append(
+            int(say.kind), self._unique_key(record, number, say), exchange.index, span, item, time,
+            len(text), text.count("\n") + 1 if text else 0,
+        )  # fmt: skip
+        session.touch(exchange, time)
+        flags = _INHERITED if self.copied else 0
+        if say.flags is not NO_FLAGS:
+            flags |= int(say.flags)
+        if flags:
+            messages.flags[row] = flags
+        if number < 0:
+            self.made[row] = say
+        if say.id:
+            self.named[say.id] = row
+        return row
+
+    def replace(self, row: int, record: Record, number: int, say: Say) -> None:
+        """Let a message be what is said of it now: another text, perhaps another kind."""
+        messages = self.session.messages
+        self.extend(row, record, number, BODY)
+        self.growing.pop(row, None)
+        messages.flags[row] = messages.flags[row] & ~_GROWING | int(say.flags)
+        messages.kind[row] = int(say.kind)
+        self.resize(row, say.text)
+
+    def extend(self, row: int, record: Record, number: int, role: int) -> None:
+        """Note another record of a message."""
+        spans, head = self.session.spans, self.session.messages.span[row]
+        span = spans.add(0, record[0], record[1], record[2], role, min(max(number, 0), LAST_ITEM))
+        spans.extend(self._tails.get(row, head), span)
+        self._tails[row] = span
+        self.changed.add(row)
+        self.touched = True
+        if role != RESULT:
+            self.session.messages.flags[row] |= _MORE
+
+    def resize(self, row: int, text: str) -> None:
+        """Set the size of what an unfolded message shows."""
+        messages = self.session.messages
+        messages.chars[row] = min(len(text), NONE)
+        messages.lines[row] = min(text.count("\n") + 1 if text else 0, NONE)
+
+    def grow(self, row: int, text: str) -> None:
+        """Add text to the size of a message."""
+        messages = self.session.messages
+        messages.chars[row] = min(messages.chars[row] + len(text), NONE)
+        messages.lines[row] = min(max(messages.lines[row], bool(text)) + text.count("\n"), NONE)
+
+    def model(self, name: str) -> int:
+        """The number of a model's name in the session."""
+        number = self._models.get(name)
+        if number is None:
+            number = self._models[name] = self.session.model_index(name)
+        return number
+
+    # -- ids -------------------------------------------------------------------------------------------------------
+
+    def _unique_key(self, record: Record, number: int, say: Say) -> int:
+        if say.id:
+            key = key_of(say.id)
+        else:
+            if not self._key:
+                self._key = key_of(self._name_of(record[3]) or f"@{record[0]}") or 1
+            key = block_key(self._key, number) if number > 0 else self._key
+        if key in self._keys:
+            row = len(self.session.messages)
+            self._renamed[row] = unique = f"{self._name(record, number, say)}#{row}"
+            key = key_of(unique)
+        self._keys.add(key)
+        return key
+
+    def _name(self, record: Record, number: int, say: Say) -> str:
+        name = say.id or self._name_of(record[3]) or f"@{record[0]}"
+        return one_line(name if say.id or number <= 0 else f"{name}:{number}", 300)
+
+    def id_of(self, row: int, say: Say | None) -> str:
+        """The id of a message, which `say` begins."""
+        if name := self._renamed.get(row):
+            return name
+        first = next(self.session.spans.chain(self.session.messages.span[row]))
+        number = -1 if row in self.made else first.item
+        record = (first.offset, first.length, first.line, self.session.record(first))
+        return self._name(record, number, say or self.made.get(row) or _NOTHING)
+
+    def spans(self, row: int) -> Iterator[Span]:
+        """The records of a message."""
+        return self.session.spans.chain(self.session.messages.span[row])
+
+
+_NOTHING = Say(kind=0)  # type: ignore[arg-type]  # only its empty id is asked for

@@ -1,0 +1,161 @@
+"""Exchanges: which message opens one, which exchange a message belongs to, what was taken back or copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from schemas.clean import one_line
+from schemas.message import Flag, Kind
+from schemas.providers.kit.rows import DETAIL, Rows
+from schemas.providers.kit.words import Dropped, Piece, Say, Turn
+from schemas.records import Record
+from schemas.session import Exchange
+
+_REWOUND, _ERROR, _GROWING = int(Flag.REWOUND), int(Flag.ERROR), int(Flag.GROWING)
+# Plain numbers: an enum's operators run as Python, and would take a quarter of the scan.
+_PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
+    int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
+)
+NOT_TOLD = "(prompt not in the stream)"
+
+
+class Talk:
+    """The exchanges of one session."""
+
+    def __init__(self, rows: Rows, own: Callable[[int, int], None], *, prompted: bool) -> None:
+        self.rows, self.session = rows, rows.session
+        self._own = own
+        self.model = ""
+        """The model that answers, where messages do not name theirs."""
+        self.turn = not prompted
+        """Whether what the agent says next opens an exchange: its prompt is not told."""
+        self.untold: Callable[[], str] = str
+        """The text of a prompt that is not told, where something else has it."""
+        self.command = -1
+        """The command typed last, while the agent may still answer it; else -1."""
+        self._command_text = ""
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def say(self, record: Record, number: int, say: Say) -> int:
+        """A message: appended, or what its id names replaced; returns its row."""
+        if say.id and (row := self.rows.named.get(say.id, -1)) >= 0:
+            self.again(row, record, number, say)
+            return row
+        return self.add(record, number, say)
+
+    def add(self, record: Record, number: int, say: Say) -> int:
+        """Append a message to the exchange in which it stands; returns its row."""
+        session, kind = self.session, int(say.kind)
+        spoken = _TEXT <= kind <= _TOOL or kind == _WRONG  # the agent's: it answers whoever asked last
+        if spoken:
+            if self.command >= 0:
+                self._answer_command()
+            if self.turn:
+                self.open_untold(record)
+        elif kind == _PROMPT:
+            self.command, self.turn = -1, False
+            session.open_exchange(Kind.PROMPT, say.text or say.label or "(image)")
+        elif kind == _OUTPUT and not say.asks:
+            self.command = -1
+        if not session.exchanges:
+            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+        exchange = session.exchanges[-1]
+        row = self.rows.add(record, number, say, exchange)
+        if spoken:
+            if model := say.model or self.model:
+                session.messages.model[row] = self.rows.model(model)
+            if kind == _TOOL:
+                exchange.tools += 1
+            elif kind == _WRONG:
+                session.messages.flags[row] |= _ERROR
+                exchange.errors += 1
+        elif kind == _PROMPT:
+            session.mark_opener(row)
+            exchange.inherited = self.rows.copied
+        elif kind == _COMMAND:
+            self.command, self._command_text = row, say.text
+        elif kind == _INTERRUPT:
+            exchange.interrupted = True
+        self._own(row, kind)
+        return row
+
+    def again(self, row: int, record: Record, number: int, say: Say) -> None:
+        """A message is said anew, and may be another kind of message now."""
+        before = self.session.messages.kind[row]
+        self.rows.replace(row, record, number, say)
+        if before != say.kind:
+            if say.kind is Kind.PROMPT:
+                self.command = -1
+                self._open_at(row, Kind.PROMPT, say.text or "(image)")
+            self._own(row, int(say.kind))
+
+    def piece(self, record: Record, number: int, piece: Piece) -> int:
+        """Text that is added to a message, or begins it; returns its row."""
+        row, rows = self.rows.named.get(piece.id, -1), self.rows
+        if row < 0:
+            row = self.add(record, number, piece)
+            rows.growing[row] = [piece.text]
+            self.session.messages.flags[row] |= _GROWING * (_TEXT <= piece.kind <= _TOOL)
+            return row
+        rows.extend(row, record, number, DETAIL)
+        rows.growing.setdefault(row, []).append(piece.text)
+        if piece.kind is not Kind.TOOL:
+            rows.grow(row, piece.text)
+        return row
+
+    # -- exchanges -------------------------------------------------------------------------------------------------
+
+    def open_untold(self, record: Record) -> None:
+        """Open an exchange for what answers a prompt that is not told."""
+        self.turn = False
+        text = self.untold()
+        self.add(record, -1, Say(Kind.PROMPT, text, "" if text else NOT_TOLD, id=f"prompt@{record[0]}"))
+
+    def _answer_command(self) -> None:
+        """The agent answers the command typed last, which opens an exchange of its own."""
+        row, self.command = self.command, -1
+        self._open_at(row, Kind.COMMAND, self._command_text)
+
+    def _open_at(self, row: int, opener: Kind, prompt: str) -> None:
+        session = self.session
+        exchange = session.exchanges[-1]
+        if exchange.start == row and exchange.opener is None:  # the preamble becomes its exchange
+            exchange.opener, exchange.prompt = opener, one_line(prompt, 300)
+            session.mark_opener(row)
+        else:
+            exchange = session.split_exchange(row, opener, prompt)
+        exchange.inherited = session.messages.has(row, Flag.INHERITED)
+        exchange.rewound = session.messages.has(row, Flag.REWOUND)
+        self.rows.changed.update(range(row, len(session.messages)))
+
+    def begin_turn(self, turn: Turn) -> None:
+        """The agent's turn begins, or ends."""
+        self.turn = turn.begins
+        if turn.begins:
+            return
+        for row in self.rows.growing:
+            self.session.messages.flags[row] &= ~_GROWING
+        if self.session.exchanges and turn.seconds is not None:
+            exchange = self.session.exchanges[-1]
+            exchange.seconds = (exchange.seconds or 0.0) + turn.seconds
+
+    def drop(self, dropped: Dropped) -> None:
+        """Flag what was taken back; it stays, and its tokens were spent."""
+        session = self.session
+        live = [e for e in session.exchanges if e.opener is not None and not e.rewound]
+        first = self.rows.named.get(dropped.since, len(session.messages))
+        if dropped.turns > 0 and live:
+            first = live[-min(dropped.turns, len(live))].start
+        for row in range(first, len(session.messages)):
+            self.mark(row, live=False)
+
+    def mark(self, row: int, *, live: bool) -> None:
+        """Flag a message as taken back, or as live again, and with its opener the exchange."""
+        messages = self.session.messages
+        if live != bool(messages.flags[row] & _REWOUND):
+            return
+        messages.flags[row] ^= _REWOUND
+        self.rows.changed.add(row)
+        if messages.flags[row] & Flag.OPENER:
+            self.session.exchanges[messages.exchange[row]].rewound = not live

@@ -1,0 +1,122 @@
+"""Tokens: each model call counts once, in the exchange in which it ends; running totals give what no call says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from schemas.clean import clean
+from schemas.message import SpanRole
+from schemas.providers.kit.rows import Rows
+from schemas.providers.kit.talk import Talk
+from schemas.providers.kit.words import Count, Total
+from schemas.records import Record
+from schemas.session import Inherited, Session
+from schemas.table import NONE
+from schemas.usage import TokenUsage, total_usage
+
+_USAGE = int(SpanRole.USAGE)
+_NOTHING = TokenUsage()
+
+
+class Tokens:
+    """The token groups of one session."""
+
+    def __init__(
+        self, rows: Rows, talk: Talk, name_of: Callable[[dict[str, object]], str], recount: str,
+        same_model: Callable[[str, str], bool],
+    ) -> None:  # fmt: skip
+        self._rows, self._talk, self.session = rows, talk, rows.session
+        self._name_of, self._same_model = name_of, same_model
+        self._largest = recount == "largest"
+        self.family: Callable[[], Iterable[Session]] = lambda: (self.session,)
+        """This session and the subagents within its source."""
+        self._groups: dict[str, int] = {}
+        self._ends: dict[int, int] = {}
+        self._last: tuple[int, TokenUsage] = -1, _NOTHING
+        self._totals: dict[str, tuple[TokenUsage, TokenUsage]] = {}
+        """For each model what was counted by processes that are gone, and the running total said last."""
+
+    def count(self, record: Record, number: int, count: Count) -> bool | None:
+        """Tokens of a model call: said once, or again with other figures."""
+        usage = count.usage
+        if usage == _NOTHING and count.id not in self._groups:
+            return None
+        session, name = self.session, count.id or self._name_of(record[3]) or f"@{record[0]}"
+        model = self._rows.model(count.model or self._talk.model)
+        if self._rows.copied:
+            self._inherit(record, clean(name), usage, model)
+            return True
+        if self._talk.turn:
+            self._talk.open_untold(record)
+        groups, group = session.groups, self._groups.get(name, -1)
+        rows = range(self._rows.first, len(session.messages.kind))
+        if group < 0:
+            group = self._groups[name] = session.add_group(clean(name), usage, record, model=model)
+            self._ends[group] = groups.span[group]
+        else:
+            if self._last != (group, usage):
+                groups.usage[group] = groups.usage[group].largest(usage) if self._largest else usage
+            span = session.spans.add(0, record[0], record[1], record[2], _USAGE)
+            session.spans.extend(self._ends[group], span)
+            self._ends[group] = span
+            # Only with something new to read: a mere repeat must not carry the group into a later exchange.
+            if (rows or self._rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
+                session.exchanges[groups.exchange[group]].groups.remove(group)
+                session.exchanges[-1].groups.append(group)
+                groups.exchange[group] = session.exchanges[-1].index
+        self._last = group, usage
+        column = session.messages.group
+        for row in rows:
+            if column[row] == NONE:
+                column[row] = group
+                groups.last[group] = row
+        if number >= 0:
+            session.context_used = usage.context
+        return True
+
+    def _inherit(self, record: Record, name: str, usage: TokenUsage, model: int) -> None:
+        """A copied response: its figures are kept, and count for nothing."""
+        session = self.session
+        span, before = session.add_span(record, SpanRole.USAGE), session.inherited.get(name)
+        if before is None:
+            exchange = max(len(session.exchanges) - 1, 0)
+            before = Inherited(name, usage, session.models[model], None, exchange, span, span)
+        else:
+            session.spans.extend(before.tail, span)
+        session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
+
+    def inherit_groups(self, first: int) -> None:
+        """Let the groups from `first` on be copies from another session."""
+        session, groups = self.session, self.session.groups
+        for group in range(first, len(groups)):
+            name, span = groups.ids[group], groups.span[group]
+            session.inherited[name] = Inherited(
+                name, groups.usage[group], session.models[groups.model[group]], None, groups.exchange[group], span, span
+            )
+            groups.usage[group] = _NOTHING
+
+    def total(self, record: Record, total: Total, *, elsewhere: bool) -> bool | None:
+        """A running total: what no call accounts for yet becomes a group of its own.
+
+        `elsewhere`: the session has subagents in other sources.
+        """
+        if total.beside and elsewhere:
+            return None
+        base, last = self._totals.get(total.name, (_NOTHING, _NOTHING))
+        if any((now or 0) < (before or 0) for now, before in zip(total.usage[:4], last[:4], strict=True)):
+            base += last  # another process went on
+        self._totals[total.name] = base, total.usage
+        known = total_usage(self._counted(total.name)) or _NOTHING
+        figures = zip(total.usage, base, known, strict=True)
+        rest = TokenUsage(*(None if n is None else max(0, n + (b or 0) - (k or 0)) for n, b, k in figures))
+        if not any(rest):
+            return None
+        return self.count(record, -1, Count(rest, f"total@{record[0]}:{total.name}", total.name))
+
+    def _counted(self, name: str) -> Iterator[TokenUsage | None]:
+        """What the calls of a model took, those of subagents and those that were copied included."""
+        for session in self.family():
+            groups = session.groups
+            models = {n for n, model in enumerate(session.models) if self._same_model(model, name)}
+            yield groups.usage.total([g for g in range(len(groups)) if groups.model[g] in models])
+        yield from (one.usage for one in self.session.inherited.values() if self._same_model(one.model, name))

@@ -1,0 +1,142 @@
+"""Tool uses: each paired with its result, its status, and what it says of a subagent that it started."""
+
+from __future__ import annotations
+
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, ToolStatus
+from schemas.providers.kit.rows import RESULT, Rows
+from schemas.providers.kit.talk import Talk
+from schemas.providers.kit.words import Answer, Link, Say, Task, Use
+from schemas.records import Record
+from schemas.session import Subagent
+
+_PENDING, _ERROR, _INTERRUPTED, _SUBAGENT = (
+    int(f) for f in (Flag.PENDING, Flag.ERROR, Flag.INTERRUPTED, Flag.SUBAGENT)
+)
+_ENDS = {ToolStatus.ERROR: _ERROR, ToolStatus.DENIED: _INTERRUPTED, ToolStatus.INTERRUPTED: _INTERRUPTED}
+
+
+class Uses:
+    """The tool uses of one session."""
+
+    def __init__(self, rows: Rows, talk: Talk, answers: str) -> None:
+        self._rows, self._talk, self._session = rows, talk, rows.session
+        self._first_counts = answers == "first"
+        self._row_of: dict[int, int] = {}
+        """The message of each use, by the hash of its id: ids are long, and there are hundreds of thousands."""
+        self.open: dict[int, None] = {}
+        """Uses without an end, those in the background included."""
+        self.judged: dict[int, ToolStatus] = {}
+        """Statuses that were said apart from a result."""
+        self.tasks: dict[int, Task] = {}
+        self.started: dict[str, int] = {}
+        """The uses that started subagents, by the subagents' ids."""
+        self.links = 0
+        """Grows with each thing that was learned of who started whom."""
+
+    def row(self, use_id: str) -> int:
+        """The message of a use; -1 if there is none."""
+        return self._row_of.get(hash(use_id), -1) if use_id else -1
+
+    def use(self, record: Record, number: int, use: Use) -> bool:
+        """A tool use; False where it was told before."""
+        row, messages = self.row(use.use_id), self._session.messages
+        if row >= 0 and row not in self._rows.growing:
+            return False
+        if row >= 0:
+            self._talk.again(row, record, number, use)
+        else:
+            row = self._talk.add(record, number, use)
+            messages.flags[row] |= _PENDING
+            self.open[row] = None
+            if use.use_id:
+                self._row_of[hash(use.use_id)] = row
+        if use.task is not None:
+            self.tasks[row] = use.task
+            self.links += 1
+        if use.subagent:
+            self.start(use.subagent, row)
+        if use.answer is not None:
+            self.answer(record, number, use.answer, row)
+        return True
+
+    def answer(self, record: Record, number: int, answer: Answer, of: int = -1) -> bool | None:
+        """A tool use's result, or only its status; of message `of`, where the same item holds both."""
+        row, session, text, status = (
+            of if of >= 0 else self.row(answer.use_id),
+            self._session,
+            answer.text,
+            answer.status,
+        )
+        messages = session.messages
+        if answer.late and (row not in self.open or messages.flags[row] & _PENDING):
+            return None
+        if text is None:
+            if row < 0:
+                return False
+            self.judged[row] = status
+        elif row < 0:
+            self._talk.add(record, number, Say(Kind.OUTPUT, text, images=answer.images))
+            return True
+        elif row not in self.open and self._first_counts:
+            return False
+        else:
+            self._rows.resize(row, text)
+            status = self.judged.get(row, status)
+            if status is not ToolStatus.PENDING and status is not ToolStatus.BACKGROUND:
+                self.open.pop(row, None)
+        exchange = session.exchanges[messages.exchange[row]]
+        before, ended = messages.flags[row], _ENDS.get(status, 0)
+        exchange.errors += bool(ended & _ERROR) - bool(before & _ERROR)
+        waits = _PENDING if status is ToolStatus.PENDING else 0
+        messages.flags[row] = before & ~(_PENDING | _ERROR | _INTERRUPTED) | ended | waits
+        self._rows.extend(row, record, number, RESULT)
+        session.touch(exchange, self._rows.time)
+        if answer.subagent:
+            self.start(answer.subagent, row)
+        return True
+
+    def end_turn(self, failed: bool | None) -> None:
+        """Close the uses that wait for a result when a turn ends: what is in the background goes on."""
+        if failed is None:
+            return
+        flags = self._session.messages.flags
+        for row in [row for row in self.open if flags[row] & _PENDING]:
+            del self.open[row]
+            if failed:
+                flags[row] = flags[row] & ~_PENDING | _INTERRUPTED
+                self._rows.changed.add(row)
+
+    # -- subagents -------------------------------------------------------------------------------------------------
+
+    def link(self, link: Link) -> None:
+        """Note which use started a subagent."""
+        if (row := self.row(link.use_id)) >= 0:
+            self.start(link.agent, row)
+
+    def start(self, agent: str, row: int) -> None:
+        """Note that message `row` started a subagent."""
+        if agent not in self.started:
+            self.started[agent] = row
+            self.links += 1
+
+    def find(self, name: str, use_id: str, prompt: str) -> int:
+        """The use that started a subagent: by its id, by what was said of it, by equal prompts; -1 if none did."""
+        row = self.row(use_id)
+        if row < 0:
+            row = self.started.get(name, -1)
+        if row < 0 and self.tasks and (words := prompt.split()):
+            taken = {s.tool_use for s in self._session.subagents}
+            row = next((r for r, task in self.tasks.items() if r not in taken and task.prompt.split() == words), -1)
+        return row
+
+    def attach(self, subagent: Subagent, row: int) -> None:
+        """Let message `row` be the use that started a subagent."""
+        if subagent not in self._session.subagents:
+            self._session.subagents.append(subagent)
+        subagent.tool_use = row
+        if (task := self.tasks.get(row)) is not None:
+            subagent.name = subagent.name or one_line(task.name, 80)
+            subagent.description = one_line(task.description, 200) or subagent.description
+        self._session.messages.flags[row] |= _SUBAGENT
+        self._rows.changed.add(row)

@@ -1,0 +1,231 @@
+"""Pi: JSON lines that make a tree, one file a session (formats/others.md 6, found-others.md 2).
+
+A rewind leaves its branch in the file, and its tokens were spent all the same. `--fork` copies the entries of the
+parent with their ids, times and usage: what is older than a file with a `parentSession` is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+
+from schemas.diffs import FileDiff
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
+from schemas.provider import Format, Head
+from schemas.providers.kit.agent import Data, Home, Lines, diff_of
+from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.history import Chain
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
+from schemas.session import Session
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, number, text_of, whole
+
+
+class Branches(Chain):
+    """The tree of a session, and which of its entries came from a parent."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._parent, self._begun = "", 0.0
+
+    def place(self, record: Data) -> tuple[str, object] | None:
+        name = text_of(record.get("id"))
+        return (name, record.get("parentId")) if name and record.get("type") != "session" else None
+
+    def enter(self, record: Data, time: float | None) -> bool:
+        if record.get("type") == "session":
+            parent = text_of(record.get("parentSession")) or text_of(record.get("branchedFrom"))
+            self._parent, self._begun = session_of(parent), time or 0.0
+        elif self._parent and time is not None:
+            self.copied = self._parent if time < self._begun else ""
+        return super().enter(record, time)
+
+
+def session_of(path: str) -> str:
+    """The id of the session in a file that a header names: `<time>_<id>.jsonl`."""
+    name = (PureWindowsPath(path) if "\\" in path else PurePosixPath(path)).name
+    return name.removesuffix(".jsonl").rpartition("_")[2]
+
+
+class Pi(Lines):
+    """Pi, and what its kin have in common with it."""
+
+    id = "pi"
+    name = "Pi"
+    counting = (
+        "Pi writes the usage of each call with its message, and of summaries with theirs; input excludes the cache, "
+        "output includes reasoning. Calls on abandoned branches count. Aborted calls have no figures."
+    )
+    formats = (Format("Pi session, JSON lines", "a record of type session with id and cwd, and entries with ids"),)
+    homes = (
+        Home("$PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_SESSION_DIR"),
+        Home("$PI_CODING_AGENT_DIR/sessions", "PI_CODING_AGENT_DIR"),
+        Home(".pi/agent/sessions"),
+    )
+    files = ("*.jsonl", "*/*.jsonl")
+    history = Branches
+    resume = ("pi", "--session")
+    tools = {
+        "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
+        "find": "search", "ls": "search", "task": "task", "todo": "task",
+    }  # fmt: skip
+    silent = frozenset({"thinking_level_change", "label", "title", "context_edit"})
+
+    def told(self, head: Head) -> bool:
+        """A header on the first or second line, and no event of a stream behind it."""
+        header = next((record for record in head.records[:2] if record.get("type") == "session"), {})
+        streams = any(record.get("type") == "agent_start" for record in head.records[:3])
+        return bool(header) and not streams and self.is_mine(header, head.records)
+
+    def is_mine(self, header: Data, records: list[Data]) -> bool:
+        """Whether a file with such a header and such first records is this agent's and not its kin's."""
+        return "cwd" in header and bool(text_of(header.get("id"))) and "title" not in header
+
+    def read(self, record: Data) -> Iterator[Item]:
+        message = dict_of(record.get("message"))
+        match record.get("type"):
+            case "session":
+                yield from self._header(record)
+            case "message":
+                yield from self._message(message)
+            case "model_change":
+                model = text_of(record.get("modelId")) or text_of(record.get("model")).rpartition("/")[2]
+                yield Fact(model=model)
+                yield Skip("model_change")
+            case "compaction":
+                before = whole(record.get("tokensBefore"))
+                label = "Compacted" if before is None else f"Compacted, {before:,} tokens before"
+                yield Say(Kind.COMPACTION, text_of(record.get("summary")), label=label)
+                yield Count(usage_of(record))
+            case "branch_summary":
+                yield Say(Kind.NOTE, text_of(record.get("summary")), label="Summary of an abandoned branch")
+                yield Count(usage_of(record))
+            case "usage" | "model_usage" as kind:
+                yield Skip(kind)
+                yield Count(usage_of(record), model=text_of(record.get("model")))
+            case "custom_message" if record.get("display") is not False:
+                yield Say(Kind.CONTEXT, texts_of(record)[0], label=text_of(record.get("customType")) or "Added")
+            case "session_info":
+                yield Title(text_of(record.get("name")), 3)
+                yield Skip("session_info")
+            case "title_change":
+                yield Title(text_of(record.get("title")), 2)
+                yield Skip("title_change")
+            case "custom" | "custom_message" as kind:
+                yield Skip(text_of(record.get("customType")) or kind)
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+    def _header(self, record: Data) -> Iterator[Item]:
+        yield Fact(
+            id=record.get("id"), workspace_root=record.get("cwd"), model=record.get("modelId"),
+            created=self.time(record),
+        )  # fmt: skip
+        yield Title(text_of(record.get("title")), 1)
+        yield Skip("session")
+
+    def _message(self, message: Data) -> Iterator[Item]:
+        text, images = texts_of(message)
+        match message.get("role"):
+            case "user":
+                yield Say(Kind.PROMPT, text, images=images)
+            case "assistant":
+                yield from self._answer(message)
+            case "toolResult":
+                yield self._result(message, text, images)
+            case "bashExecution":
+                yield Say(Kind.COMMAND, f"! {text_of(message.get('command'))}")
+                code = whole(message.get("exitCode"))
+                label = "Cancelled" if message.get("cancelled") is True else f"exit {code}" if code else "Output"
+                yield Say(Kind.OUTPUT, text_of(message.get("output")), label=label)
+            case "system" | "developer" as role:
+                sections = "\n\n".join(filter(None, map(text_of, dict_of(message.get("sections")).values())))
+                label = "System prompt" if role == "system" else "Reminder"
+                yield Say(Kind.CONTEXT, text or sections, label=label)
+            case "custom" | "hookMessage":
+                if message.get("display") is False:
+                    yield Skip(text_of(message.get("customType")) or "custom")
+                else:
+                    yield Say(Kind.CONTEXT, text, label=text_of(message.get("customType")) or "Added", images=images)
+            case "branchSummary" | "compactionSummary" as role:
+                kind = Kind.NOTE if role == "branchSummary" else Kind.COMPACTION
+                yield Say(kind, text_of(message.get("summary")) or text, label="Summary")
+            case role:
+                yield Say(Kind.UNKNOWN, label=f"message of {text_of(role) or 'nobody'}")
+
+    def _answer(self, message: Data) -> Iterator[Item]:
+        model = text_of(message.get("model"))
+        content = message.get("content")
+        for part in map(dict_of, [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)):
+            match part.get("type"):
+                case "text":
+                    if text_of(part.get("text")).strip():
+                        yield Say(Kind.TEXT, part["text"], model=model)
+                case "thinking":
+                    text = text_of(part.get("thinking"))
+                    flags = NO_FLAGS if text else Flag.WITHHELD
+                    yield Say(Kind.THINKING, text, model=model, flags=flags)
+                case "toolCall":
+                    yield Use(
+                        name=text_of(part.get("name")), use_id=text_of(part.get("id")), model=model,
+                        input=dict_of(part.get("arguments")),
+                    )  # fmt: skip
+                case kind:
+                    yield Say(Kind.UNKNOWN, label=f"content {text_of(kind)}")
+        match message.get("stopReason"):
+            case "error":
+                yield Say(Kind.ERROR, text_of(message.get("errorMessage")), label="Error")
+            case "aborted":
+                yield Say(Kind.INTERRUPT, text_of(message.get("errorMessage")), label="Interrupted")
+        yield Count(usage_of(message), model=model)
+
+    def _result(self, message: Data, text: str, images: list[Part]) -> Answer:
+        details = dict_of(message.get("details"))
+        status = ToolStatus.ERROR if message.get("isError") is True else ToolStatus.OK
+        code = whole(details.get("exitCode"))
+        head, _, last = text.rstrip().rpartition("\nCommand exited with code ")
+        if head and last.isdecimal() and len(last) < 8:
+            code = int(last)
+        elif text.rstrip().endswith("Command aborted"):
+            status = ToolStatus.INTERRUPTED
+        if code and status is ToolStatus.OK:
+            status = ToolStatus.ERROR
+        spent = (
+            number(message.get("durationMs")) or number(details.get("wallTimeMs")) or number(details.get("durationMs"))
+        )
+        return Answer(
+            text_of(message.get("toolCallId")), text, status, code, None if spent is None else spent / 1000, images,
+            details={"patch": text_of(details.get("patch")) or text_of(details.get("diff"))},
+        )  # fmt: skip
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """The patch that the result has, else what the input says."""
+        patch = text_of(dict_of(answer.details).get("patch")) if answer is not None else ""
+        if tool.type == "write" and "@@" in patch:
+            return diff_of(text_of(tool.input.get("path")), patch)
+        return super().diffs(tool, answer)
+
+
+def usage_of(holder: Data) -> TokenUsage:
+    """The figures of a call; Google's of before Pi 0.74 have the cache in the input, which their sum tells."""
+    said = dict_of(holder.get("usage"))
+    fresh, output, read, write = (as_count(said.get(key)) for key in ("input", "output", "cacheRead", "cacheWrite"))
+    if read and fresh is not None and fresh + (output or 0) == said.get("totalTokens"):
+        fresh = max(0, fresh - read)
+    reasoning = as_count(said.get("reasoning", said.get("reasoningTokens")))
+    usage = TokenUsage(fresh, output, read, write, reasoning, as_count(said.get("cacheWrite1h")))
+    return usage if any(usage) else TokenUsage()
+
+
+def texts_of(holder: Data) -> tuple[str, list[Part]]:
+    """The text of a message's content, and its images."""
+    content = holder.get("content")
+    if isinstance(content, str):
+        return content, []
+    parts = [dict_of(part) for part in list_of(content)]
+    text = "\n\n".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
+    images = [part for part in parts if part.get("type") == "image"]
+    return text, [image_part(image.get("mimeType"), image.get("data")) for image in images]
+
+
+PROVIDER = Pi()

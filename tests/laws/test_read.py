@@ -1,0 +1,93 @@
+"""The law of the kit: what a record holds depends on the record alone, at any time and in any order."""
+
+from __future__ import annotations
+
+import json
+import random
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.message import Flag, Kind
+from schemas.opening import OpenError, head_of, open_reading
+from schemas.providers import providers
+from schemas.providers.kit.agent import Agent
+from schemas.records import MemoryStore
+from schemas.session import Op, Session
+
+AGENTS = {name: agent for name, agent in providers().items() if isinstance(agent, Agent)}
+SHARED = Path(__file__).parents[2] / "../shared"
+
+
+def _sessions(name: str, folder: Path) -> list[tuple[Path, str]]:
+    """All sources of an agent: its fixtures, and where they are at hand genuine files."""
+    made = [(sample.path, sample.key) for sample in import_module(f"tests.fixtures.{name}").samples(folder)]
+    genuine = [(path, "") for path in sorted(SHARED.glob(f"lab/{name}/**/*.jsonl"))]
+    return made + [(path, key) for path, key in genuine if _is_mine(name, path)]
+
+
+def _is_mine(name: str, path: Path) -> bool:
+    try:
+        return AGENTS[name].detect(head_of(path))
+    except OpenError:
+        return False
+
+
+def _records(session: Session) -> list[dict[str, Any]]:
+    """The records of a session, read back from its store."""
+    store = session.stores[0]
+    if isinstance(store, MemoryStore):
+        return [json.loads(line) for line in store.whole().split(b"\0") if line]
+    lines = session.path.read_bytes().split(b"\n")
+    return [value for line in lines if line[:1] == b"{" and isinstance(value := _loaded(line), dict)]
+
+
+def _loaded(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _read(path: Path, key: str) -> Session:
+    reading = open_reading(path, key=key)
+    while not reading.done:
+        reading.step()
+    reading.finish()
+    return reading.session
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_read_says_the_same_at_any_time_and_in_any_order(name: str, tmp_path: Path) -> None:
+    agent, looked = AGENTS[name], 0
+    for path, key in _sessions(name, tmp_path):
+        records = _records(_read(path, key))
+        said = [repr(list(agent.read(record))) for record in records]
+        order = list(range(len(records)))
+        random.Random(len(records)).shuffle(order)
+        fresh = type(agent)()
+        assert {at: repr(list(fresh.read(records[at]))) for at in order} == dict(enumerate(said)), path
+        looked += len(records)
+    assert looked
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_text_that_grows_only_grows(name: str, tmp_path: Path) -> None:
+    """A message whose text comes piece by piece keeps what it showed, until the whole text takes its place."""
+    for number, (path, key) in enumerate(_sessions(name, tmp_path)):
+        if key or path.suffix != ".jsonl":
+            continue
+        copy, shown = tmp_path / f"{number}.jsonl", dict[str, str]()
+        copy.write_bytes(b"")
+        reading = AGENTS[name].open(copy)
+        for line in path.read_bytes().splitlines(keepends=True)[:500]:
+            with copy.open("ab") as file:
+                file.write(line)
+            for change in reading.step():
+                if change.op is not Op.REMOVED:
+                    message = reading.session.message(change.message)
+                    if message.flags & Flag.GROWING and message.kind in (Kind.TEXT, Kind.THINKING):
+                        assert message.text.startswith(shown.get(message.id, "")), (path, message.id)
+                    shown[message.id] = message.text
