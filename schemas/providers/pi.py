@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
+from typing import ClassVar
 
 from schemas.diffs import FileDiff
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
@@ -56,8 +57,10 @@ class Pi(Lines):
         "Pi writes the usage of each call with its message, and of summaries with theirs; input excludes the cache, "
         "output includes reasoning. Calls on abandoned branches count. Aborted calls have no figures."
     )
-    formats = (Format("Pi session, JSON lines", "a record of type session with id and cwd, and entries with ids"),)
-    homes = (
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Pi session, JSON lines", "a record of type session with id and cwd, and entries with ids"),
+    )
+    homes: ClassVar[tuple[Home, ...]] = (
         Home("$PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_SESSION_DIR"),
         Home("$PI_CODING_AGENT_DIR/sessions", "PI_CODING_AGENT_DIR"),
         Home(".pi/agent/sessions"),
@@ -69,17 +72,18 @@ class Pi(Lines):
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
         "find": "search", "ls": "search", "task": "task", "todo": "task",
     }  # fmt: skip
-    silent = frozenset({"thinking_level_change", "label", "title", "context_edit"})
+    silent = frozenset({"thinking_level_change", "label", "context_edit"})
 
     def told(self, head: Head) -> bool:
         """A header on the first or second line, and no event of a stream behind it."""
         header = next((record for record in head.records[:2] if record.get("type") == "session"), {})
-        streams = any(record.get("type") == "agent_start" for record in head.records[:3])
-        return bool(header) and not streams and self.is_mine(header, head.records)
+        streams = any(record.get("type") == "agent_start" for record in head.records[:5])
+        mine = "cwd" in header and bool(text_of(header.get("id"))) and not streams
+        return mine and self.is_mine(head)
 
-    def is_mine(self, header: Data, records: list[Data]) -> bool:
-        """Whether a file with such a header and such first records is this agent's and not its kin's."""
-        return "cwd" in header and bool(text_of(header.get("id"))) and "title" not in header
+    def is_mine(self, head: Head) -> bool:
+        """Whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
+        return not keeps_titles(head.records) and not is_embedded(head)
 
     def read(self, record: Data) -> Iterator[Item]:
         message = dict_of(record.get("message"))
@@ -100,7 +104,7 @@ class Pi(Lines):
             case "branch_summary":
                 yield Say(Kind.NOTE, text_of(record.get("summary")), label="Summary of an abandoned branch")
                 yield Count(usage_of(record))
-            case "usage" | "model_usage" as kind:
+            case "usage" | "model_usage" as kind:  # a call beside the conversation
                 yield Skip(kind)
                 yield Count(usage_of(record), model=text_of(record.get("model")))
             case "custom_message" if record.get("display") is not False:
@@ -108,9 +112,9 @@ class Pi(Lines):
             case "session_info":
                 yield Title(text_of(record.get("name")), 3)
                 yield Skip("session_info")
-            case "title_change":
+            case "title" | "title_change" as kind:
                 yield Title(text_of(record.get("title")), 2)
-                yield Skip("title_change")
+                yield Skip(kind)
             case "custom" | "custom_message" as kind:
                 yield Skip(text_of(record.get("customType")) or kind)
             case _:
@@ -132,7 +136,7 @@ class Pi(Lines):
             case "assistant":
                 yield from self._answer(message)
             case "toolResult":
-                yield self._result(message, text, images)
+                yield from self.result(message, text, images)
             case "bashExecution":
                 yield Say(Kind.COMMAND, f"! {text_of(message.get('command'))}")
                 code = whole(message.get("exitCode"))
@@ -179,7 +183,8 @@ class Pi(Lines):
                 yield Say(Kind.INTERRUPT, text_of(message.get("errorMessage")), label="Interrupted")
         yield Count(usage_of(message), model=model)
 
-    def _result(self, message: Data, text: str, images: list[Part]) -> Answer:
+    def result(self, message: Data, text: str, images: list[Part]) -> Iterator[Item]:
+        """The result of a tool use."""
         details = dict_of(message.get("details"))
         status = ToolStatus.ERROR if message.get("isError") is True else ToolStatus.OK
         code = whole(details.get("exitCode"))
@@ -193,7 +198,7 @@ class Pi(Lines):
         spent = (
             number(message.get("durationMs")) or number(details.get("wallTimeMs")) or number(details.get("durationMs"))
         )
-        return Answer(
+        yield Answer(
             text_of(message.get("toolCallId")), text, status, code, None if spent is None else spent / 1000, images,
             details={"patch": text_of(details.get("patch")) or text_of(details.get("diff"))},
         )  # fmt: skip
@@ -204,6 +209,22 @@ class Pi(Lines):
         if tool.type == "write" and "@@" in patch:
             return diff_of(text_of(tool.input.get("path")), patch)
         return super().diffs(tool, answer)
+
+
+def keeps_titles(records: list[Data]) -> bool:
+    """Whether a title stands before or in the header, or a model is said in one word: Oh My Pi's additions."""
+    return any(
+        record.get("type") in ("title", "title_change", "session_init")
+        or (record.get("type") == "session" and "title" in record)
+        or (record.get("type") == "model_change" and "model" in record)
+        for record in records[:10]
+    )
+
+
+def is_embedded(head: Head) -> bool:
+    """Whether a program that embeds Pi wrote the file: such keep theirs in `agents/<name>/sessions`."""
+    parents = head.path.parent.parts
+    return parents[-1:] == ("sessions",) and parents[-3:-2] == ("agents",)
 
 
 def usage_of(holder: Data) -> TokenUsage:

@@ -1,0 +1,58 @@
+"""Oh My Pi: Pi's tree with titles and subagents in files of their own (formats/found-others.md 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from schemas.folders import matching
+from schemas.message import Kind, Part
+from schemas.provider import Format, Head
+from schemas.providers.kit.agent import Data, Home
+from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
+from schemas.providers.pi import Pi, keeps_titles
+from schemas.session import Session
+from schemas.values import dict_of, list_of, text_of
+
+
+class OhMyPi(Pi):
+    """A subagent's file lies in a folder that is named as its parent's file is, under the subagent's name."""
+
+    id = "omp"
+    name = "Oh My Pi"
+    counting = Pi.counting.replace("Pi", "Oh My Pi", 1) + " Requests for titles are not recorded."
+    formats = (Format("Oh My Pi session, JSON lines", "Pi's records with a title before or in the header"),)
+    homes = (
+        Home("$PI_CODING_AGENT_DIR/sessions", "PI_CODING_AGENT_DIR"),
+        Home(".omp/agent/sessions"),
+    )
+    resume = ("omp", "--resume")
+
+    def is_mine(self, head: Head) -> bool:
+        """Whether titles are kept as this agent does."""
+        return keeps_titles(head.records)
+
+    def read(self, record: Data) -> Iterator[Item]:
+        """What a record holds beside what Pi's do."""
+        if record.get("type") == "session_init":
+            yield Say(Kind.CONTEXT, text_of(record.get("systemPrompt")), label="System prompt")
+        else:
+            yield from super().read(record)
+
+    def result(self, message: Data, text: str, images: list[Part]) -> Iterator[Item]:
+        """The result of a tool use, and which subagents it started."""
+        yield from super().result(message, text, images)
+        for started in list_of(dict_of(message.get("details")).get("progress")):
+            if agent := text_of(dict_of(started).get("id")):
+                yield Link(text_of(message.get("toolCallId")), agent)
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The subagents, and of a subagent's file whose it is."""
+        path = session.path
+        if path.parent.with_name(f"{path.parent.name}.jsonl").is_file():
+            yield Fact(agent_id=path.stem, parent=path.parent.name.rpartition("_")[2])
+        for file, _ in matching(path.with_suffix(""), "*.jsonl", []):
+            yield Child(Path(file).stem, Path(file), task=Task(Path(file).stem))
+
+
+PROVIDER = OhMyPi()
