@@ -16,6 +16,7 @@ from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import is_utf16
+from schemas.paths import source_of
 from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Keyed, Provider, Reading, beginning, read_head
 from schemas.providers import each_provider
 from schemas.providers.claude.detect import only_summaries
@@ -34,19 +35,22 @@ MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 
 
-def open_reading(path: Path, *, key: str = "", start: int = 0, growing: bool = False) -> Reading:
-    """Begin to read the session in a file; of a source that holds many that of `key`, or the newest.
+def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
+    """Begin to read the session at an address; of a source that holds many, and no key, the newest.
 
     `start` skips to a big file's end; `growing` is recognise's.
     """
+    source, key = source_of(path)
     try:
-        provider = recognise(head_of(path), growing=growing)
+        provider = recognise(head_of(source), growing=growing)
         with guarded():
-            if not isinstance(provider, Keyed):
-                return provider.open(path, start=start)
-            if not key and not (held := provider.held(path)):
-                raise OpenError(path, f"a database of {provider.name} that holds no session")
-            return provider.open_key(path, key or held[0].key)
+            if isinstance(provider, Keyed):
+                if not key and not (held := provider.held(source)):
+                    raise OpenError(path, f"a database of {provider.name} that holds no session")
+                return provider.open_key(source, key or held[0].key)
+            if key:
+                raise OpenError(path, f"a session of {provider.name}, not a source of many")
+            return provider.open(source, start=start)
     except OSError as error:
         raise OpenError(path, _why(error)) from error
 
@@ -211,12 +215,12 @@ def _why(error: OSError) -> str:
     return words.get(type(error), os.strerror(error.errno).lower() if error.errno else str(error))
 
 
-def read_session(path: Path, progress: Callable[[int, int], None] | None = None, *, key: str = "") -> Session:
-    """The whole session in a file, its subagents found and linked but not read.
+def read_session(path: Path, progress: Callable[[int, int], None] | None = None) -> Session:
+    """The whole session at an address, its subagents found and linked but not read.
 
     `progress` is called after each MB with the bytes read and the bytes there are.
     """
-    return read_to_end(open_reading(path, key=key), progress)
+    return read_to_end(open_reading(path), progress)
 
 
 def read_to_end(reading: Reading, progress: Callable[[int, int], None] | None = None) -> Session:
@@ -237,7 +241,7 @@ def read_subagent(subagent: Subagent) -> Session | None:
     """A subagent's session, read once and kept; None when its file is gone or is no session."""
     if subagent.session is None and subagent.path is not None:
         try:
-            subagent.session = read_session(subagent.path, key=subagent.key)
+            subagent.session = read_session(subagent.path)
         except OpenError:
             return None
     return subagent.session
@@ -245,9 +249,9 @@ def read_subagent(subagent: Subagent) -> Session | None:
 
 def family(session: Session) -> Iterator[Session]:
     """The session and all its subagents at any depth, each once."""
-    # A session in a source is told by its address, since two links read it twice; one within its parent's by itself.
-    seen: set[tuple[Path | None, str] | int] = set()
-    queue: list[tuple[Session, tuple[Path | None, str] | int, int]] = [(session, (session.path, session.key), 0)]
+    # A session is told by its address, since two links read it twice; one within its parent's source by itself.
+    seen: set[Path | int] = set()
+    queue: list[tuple[Session, Path | int, int]] = [(session, session.path, 0)]
     while queue:
         member, key, depth = queue.pop(0)
         if key in seen or depth > MAX_DEPTH:
@@ -255,9 +259,8 @@ def family(session: Session) -> Iterator[Session]:
         seen.add(key)
         yield member
         for subagent in member.subagents:
-            address = subagent.path, subagent.key
-            if address not in seen and (child := read_subagent(subagent)) is not None:
-                queue.append((child, address if subagent.path else id(child), depth + 1))
+            if subagent.path not in seen and (child := read_subagent(subagent)) is not None:
+                queue.append((child, subagent.path or id(child), depth + 1))
 
 
 def usage_with_subagents(session: Session) -> TokenUsage | None:

@@ -1,8 +1,14 @@
-"""What a file is called in all that people and programs get to read."""
+"""Addresses of sessions, and what a file is called in all that people and programs get to read.
+
+An address is the path of a source; where that holds many sessions, with `#` and the key of one behind it:
+`opencode.db#ses_1`. It goes through following, the index, targets and lists as a path does, and is taken apart where a
+source is opened (schemas/opening.py).
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from schemas.clean import clean
 
@@ -23,3 +29,16 @@ def path_name(path: os.PathLike[str] | str) -> str:
 def path_text(path: os.PathLike[str] | str) -> str:
     """A path as it may be shown: a file's name is text from outside like any other."""
     return clean(path_name(path))
+
+
+def address_of(source: Path, key: str) -> Path:
+    """The address of a session."""
+    return Path(f"{source}#{key}") if key else source
+
+
+def source_of(address: Path) -> tuple[Path, str]:
+    """The source and the key of an address; an existing file's name may hold a `#`."""
+    source, mark, key = str(address).rpartition("#")
+    if not mark or not source or not key or os.path.lexists(address) or not os.path.isfile(source):
+        return address, ""
+    return Path(source), key

@@ -38,11 +38,12 @@ class SessionFile(NamedTuple):
 
     provider: str
     file: str
+    """Its address (schemas/paths.py)."""
     id: str
     size: int
     mtime_ns: int
     key: str = ""
-    """Which session of the file it is, where that holds many."""
+    """Which session of its source it is, where that holds many."""
 
     @property
     def path(self) -> Path:

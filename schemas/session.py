@@ -115,8 +115,7 @@ class Subagent(Cleaned):
     """Its type or nickname: `Explore`, `Confucius`."""
     description: str = ""
     path: Path | None = None
-    key: str = ""
-    """Which session of the source at `path` it is, where that holds many."""
+    """Its address (schemas/paths.py)."""
     session: Session | None = None
     tool_use: int | None = None
     """Index of the message whose tool started it; None when no link is recorded."""
@@ -142,8 +141,9 @@ class Session(Cleaned):
         self.provider = provider
         self.provider_name = provider_name
         self.path = path
+        """Its address (schemas/paths.py)."""
         self.key = ""
-        """Which session of the file it is, where that holds many."""
+        """Which session of its source it is, where that holds many."""
         self.id = one_line(session_id, 300)  # often a file's name, which is text from outside like any other
         self.title = ""
         self.workspace_root: str | None = None

@@ -21,11 +21,10 @@ AGENTS = {name: agent for name, agent in providers().items() if isinstance(agent
 SHARED = Path(__file__).parents[2] / "../shared"
 
 
-def _sessions(name: str, folder: Path) -> list[tuple[Path, str]]:
-    """All sources of an agent: its fixtures, and where they are at hand genuine files."""
-    made = [(sample.path, sample.key) for sample in import_module(f"tests.fixtures.{name}").samples(folder)]
-    genuine = [(path, "") for path in sorted(SHARED.glob(f"lab/{name}/**/*.jsonl"))]
-    return made + [(path, key) for path, key in genuine if _is_mine(name, path)]
+def _sessions(name: str, folder: Path) -> list[Path]:
+    """The addresses of an agent's fixtures, and where they are at hand of genuine files."""
+    made = [sample.path for sample in import_module(f"tests.fixtures.{name}").samples(folder)]
+    return made + [path for path in sorted((SHARED / "lab" / name).rglob("*.jsonl")) if _is_mine(name, path)]
 
 
 def _is_mine(name: str, path: Path) -> bool:
@@ -51,8 +50,8 @@ def _loaded(line: bytes) -> Any:
         return None
 
 
-def _read(path: Path, key: str) -> Session:
-    reading = open_reading(path, key=key)
+def _read(path: Path) -> Session:
+    reading = open_reading(path)
     while not reading.done:
         reading.step()
     reading.finish()
@@ -62,8 +61,8 @@ def _read(path: Path, key: str) -> Session:
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_read_says_the_same_at_any_time_and_in_any_order(name: str, tmp_path: Path) -> None:
     agent, looked = AGENTS[name], 0
-    for path, key in _sessions(name, tmp_path):
-        records = _records(_read(path, key))
+    for path in _sessions(name, tmp_path):
+        records = _records(_read(path))
         said = [repr(list(agent.read(record))) for record in records]
         order = list(range(len(records)))
         random.Random(len(records)).shuffle(order)
@@ -76,8 +75,8 @@ def test_read_says_the_same_at_any_time_and_in_any_order(name: str, tmp_path: Pa
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_text_that_grows_only_grows(name: str, tmp_path: Path) -> None:
     """A message whose text comes piece by piece keeps what it showed, until the whole text takes its place."""
-    for number, (path, key) in enumerate(_sessions(name, tmp_path)):
-        if key or path.suffix != ".jsonl":
+    for number, path in enumerate(_sessions(name, tmp_path)):
+        if path.suffix != ".jsonl":
             continue
         copy, shown = tmp_path / f"{number}.jsonl", dict[str, str]()
         copy.write_bytes(b"")

@@ -14,6 +14,7 @@ from typing import Any
 from schemas.clean import clean
 from schemas.message import Flag, Kind, Message
 from schemas.opening import OpenError, head_of
+from schemas.paths import source_of
 from schemas.provider import Keyed, Provider, Reading
 from schemas.records import JsonLines
 from schemas.session import Op, Session
@@ -21,9 +22,10 @@ from schemas.table import NONE
 from schemas.usage import total_usage
 
 
-def whole(provider: Provider, path: Path, *, beside: bool = True, key: str = "") -> Session:
-    """The session in a file; `beside` looks for subagents too."""
-    reading = provider.open_key(path, key) if key and isinstance(provider, Keyed) else provider.open(path)
+def whole(provider: Provider, path: Path, *, beside: bool = True) -> Session:
+    """The session at an address; `beside` looks for subagents too."""
+    source, key = source_of(path)
+    reading = provider.open_key(source, key) if isinstance(provider, Keyed) and key else provider.open(source)
     while not reading.done:
         reading.step()
     reading.finish()

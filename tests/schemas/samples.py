@@ -18,6 +18,7 @@ class Sample:
     """One session that was written, and what must be read from it."""
 
     path: Path
+    """Its address (schemas/paths.py)."""
     lines: bool
     """Whether it is a file of JSON lines, which grows by being appended to and may be cut anywhere."""
     title: str
@@ -34,8 +35,6 @@ class Sample:
     lacks: frozenset[Lack] = frozenset()
     listed: bool = True
     """Whether discovery lists it (a subagent is not listed, a saved stream lies nowhere)."""
-    key: str = ""
-    """Which session of the source it is, where that holds many."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def provider(request: pytest.FixtureRequest) -> Provider:
 def test_every_sample_is_read_as_it_says(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     assert samples[provider.id]
     for sample in samples[provider.id]:
-        session = whole(provider, sample.path, key=sample.key)
+        session = whole(provider, sample.path)
         where = str(sample.path)
         tools = [m.tool for i in range(len(session.messages)) if (m := session.message(i)).tool is not None]
         assert session.title == sample.title, where
@@ -79,7 +79,7 @@ def test_every_sample_is_read_as_it_says(provider: Provider, samples: dict[str, 
 
 def test_what_a_source_lacks_is_unknown_and_not_zero(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     for sample in samples[provider.id]:
-        session = whole(provider, sample.path, key=sample.key)
+        session = whole(provider, sample.path)
         if Lack.TOKENS in session.lacks:
             assert session.usage() is None and len(session.groups) == 0
         if Lack.TIMES in session.lacks:  # when the session began may be known all the same
@@ -91,7 +91,7 @@ def test_all_laws(provider: Provider, samples: dict[str, list[Sample]]) -> None:
         if sample.lines:
             assert_all_laws(provider, sample.path)
         else:
-            session = whole(provider, sample.path, key=sample.key)
+            session = whole(provider, sample.path)
             assert_builds_clean(session)
             for member in family_of(session):
                 assert_sums(member)
@@ -99,7 +99,7 @@ def test_all_laws(provider: Provider, samples: dict[str, list[Sample]]) -> None:
 
 def test_every_message_can_be_traced(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     for sample in samples[provider.id]:
-        session = whole(provider, sample.path, key=sample.key)
+        session = whole(provider, sample.path)
         for i in range(len(session.messages)):
             assert session.message_spans(i)
             assert all(session.raw(span) for span in session.message_spans(i))
@@ -108,8 +108,8 @@ def test_every_message_can_be_traced(provider: Provider, samples: dict[str, list
 def test_two_readings_agree(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     """Ids and keys are those of the source: folds, links and `tail` rely on them."""
     for sample in samples[provider.id]:
-        assert facts(whole(provider, sample.path, key=sample.key)) == facts(
-            whole(provider, sample.path, key=sample.key)
+        assert facts(whole(provider, sample.path)) == facts(
+            whole(provider, sample.path)
         )
 
 
@@ -380,7 +380,7 @@ def test_discovery_lists_each_session_once(provider: Provider, samples: dict[str
     problems: list[Problem] = []
     found = [file for location in provider.locations(env) for file in provider.find(location, problems)]
     assert not problems
-    assert {(f.path, f.key) for f in found} == {(s.path, s.key) for s in samples[provider.id] if s.listed}
+    assert {file.path for file in found} == {sample.path for sample in samples[provider.id] if sample.listed}
     assert len({file.id for file in found}) == len(found)
     assert all(file.provider == provider.id and file.size > 0 and file.mtime_ns > 0 for file in found)
 
@@ -388,7 +388,7 @@ def test_discovery_lists_each_session_once(provider: Provider, samples: dict[str
 def test_reading_changes_nothing(provider: Provider, samples: dict[str, list[Sample]], home: Path) -> None:
     before = _tree(home / provider.id)
     for sample in samples[provider.id]:
-        reading = open_reading(sample.path, key=sample.key)
+        reading = open_reading(sample.path)
         while not reading.done:
             reading.step()
         reading.refresh()

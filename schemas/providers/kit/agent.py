@@ -13,6 +13,7 @@ from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
+from schemas.paths import address_of
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers.kit.history import History
 from schemas.providers.kit.reader import Reader
@@ -279,7 +280,9 @@ class Database(Agent):
 
         size = path.stat().st_size
         found = read_database(path, lambda db: list(self.sessions(db)))
-        files = [SessionFile(self.id, str(path), name, size, int(time * 1e9), name) for name, time in found if name]
+        files = [
+            SessionFile(self.id, f"{path}#{name}", name, size, int(time * 1e9), name) for name, time in found if name
+        ]
         return sorted(files, key=lambda file: (file.mtime_ns, file.id), reverse=True)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -304,24 +307,28 @@ class _Rows(WholeReading):
     """One session of a database."""
 
     def __init__(self, agent: Database, path: Path, key: str) -> None:
-        self._agent, self._key = agent, key
-        super().__init__(path, agent.reader(path, key).session)
+        self._agent, self._source, self._key = agent, path, key
+        super().__init__(address_of(path, key), self._reader().session)
+
+    def _reader(self) -> Reader:
+        reader = self._agent.reader(address_of(self._source, self._key), self._key)
+        reader.session.key = self._key
+        return reader
 
     @property
     def sources(self) -> list[Path]:
         from schemas.sqlite import log_of
 
-        return [self.path, log_of(self.path)]
+        return [self._source, log_of(self._source)]
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         from schemas.changes import digest
         from schemas.sqlite import read_database
 
-        rows = read_database(self.path, lambda db: list(self._agent.rows(db, self._key)))
+        rows = read_database(self._source, lambda db: list(self._agent.rows(db, self._key)))
         if not rows:
             raise OSError(f"no session {self._key} in it")
-        reader = _filled(self._agent.reader(self.path, self._key), rows)
-        reader.session.key = self._key
+        reader = _filled(self._reader(), rows)
         store = reader.session.stores[0]
         assert isinstance(store, MemoryStore)
         data = store.whole()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
+from schemas.paths import address_of, source_of
 from schemas.providers.kit.build import builder
 from schemas.providers.kit.facts import Facts
 from schemas.providers.kit.history import History
@@ -61,7 +62,7 @@ class Reader:
         """The subagents whose records stand among these, by name."""
         self._task_rows: dict[str, int] = {}
         """The messages that show the uses that started them."""
-        self._beside: dict[tuple[Path, str], tuple[Child, Subagent]] = {}
+        self._beside: dict[Path, tuple[Child, Subagent]] = {}
         self._stamps: object = None
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
@@ -246,12 +247,12 @@ class Reader:
         return ""
 
     def _child_beside(self, child: Child) -> None:
-        path = child.path or self.session.path
-        if (path, child.key) in self._beside:
+        path = child.path or address_of(source_of(self.session.path)[0], child.key)
+        if path in self._beside:
             return
-        subagent = Subagent(one_line(child.id, 80), path=path, key=child.key, internal=child.internal)
+        subagent = Subagent(one_line(child.id, 80), path=path, internal=child.internal)
         subagent.name, subagent.description = one_line(child.task.name, 80), one_line(child.task.description, 200)
-        self._beside[path, child.key] = child, subagent
+        self._beside[path] = child, subagent
         if child.own:
             self.session.subagents.append(subagent)
 

@@ -97,9 +97,8 @@ class Child(NamedTuple):
 
     id: str
     path: Path | None = None
-    """None for another session of the same source."""
+    """None for another session of the same source, `key`."""
     key: str = ""
-    """Which session of the source it is, where that holds many."""
     task: Task = Task()
     use_id: str = ""
     """The tool use that started it, where that is known."""
