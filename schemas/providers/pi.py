@@ -17,6 +17,7 @@ from schemas.providers.kit.agent import Data, Home, Lines, diff_of
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
+from schemas.records import Record
 from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
@@ -33,9 +34,11 @@ class Branches(Chain):
         name = text_of(record.get("id"))
         return (name, record.get("parentId")) if name and record.get("type") != "session" else None
 
-    def enter(self, record: Data, time: float | None) -> bool:
-        if record.get("type") == "session":
-            parent = text_of(record.get("parentSession")) or text_of(record.get("branchedFrom"))
+    def enter(self, record: Record, time: float | None) -> bool:
+        """Put an entry into the tree, and tell whether it is a copy."""
+        header = record[3]
+        if header.get("type") == "session":
+            parent = text_of(header.get("parentSession")) or text_of(header.get("branchedFrom"))
             self._parent, self._begun = session_of(parent), time or 0.0
         elif self._parent and time is not None:
             self.copied = self._parent if time < self._begun else ""

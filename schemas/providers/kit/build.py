@@ -81,8 +81,8 @@ def _fold(agent: _Agent, rows: Rows, items: Items, session: Session, index: int)
             texts.append(item.text)
             if say is None:
                 say = copy(item)
-            elif item.label:
-                say.label = item.label
+            else:
+                say.label, say.images = item.label or say.label, [*say.images, *item.images]
         elif isinstance(item, Say):
             say, record, texts = copy(item), value, [item.text]
         elif isinstance(item, Answer):

@@ -73,6 +73,7 @@ class Facts:
         self.session.title = titles[best] if best >= 0 else self._first_prompt() or titles.get(best, "")
 
     def _first_prompt(self) -> str:
+        """The first prompt that was not taken back or copied, else the first of all."""
         prompts = [e for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD]
-        live = next((e for e in prompts if not e.rewound), prompts[0] if prompts else None)
-        return one_line(live.prompt) if live is not None else ""
+        own = next((e for e in prompts if not e.rewound and not e.inherited), prompts[0] if prompts else None)
+        return one_line(own.prompt) if own is not None else ""

@@ -7,13 +7,15 @@ it while it reads, and never when a message is built: there `read` alone decides
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from dataclasses import fields
+from typing import Any, TypeAlias, TypeVar
 
 from schemas.providers.kit.tree import NOBODY, Tree
 from schemas.providers.kit.words import Item
 from schemas.records import Record
 from schemas.session import Session
 
+T = TypeVar("T")
 Placed: TypeAlias = tuple[Record, int, Item]
 """An item and where it stands: its record, and its number in what `read` says of that; below 0: in no record."""
 
@@ -21,6 +23,8 @@ Placed: TypeAlias = tuple[Record, int, Item]
 class History:
     """The plain policy: every record counts, and stands where it is."""
 
+    branched = False
+    """Set by `enter` where the record begins a branch: what was said before it was taken back."""
     copied = ""
     """The id of another session, set by `enter` where the record, and so all before it, was copied from that one."""
 
@@ -31,7 +35,7 @@ class History:
         """The subagent to which a record belongs, where those stand among the main agent's; empty for its own."""
         return ""
 
-    def enter(self, record: dict[str, Any], time: float | None) -> bool:
+    def enter(self, record: Record, time: float | None) -> bool:
         """Place a record; False for a copy of an earlier one, which is left out."""
         return True
 
@@ -55,6 +59,11 @@ class History:
         return False
 
 
+def as_word(item: Any, word: type[T], **changes: Any) -> T:
+    """An item of an agent's own vocabulary as the word of the kit from which it derives, with some fields changed."""
+    return word(**{field.name: getattr(item, field.name) for field in fields(word)} | changes)  # type: ignore[arg-type]
+
+
 class Chain(History):
     """The live conversation is the chain from the last record back to the first: a rewind leaves its branch behind."""
 
@@ -66,15 +75,19 @@ class Chain(History):
         """The record's id and that of its parent; None for what stands outside the chain."""
         raise NotImplementedError
 
-    def enter(self, record: dict[str, Any], time: float | None) -> bool:
-        place = self.place(record)
+    def enter(self, record: Record, time: float | None) -> bool:
+        """Put a record into the tree."""
+        place, tree = self.place(record[3]), self._tree
+        self.branched = False
         if place is None:
             self._node = NOBODY
-        elif node := self._tree.find(place[0]):
-            self._tree.again(node)
+        elif node := tree.find(place[0]):
+            tree.again(node)
             self._node = node
         else:
-            self._node = self._tree.add(*place)
+            before = tree.leaf
+            self._node = tree.add(*place)
+            self.branched = NOBODY != before != tree.parent[self._node]
         return True
 
     def own(self, row: int, kind: int) -> None:

@@ -93,9 +93,9 @@ class Reader:
 
     # -- Parser ----------------------------------------------------------------------------------------------------
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more records, in the source's order; returns what changed."""
-        first = len(self.session.messages)
+    def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
+        """Take more records, in the order of their source, one of the session's stores; returns what changed."""
+        first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
         record = self._last
         for record in records:
@@ -141,7 +141,9 @@ class Reader:
             session.hidden[kind] += 1
             return
         if self.root is None and (whose := history.whose(value)):
-            self._child(whose)._take(record)
+            child = self._child(whose)
+            child.rows.store = self.rows.store
+            child._take(record)
             if (row := self._task_rows.get(whose, -1)) >= 0:
                 self.rows.changed.add(row)
             return
@@ -151,12 +153,13 @@ class Reader:
                 session.created = time
             if session.updated is None or time > session.updated:
                 session.updated = time
-        if not history.enter(value, time):
+        if not history.enter(record, time):
             session.duplicates += 1
             return
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
         self.rows.begin(time, bool(history.copied))
+        self.talk.branched = self.talk.branched or history.branched
         if history.copied:
             self._inherit(history.copied)
         first, words = len(session.messages.kind), self._words

@@ -58,6 +58,8 @@ class Rows:
         self.time: float | None = None
         self.copied = False
         """Whether the record is another session's."""
+        self.store = 0
+        """Which of the session's stores the record lies in."""
         self.first = 0
         """The first message that the record makes."""
         self.touched = False
@@ -78,7 +80,7 @@ class Rows:
         session, text = self.session, say.text
         messages = session.messages
         item = number if 0 < number < LAST_ITEM else 0 if number <= 0 else LAST_ITEM
-        span = session.spans.add(0, record[0], record[1], record[2], BODY, item)
+        span = session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
         time = say.time if say.time is not None else self.time
         row = messages.append(
             int(say.kind), self._unique_key(record, number, say), exchange.index, span, item, time,
@@ -108,7 +110,7 @@ class Rows:
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message."""
         spans, head = self.session.spans, self.session.messages.span[row]
-        span = spans.add(0, record[0], record[1], record[2], role, min(max(number, 0), LAST_ITEM))
+        span = spans.add(self.store, record[0], record[1], record[2], role, min(max(number, 0), LAST_ITEM))
         spans.extend(self._tails.get(row, head), span)
         self._tails[row] = span
         self.changed.add(row)

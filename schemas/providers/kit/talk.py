@@ -17,6 +17,7 @@ _PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
     int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
 )
 NOT_TOLD = "(prompt not in the stream)"
+AFTER_REWIND = "After the rewind"
 
 
 class Talk:
@@ -34,6 +35,8 @@ class Talk:
         self.command = -1
         """The command typed last, while the agent may still answer it; else -1."""
         self._command_text = ""
+        self.branched = False
+        """Whether a branch began, and nothing was said on it yet."""
 
     # -- messages --------------------------------------------------------------------------------------------------
 
@@ -53,8 +56,10 @@ class Talk:
                 self._answer_command()
             if self.turn:
                 self.open_untold(record)
+            if self.branched:
+                self._leave_branch()
         elif kind == _PROMPT:
-            self.command, self.turn = -1, False
+            self.command, self.turn, self.branched = -1, False, False
             session.open_exchange(Kind.PROMPT, say.text or say.label or "(image)")
         elif kind == _OUTPUT and not say.asks:
             self.command = -1
@@ -111,6 +116,12 @@ class Talk:
         self.turn = False
         text = self.untold()
         self.add(record, -1, Say(Kind.PROMPT, text, "" if text else NOT_TOLD, id=f"prompt@{record[0]}"))
+
+    def _leave_branch(self) -> None:
+        """What is said after a rewind without a prompt is no part of what was taken back."""
+        self.branched = False
+        session, number = self.session, len(self.session.exchanges)
+        session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}", AFTER_REWIND))
 
     def _answer_command(self) -> None:
         """The agent answers the command typed last, which opens an exchange of its own."""

@@ -51,12 +51,14 @@ class Tokens:
         groups, group = session.groups, self._groups.get(name, -1)
         rows = range(self._rows.first, len(session.messages.kind))
         if group < 0:
-            group = self._groups[name] = session.add_group(clean(name), usage, record, model=model)
+            group = self._groups[name] = session.add_group(
+                clean(name), usage, record, model=model, store=self._rows.store
+            )
             self._ends[group] = groups.span[group]
         else:
             if self._last != (group, usage):
                 groups.usage[group] = groups.usage[group].largest(usage) if self._largest else usage
-            span = session.spans.add(0, record[0], record[1], record[2], _USAGE)
+            span = session.spans.add(self._rows.store, record[0], record[1], record[2], _USAGE)
             session.spans.extend(self._ends[group], span)
             self._ends[group] = span
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
@@ -77,7 +79,7 @@ class Tokens:
     def _inherit(self, record: Record, name: str, usage: TokenUsage, model: int) -> None:
         """A copied response: its figures are kept, and count for nothing."""
         session = self.session
-        span, before = session.add_span(record, SpanRole.USAGE), session.inherited.get(name)
+        span, before = session.add_span(record, SpanRole.USAGE, self._rows.store), session.inherited.get(name)
         if before is None:
             exchange = max(len(session.exchanges) - 1, 0)
             before = Inherited(name, usage, session.models[model], None, exchange, span, span)
