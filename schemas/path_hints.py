@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from schemas.clean import clean
 
-_NAMES = ("file_path", "path", "filename", "old_path", "new_path", "notebook_path")
+_NAMES = ("file_path", "path", "filename", "old_path", "new_path", "notebook_path", "absolute_path")
 _LISTS = ("paths", "files", "targets")
 _PLACES = ("workdir", "working_directory", "cwd", "directory", "dir_path")
 """What shell tools call the directory that a command is to run in: Codex and OpenCode, Cursor, Gemini and Qwen."""

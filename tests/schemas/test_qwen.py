@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.providers.qwen import PROVIDER
-from schemas.providers.qwen.tokens import read_usage
+from schemas.providers.qwen.texts import read_usage
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import START, Chat, call, stamp, thought, tokens

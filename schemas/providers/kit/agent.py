@@ -91,6 +91,10 @@ class Agent:
         """Where the agent works, of agents that say so on every record: asked until all of it is known."""
         return _NOWHERE
 
+    def facts(self, record: Data) -> Data:
+        """Facts of a record for the metadata of its messages; under `cwd` where its tool uses ran."""
+        return {}
+
     def stamps(self, session: Session) -> object:
         """What changes when something beside the source does; None to look every time."""
         return None

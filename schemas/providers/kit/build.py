@@ -18,10 +18,13 @@ from schemas.session import Session
 from schemas.table import NONE
 
 _LARGEST_RAW = 1 << 20
+_ORPHAN = "Result of a tool use that is not in this file"
 
 
 class _Agent(Protocol):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, dict[str, Any]]: ...
+
+    def facts(self, record: dict[str, Any]) -> dict[str, Any]: ...
 
     def growing_input(self, text: str) -> dict[str, Any]: ...
 
@@ -48,7 +51,8 @@ def builder(agent: _Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Se
         if say is None:
             message.label = "(the file changed meanwhile)"
             return message
-        message.label, message.metadata = one_line(say.label), clean_value(say.extra or {})
+        message.label = one_line(say.label)
+        message.metadata = clean_value({**agent.facts(folded.record), **(say.extra or {})})
         if message.kind is Kind.UNKNOWN:
             message.label = f"Unknown {'' if say.text else 'record '}{message.label}".rstrip()
         if message.kind is Kind.TOOL:
@@ -87,7 +91,7 @@ def _fold(agent: _Agent, rows: Rows, items: Items, session: Session, index: int)
             say, record, texts = copy(item), value, [item.text]
         elif isinstance(item, Answer):
             shown, _ = agent.tool(Use(use_id=item.use_id), item, session.path)
-            say = Say(Kind.OUTPUT, shown.text, "Result of a tool use that is not in this file", images=shown.images)
+            say = Say(Kind.OUTPUT, shown.text, _ORPHAN, images=shown.images, extra={"toolUseId": item.use_id})
             texts = [say.text]
     return _Fold(say, answer, "".join(texts), record)
 
@@ -114,7 +118,7 @@ def _add_tool(
     if message.flags & Flag.INTERRUPTED and tool.status is ToolStatus.PENDING:
         tool.status = ToolStatus.INTERRUPTED
     message.tool = tool
-    hints, place = input_path_hints(tool.input), session.workspace_root
+    hints, place = input_path_hints(tool.input), message.metadata.get("cwd") or session.workspace_root
     if tool.type == "shell":
         hints += shell_path_hints(str(tool.input.get("command") or ""))
         place = shell_directory(tool.input, place)

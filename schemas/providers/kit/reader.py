@@ -37,6 +37,7 @@ from schemas.providers.kit.words import (
 )
 from schemas.records import Record
 from schemas.session import Change, Op, Session, Subagent
+from schemas.values import text_of
 
 if TYPE_CHECKING:
     from schemas.providers.kit.agent import Agent
@@ -271,6 +272,7 @@ class Reader:
             subagent = next((s for s in self.session.subagents if s.session is child.session), None)
             if subagent is None or subagent.tool_use is not None:
                 continue
+            subagent.name = subagent.name or text_of(child.session.metadata.get("agentName"))
             for reader in (self, *self.children.values()):
                 if reader is not child and (row := reader.uses.find(name, name, child.prompt())) >= 0:
                     if reader is not self:

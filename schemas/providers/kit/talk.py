@@ -93,6 +93,8 @@ class Talk:
             if say.kind is Kind.PROMPT:
                 self.command = -1
                 self._open_at(row, Kind.PROMPT, say.text or "(image)")
+            elif self.session.messages.has(row, Flag.OPENER):
+                self.session.exchanges[self.session.messages.exchange[row]].opener = say.kind
             self._own(row, int(say.kind))
 
     def piece(self, record: Record, number: int, piece: Piece) -> int:
@@ -168,5 +170,9 @@ class Talk:
             return
         messages.flags[row] ^= _REWOUND
         self.rows.changed.add(row)
+        exchange = self.session.exchanges[messages.exchange[row]]
         if messages.flags[row] & Flag.OPENER:
-            self.session.exchanges[messages.exchange[row]].rewound = not live
+            exchange.rewound = not live
+        elif exchange.opener is None:
+            rows = self.session.message_range(exchange.index)
+            exchange.rewound = all(messages.flags[one] & _REWOUND for one in rows)

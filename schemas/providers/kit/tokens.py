@@ -72,7 +72,7 @@ class Tokens:
             if column[row] == NONE:
                 column[row] = group
                 groups.last[group] = row
-        if number >= 0:
+        if number >= 0 and not count.beside:
             session.context_used = usage.context
         return True
 

@@ -114,6 +114,8 @@ class Count(NamedTuple):
     usage: TokenUsage
     id: str = ""
     model: str = ""
+    beside: bool = False
+    """A call beside the conversation, which says nothing of its context."""
 
 
 class Total(NamedTuple):
