@@ -60,6 +60,12 @@ class FileDiff:
         return "\n".join(out) + "\n"
 
 
+OLD_TEXTS = ("old_string", "oldString", "old_text", "oldText", "old_str")
+NEW_TEXTS = ("new_string", "newString", "new_text", "newText", "new_str")
+WHOLE_TEXTS = ("content", "file_text")
+"""What tools that change files call their inputs: the text before and after, and the whole of a new file."""
+
+
 def _count(lines: list[str], sign: str) -> int:
     return [line[:1] for line in lines].count(sign)
 

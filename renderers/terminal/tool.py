@@ -20,10 +20,11 @@ from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, width_of
 from renderers.terminal.text import code_rows, diff_rows, output_rows
 from schemas.clean import one_line
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
 from schemas.message import Message, Tool, ToolStatus
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
-_SOURCE_KEYS = frozenset({"content", "new_string", "old_string", "code", "new_source", "patch", "input", "edits"})
+_SOURCE_KEYS = frozenset({"code", "new_source", "patch", "input", "edits", *OLD_TEXTS, *NEW_TEXTS, *WHOLE_TEXTS})
 _NAME = 2000
 """Characters of an argument's name that are shown: it may be a text itself."""
 _PROSE_KEYS = frozenset({"prompt", "plan", "message", "description", "text"})

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from schemas.clean import clean, clean_styled, clean_value
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
+from schemas.diffs import (
+    NEW_TEXTS,
+    OLD_TEXTS,
+    WHOLE_TEXTS,
+    FileDiff,
+    added_file,
+    from_strings,
+    from_unified,
+    from_v4a,
+)
 from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.paths import address_of
@@ -133,10 +142,10 @@ class Agent:
         path = next((text_of(given[key]) for key in ("filePath", "file_path", "path") if text_of(given.get(key))), "")
         if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
             return from_v4a(patch)
-        old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in _EDITS)
+        old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in (OLD_TEXTS, NEW_TEXTS))
         if old or new:
             return [from_strings(path, old, new)]
-        content = next((text_of(given[key]) for key in ("content", "file_text") if key in given), "")
+        content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
         return [added_file(path, content)] if content and path else []
 
     # -- Provider --------------------------------------------------------------------------------------------------
@@ -181,10 +190,6 @@ class Agent:
 
 
 _NOWHERE = Fact()
-_EDITS = (
-    ("oldString", "old_string", "old_text", "oldText", "old_str"),
-    ("newString", "new_string", "new_text", "newText", "new_str"),
-)
 
 
 def diff_of(path: str, text: str) -> list[FileDiff]:

@@ -22,5 +22,6 @@ def image_part(media_type: object, data: object = None, name: object = None) -> 
 def arguments_of(said: object, otherwise: str = "input") -> dict[str, Any]:
     """A tool's input, given as an object or as JSON text; other text stands under the key `otherwise`."""
     if isinstance(said, str):
-        return read_record(said.encode("utf-8", "surrogatepass")) or ({otherwise: said} if said else {})
+        given = read_record(said.encode("utf-8", "surrogatepass"))
+        return given or ({otherwise: said} if said.strip(" \t\r\n{}") else {})
     return said if isinstance(said, dict) else {}

@@ -63,6 +63,8 @@ class Reader:
         """The subagents whose records stand among these, by name."""
         self._task_rows: dict[str, int] = {}
         """The messages that show the uses that started them."""
+        self._started_by: dict[str, str] = {}
+        """The ids of the uses that started them, where those are not their names."""
         self._beside: dict[Path, tuple[Child, Subagent]] = {}
         self._stamps: object = None
         self._inherited = 0, 0
@@ -84,7 +86,7 @@ class Reader:
             Count: self.tokens.count,
             Total: self._total,
             Title: lambda record, number, title: self.facts.title(title),
-            Link: lambda record, number, link: self.uses.link(link),
+            Link: self._link,
             Turn: self._turn,
             Dropped: lambda record, number, dropped: self.talk.drop(dropped),
             Fact: self._fact,
@@ -202,7 +204,7 @@ class Reader:
             self.uses.end_turn(turn.failed)
 
     def _fact(self, record: Record, number: int, fact: Fact) -> None:
-        if model := fact.said.get("model"):
+        if (model := fact.said.get("model")) is not None:
             self.talk.model = model if isinstance(model, str) else ""
         self.facts.learn(Fact(**{name: value for name, value in fact.said.items() if name != "model"}))
 
@@ -246,9 +248,13 @@ class Reader:
         """The prompt of a subagent within, as the tool use that started it has it; empty where none is known."""
         name = next(name for name, reader in self.children.items() if reader is child)
         for reader in (self, *self.children.values()):
-            if (task := reader.uses.tasks.get(reader.uses.row(name))) is not None:
+            if (task := reader.uses.tasks.get(reader.uses.row(self._started_by.get(name, name)))) is not None:
                 return task.prompt
         return ""
+
+    def _link(self, record: Record, number: int, link: Link) -> None:
+        (self.root or self)._started_by[link.agent] = link.use_id
+        self.uses.link(link)
 
     def _child_beside(self, child: Child) -> None:
         path = child.path or address_of(source_of(self.session.path)[0], child.key)
@@ -273,8 +279,9 @@ class Reader:
             if subagent is None or subagent.tool_use is not None:
                 continue
             subagent.name = subagent.name or text_of(child.session.metadata.get("agentName"))
+            use_id = self._started_by.get(name, name)
             for reader in (self, *self.children.values()):
-                if reader is not child and (row := reader.uses.find(name, name, child.prompt())) >= 0:
+                if reader is not child and (row := reader.uses.find(name, use_id, child.prompt())) >= 0:
                     if reader is not self:
                         self.session.subagents.remove(subagent)
                     else:

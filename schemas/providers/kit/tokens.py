@@ -73,7 +73,7 @@ class Tokens:
                 column[row] = group
                 groups.last[group] = row
         if number >= 0 and not count.beside:
-            session.context_used = usage.context
+            session.context_used = groups.usage[group].context
         return True
 
     def _inherit(self, record: Record, name: str, usage: TokenUsage, model: int) -> None:
