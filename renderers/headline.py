@@ -13,6 +13,7 @@ from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
 from schemas.diffs import totals
 from schemas.message import Tool, ToolStatus
+from schemas.values import list_of, texts_of
 
 Tone = Literal["plain", "good", "bad", "warn", "add", "remove"]
 _OBJECT_LIMIT = 300
@@ -33,11 +34,12 @@ _MARKS: dict[ToolStatus, tuple[str, Tone]] = {
 
 
 _WRITES = {
-    **dict.fromkeys(("Write", "write", "write_file"), "Write"),
+    **dict.fromkeys(("Write", "write", "write_file", "write_to_file", "create"), "Write"),
     **dict.fromkeys(("NotebookEdit", "EditNotebook", "edit_notebook"), "NotebookEdit"),
     **dict.fromkeys(("Delete", "delete", "delete_file"), "Delete"),
     **dict.fromkeys(("Edit", "MultiEdit", "edit", "multiedit", "edit_file", "edit_file_v2", "reapply"), "Edit"),
     **dict.fromkeys(("replace", "smart_edit", "StrReplace", "MultiStrReplace", "search_replace"), "Edit"),
+    **dict.fromkeys(("editor", "replace_in_file", "str_replace_editor"), "Edit"),
     **dict.fromkeys(("apply_patch", "ApplyPatch", "patch"), "Edit"),
 }
 """Tools that change files, and what that is called. What their differences tell goes before it."""
@@ -131,6 +133,8 @@ def tool_command(tool: Tool) -> str | None:
     for key in ("command", "cmd", "script"):
         if text := shell_text(tool.input.get(key)):
             return text
+    if commands := texts_of(tool.input.get("commands")):
+        return "\n".join(commands)
     action = tool.input.get("action")
     return (shell_text(action.get("command")) or None) if isinstance(action, Mapping) else None
 
@@ -217,7 +221,9 @@ def _listed(names: list[str]) -> str:
 
 
 def _read(tool: Tool, root: str | None) -> _What:
-    path = relative_path(_text(tool, *_PATHS), root) or _telling(tool, root)
+    files = [file.get("path") if isinstance(file, Mapping) else file for file in list_of(tool.input.get("files"))]
+    path = relative_path(_text(tool, *_PATHS), root) or _listed([relative_path(f, root) for f in texts_of(files)])
+    path = path or _telling(tool, root)
     start = tool.input.get("offset")
     if isinstance(start, int) and not isinstance(start, bool) and start > 1:
         path += f":{start}"
@@ -283,7 +289,7 @@ def _list_dir(tool: Tool, root: str | None) -> _What:
 
 def _agent(tool: Tool, root: str | None) -> _What:
     kind = _text(tool, "subagent_type", "agent_type", "agent_name", "role", "agent")
-    task = _text(tool, "description", "task_name", "message", "prompt", "objective")
+    task = _text(tool, "description", "task_name", "message", "prompt", "objective", "task")
     return "Agent", ": ".join(piece for piece in (kind, _first_line(task)) if piece), ()
 
 

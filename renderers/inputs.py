@@ -12,7 +12,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
 from schemas.message import Tool
 
-_COMMAND_KEYS = frozenset({"command", "cmd", "script", "action"})
+_COMMAND_KEYS = frozenset({"command", "commands", "cmd", "script", "action"})
 _DIFF_KEYS = frozenset(
     {"file_path", "path", "notebook_path", "contents", "edits", "new_source", "patch", "changes", "input"}
     | {*OLD_TEXTS, *NEW_TEXTS, *WHOLE_TEXTS}

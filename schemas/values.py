@@ -21,6 +21,11 @@ def list_of(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def texts_of(value: object) -> list[str]:
+    """The strings in a list; none where `value` is something else."""
+    return [one for one in list_of(value) if isinstance(one, str)]
+
+
 def size_of(text: str) -> tuple[int, int]:
     """Characters and lines of a text."""
     return len(text), text.count("\n") + 1 if text else 0

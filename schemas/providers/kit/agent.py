@@ -28,7 +28,7 @@ from schemas.providers.kit.history import History
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Answer, Fact, Item, Use
 from schemas.reading import DocumentReading, LinesReading, WholeReading, open_file
-from schemas.records import MemoryStore, read_record
+from schemas.records import MemoryStore, read_document, read_record
 from schemas.session import Change, Lack, Session
 from schemas.values import text_of, when
 
@@ -236,11 +236,49 @@ class Document(Agent):
         """Whether the document has records."""
         return bool(self.records(head.document))
 
+    def sides(self, path: Path) -> Sequence[Path]:
+        """Other documents that hold a part of a session's records, existing or not."""
+        return ()
+
+    def merged(self, path: Path, document: Any, sides: Sequence[Any]) -> Sequence[Data]:
+        """The records of the document at a path and of its sides, in order; a side that is not there is None."""
+        return self.records(document)
+
     def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a document: it is read whole, and whole again when it changed."""
-        return DocumentReading(
-            path, lambda: self.reader(path), lambda d: list(self.records(d)), lambda d: bool(self.records(d))
-        )
+        """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
+        return _Documents(self, path)
+
+
+class _Documents(DocumentReading):
+    """A document and its sides."""
+
+    def __init__(self, agent: Document, path: Path) -> None:
+        self._agent, self._sides = agent, list[Any]()
+        super().__init__(
+            path, lambda: agent.reader(path), lambda d: list(agent.merged(path, d, self._sides)),
+            lambda d: bool(agent.records(d)),
+        )  # fmt: skip
+
+    @property
+    def sources(self) -> list[Path]:
+        return [self.path, *self._agent.sides(self.path)]
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        from schemas.changes import digest
+
+        data, sides = self.path.read_bytes(), [_bytes_of(side) for side in self.sources[1:]]
+        if (mark := digest(b"\0".join((data, *sides)))) == known:
+            return None
+        self._sides = [read_document(side) for side in sides]
+        self._parsed = self.parse(data)
+        return mark, len(data), self._parsed.session
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 class Prose(Agent):

@@ -16,6 +16,7 @@ from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
 from schemas.session import Session
 from schemas.table import NONE
+from schemas.values import texts_of
 
 _LARGEST_RAW = 1 << 20
 _ORPHAN = "Result of a tool use that is not in this file"
@@ -120,6 +121,7 @@ def _add_tool(
     message.tool = tool
     hints, place = input_path_hints(tool.input), message.metadata.get("cwd") or session.workspace_root
     if tool.type == "shell":
-        hints += shell_path_hints(str(tool.input.get("command") or ""))
+        commands = texts_of(tool.input.get("commands")) or [str(tool.input.get("command") or "")]
+        hints += shell_path_hints("\n".join(commands))
         place = shell_directory(tool.input, place)
     message.path_hints = resolve_hints([*hints, *(diff.path for diff in tool.diffs)], place, session.workspace_root)

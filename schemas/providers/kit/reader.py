@@ -52,13 +52,14 @@ class Reader:
     """Fills a session from records; a `schemas.provider.Parser`. `root` is the main agent's, for a subagent within."""
 
     def __init__(self, agent: Agent, session: Session, root: Reader | None = None) -> None:
-        self.agent, self.session, self.root = agent, session, root
+        self.agent, self.root = agent, root
         self.history: History = agent.history(session)
         self.rows = Rows(session, agent.name_of)
         self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
         self.uses = Uses(self.rows, self.talk, agent.answers)
         self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
         self.facts = Facts(session)
+        self.session = session
         self.children: dict[str, Reader] = {}
         """The subagents whose records stand among these, by name."""
         self._task_rows: dict[str, int] = {}
@@ -93,6 +94,17 @@ class Reader:
             Skip: self._skip,
             Child: lambda record, number, child: self._child_beside(child),
         }
+
+    @property
+    def session(self) -> Session:
+        """The session that is filled. A reading may let another one take over what was filled: then that goes on."""
+        return self._session
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self._session = session
+        for subject in (self.history, self.rows, self.talk, self.uses, self.tokens, self.facts):
+            subject.session = session
 
     # -- Parser ----------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ class Uses:
     """The tool uses of one session."""
 
     def __init__(self, rows: Rows, talk: Talk, answers: str) -> None:
-        self._rows, self._talk, self._session = rows, talk, rows.session
+        self._rows, self._talk, self.session = rows, talk, rows.session
         self._first_counts = answers == "first"
         self._row_of: dict[int, int] = {}
         """The message of each use, by the hash of its id: ids are long, and there are hundreds of thousands."""
@@ -40,7 +40,7 @@ class Uses:
 
     def use(self, record: Record, number: int, use: Use) -> bool:
         """A tool use; False where it was told before."""
-        row, messages = self.row(use.use_id), self._session.messages
+        row, messages = self.row(use.use_id), self.session.messages
         if row >= 0 and row not in self._rows.growing:
             return False
         if row >= 0:
@@ -64,7 +64,7 @@ class Uses:
         """A tool use's result, or only its status; of message `of`, where the same item holds both."""
         row, session, text, status = (
             of if of >= 0 else self.row(answer.use_id),
-            self._session,
+            self.session,
             answer.text,
             answer.status,
         )
@@ -100,7 +100,7 @@ class Uses:
         """Close the uses that wait for a result when a turn ends: what is in the background goes on."""
         if failed is None:
             return
-        flags = self._session.messages.flags
+        flags = self.session.messages.flags
         for row in [row for row in self.open if flags[row] & _PENDING]:
             del self.open[row]
             if failed:
@@ -126,17 +126,17 @@ class Uses:
         if row < 0:
             row = self.started.get(name, -1)
         if row < 0 and self.tasks and (words := prompt.split()):
-            taken = {s.tool_use for s in self._session.subagents}
+            taken = {s.tool_use for s in self.session.subagents}
             row = next((r for r, task in self.tasks.items() if r not in taken and task.prompt.split() == words), -1)
         return row
 
     def attach(self, subagent: Subagent, row: int) -> None:
         """Let message `row` be the use that started a subagent."""
-        if subagent not in self._session.subagents:
-            self._session.subagents.append(subagent)
+        if subagent not in self.session.subagents:
+            self.session.subagents.append(subagent)
         subagent.tool_use = row
         if (task := self.tasks.get(row)) is not None:
             subagent.name = subagent.name or one_line(task.name, 80)
             subagent.description = one_line(task.description, 200) or subagent.description
-        self._session.messages.flags[row] |= _SUBAGENT
+        self.session.messages.flags[row] |= _SUBAGENT
         self._rows.changed.add(row)
