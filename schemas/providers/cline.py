@@ -1,0 +1,361 @@
+"""Cline: a document of messages a session and a manifest beside it (formats/others.md 7, found-others.md 5).
+
+Subagents have documents of their own in the folder of their session. Until 4.0 a session was a task of the editor's
+extension: `_cline_tasks`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from schemas.diffs import FileDiff, added_file
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
+from schemas.provider import Format
+from schemas.providers import _cline_tasks as tasks
+from schemas.providers._cline_tasks import state_of
+from schemas.providers.kit.agent import Data, Document, Home
+from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
+from schemas.records import read_document
+from schemas.session import Session
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, text_of, when, whole
+
+_ENDING = ".messages.json"
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_EXTENSION = "User/globalStorage/saoudrizwan.claude-dev"
+
+
+def _in_editors(base: str, reason: str, *platforms: str) -> Iterator[Home]:
+    return (Home(f"{base}/{editor}/{_EXTENSION}", reason, platforms) for editor in _EDITORS)
+
+
+class Cline(Document):
+    """Cline's command line and its extensions of editors."""
+
+    id = "cline"
+    name = "Cline"
+    counting = (
+        "Cline keeps the figures of each response with its message; the input includes the cache, which is taken apart "
+        "here. Where no message has any, the sum of the manifest counts. Tasks keep those of each request."
+    )
+    formats = (
+        Format("Cline session, one JSON document", "an object with sessionId, agent and messages"),
+        Format("Cline task, what the model saw", "a list of messages, the first of them with a <task>"),
+        Format("Cline task, what the person saw", "a list of objects with ts and say or ask"),
+    )
+    homes = (
+        Home("$CLINE_SESSION_DATA_DIR", "CLINE_SESSION_DATA_DIR"),
+        Home("$CLINE_DATA_DIR", "CLINE_DATA_DIR"),
+        Home("$CLINE_DIR/data", "CLINE_DIR"),
+        Home(".cline/data"),
+        *_in_editors(".config", "default", "linux"),
+        *_in_editors("Library/Application Support", "default", "darwin"),
+        *_in_editors("$APPDATA", "APPDATA", "win32"),
+        *_in_editors("AppData/Roaming", "default", "win32"),
+        Home(f".vscode-server/data/{_EXTENSION}"),
+    )
+    files = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
+    resume = ("cline", "--id")
+    tools = {
+        "run_commands": "shell", "execute_command": "shell", "read_files": "read", "read_file": "read",
+        "list_files": "search", "search_codebase": "search", "search_files": "search",
+        "list_code_definition_names": "search", "fetch_web_content": "read", "web_fetch": "read",
+        "web_search": "search", "editor": "write", "apply_patch": "write", "write_to_file": "write",
+        "replace_in_file": "write", "new_rule": "write", "spawn_agent": "task", "use_subagents": "task",
+        "new_task": "task", "focus_chain": "task", "skills": "generic", "use_skill": "generic",
+        "ask_question": "generic", "ask_followup_question": "generic", "plan_mode_respond": "generic",
+        "attempt_completion": "generic", "submit_and_exit": "generic", "browser_action": "generic",
+        "use_mcp_tool": "generic", "access_mcp_resource": "generic", "load_mcp_documentation": "generic",
+        "condense": "generic", "summarize_task": "generic",
+    }  # fmt: skip
+
+    # -- the document ----------------------------------------------------------------------------------------------
+
+    def records(self, document: Any) -> Sequence[Data]:
+        if isinstance(document, list):
+            return tasks.records(document)
+        said = dict_of(document)
+        if not ("sessionId" in said and "agent" in said and isinstance(said.get("messages"), list)):
+            return []
+        header = {key: value for key, value in said.items() if key != "messages"}
+        return [{**header, "type": "session"}, *map(dict_of, said["messages"])]
+
+    def sides(self, path: Path) -> Sequence[Path]:
+        if path.name in (tasks.HISTORY, tasks.SHOWN):
+            return tasks.sides(path)
+        name = path.name.removesuffix(_ENDING)
+        return [path.with_name(f"{name}.json"), path.with_name(f"{name}.compaction.json")]
+
+    def merged(self, path: Path, document: Any, sides: Sequence[Any]) -> Sequence[Data]:
+        """The manifest goes first; a compaction stands where the messages that it stands for end."""
+        if isinstance(document, list):
+            return tasks.records(document, *sides, name=path.parent.name)
+        records = list(self.records(document))
+        manifest, compaction = dict_of(sides[0]), dict_of(sides[1])
+        for message in map(dict_of, list_of(compaction.get("messages"))):
+            if _is_summary(message):
+                records.insert(1 + (whole(compaction.get("source_message_count")) or 0), message)
+        if manifest.get("session_id") != records[0].get("sessionId"):
+            return records
+        spent = dict_of(dict_of(manifest.get("metadata")).get("usage"))
+        if not any(isinstance(record.get("metrics"), dict) for record in records):
+            records.append({"type": "usage", "metrics": spent, "modelInfo": {"id": manifest.get("model")}})
+        return [{**manifest, "type": "manifest"}, *records]
+
+    def time(self, record: Data) -> float | None:
+        return when(record.get("ts"))
+
+    def type(self, record: Data) -> str:
+        return text_of(record.get("type")) or text_of(record.get("role")) or "(no type)"
+
+    def id_of(self, path: Path) -> str:
+        """The folder's name; empty for a subagent, whose document lies in the folder of its session."""
+        name = path.name.removesuffix(_ENDING)
+        return path.parent.name if name in (path.parent.name, tasks.HISTORY) else ""
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        return super().resume_command(session) if session.path.name.endswith(_ENDING) else None
+
+    # -- beside it -------------------------------------------------------------------------------------------------
+
+    def stamps(self, session: Session) -> object:
+        return [(path, state_of(path)) for path in _documents_in(session.path)] or tasks.index_state(session)
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The subagents in the session's folder; of a task what the index of tasks says."""
+        if not session.path.name.endswith(_ENDING):
+            yield from tasks.index_says(session)
+            return
+        children = [(path, child) for path in _documents_in(session.path) if (child := _child_at(path, state_of(path)))]
+        names = {session.id, *(child[1] for _, child in children)}
+        uses = _spawned(session) if children else []
+        for path, (agent, name, parent, begun, prompt) in children:
+            ours = parent == session.id or (session.lineage.agent_id is None and parent not in names)
+            if not ours or name == session.id:
+                continue
+            # Nothing names the tool use: it has the same words, or was the last one before the subagent began.
+            same = [use for use in uses if use[2].split() == prompt.split()]
+            before = [use for use in uses if begun is not None and use[1] is not None and use[1] <= begun + 1]
+            use = same[0] if same else before[-1] if before else None
+            if use is not None:
+                uses.remove(use)
+            yield Child(agent, path, task=Task(prompt=prompt), use_id=use[0] if use else "")
+
+    # -- a record --------------------------------------------------------------------------------------------------
+
+    def read(self, record: Data) -> Iterator[Item]:
+        kind, metadata = record.get("type"), dict_of(record.get("metadata"))
+        match kind:
+            case "manifest":
+                yield Title(typed_in(text_of(record.get("prompt")))[0], 1)
+                yield Title(text_of(metadata.get("title")), 2)
+                yield Fact(
+                    workspace_root=record.get("cwd") or record.get("workspace_root"), status=record.get("status"),
+                    created=when(record.get("started_at")) or when(record.get("created_at")),
+                    branch=dict_of(metadata.get("git")).get("branch"),
+                )  # fmt: skip
+                yield Skip("manifest")
+            case "session":
+                origin = dict_of(record.get("origin"))
+                yield Fact(
+                    id=record.get("sessionId"), version=origin.get("version"), parent=origin.get("parentThreadId"),
+                    agent_id=origin.get("subagent"),
+                )  # fmt: skip
+                if system := text_of(record.get("system_prompt")):
+                    yield Say(Kind.CONTEXT, system, label="System prompt")
+                else:
+                    yield Skip("session")
+            case "usage":
+                yield Skip("usage")
+            case tasks.TYPE:
+                yield from tasks.read(record, self.blocks)
+                return
+            case _ if _is_summary(record):
+                before, made = whole(metadata.get("tokensBefore")), when(metadata.get("generatedAt"))
+                label = f"Compacted, {before:,} tokens before" if before else "Compacted"
+                yield Say(Kind.COMPACTION, text_of(metadata.get("summary")), label=label, time=made)
+            case _ if metadata.get("displayOnly") is True and metadata.get("displayRole") == "error":
+                text = "\n\n".join(text_of(block.get("text")) for block in blocks_of(record))
+                yield Say(Kind.ERROR, text, label="Error")
+                yield Turn(begins=False, failed=True)
+            case _ if record.get("role") == "user":
+                yield from self.blocks(blocks_of(record), _prompts)
+            case _ if record.get("role") == "assistant":
+                yield from self.blocks(blocks_of(record), _texts, _model(record))
+            case _:
+                yield Say(Kind.UNKNOWN)
+        if "metrics" in record:
+            yield Count(usage_of(dict_of(record["metrics"])), model=_model(record))
+
+    def blocks(self, blocks: Iterable[Data], texts: Any, model: str = "") -> Iterator[Item]:
+        """What blocks of content hold; `texts` reads those of text."""
+        for block in blocks:
+            match block.get("type"):
+                case "text":
+                    yield from texts(text_of(block.get("text")), model)
+                case "thinking" | "redacted_thinking":
+                    text = text_of(block.get("thinking")) or text_of(block.get("text"))
+                    yield Say(Kind.THINKING, text, model=model, flags=NO_FLAGS if text else Flag.WITHHELD)
+                case "tool_use":
+                    yield _use(block, model)
+                case "tool_result":
+                    yield from _result(block)
+                case "image":
+                    yield Say(Kind.CONTEXT, label="Image", images=[_image(block)])
+                case "file":
+                    yield Say(Kind.CONTEXT, text_of(block.get("content")), label=f"File {text_of(block.get('path'))}")
+                case kind:
+                    yield Say(Kind.UNKNOWN, label=f"content {text_of(kind)}")
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """An edit without an old text makes a file, if it inserts nothing."""
+        given = tool.input
+        if tool.name == "replace_in_file" and tool.status in (ToolStatus.OK, ToolStatus.PENDING):
+            return tasks.replacements(text_of(given.get("path")), text_of(given.get("diff")))
+        if (
+            tool.name == "editor"
+            and not given.get("old_text")
+            and "insert_line" not in given
+            and super().diffs(tool, answer)
+        ):
+            return [added_file(text_of(given.get("path")), text_of(given.get("new_text")))]
+        return super().diffs(tool, answer)
+
+
+_TYPED = re.compile(r"<user_input[^>]*>(.*)</user_input>", re.DOTALL)
+_EXITED = re.compile(r"(?:Command )?exited with code (-?\d{1,6})\Z")
+_CODE_FIRST = re.compile(r"\A\[Command exited with code -?\d+\]\n+")
+
+
+def typed_in(text: str) -> tuple[str, str]:
+    """What a person typed in a text, and what stands around it."""
+    found = _TYPED.search(text)
+    return (found[1].strip(), (text[: found.start()] + text[found.end() :]).strip()) if found else (text, "")
+
+
+def _prompts(text: str, model: str) -> Iterator[Item]:
+    typed, around = typed_in(text)
+    if around:
+        yield Say(Kind.CONTEXT, around, label="Added by Cline")
+    if typed.lstrip().startswith("<environment_details>"):
+        yield Say(Kind.CONTEXT, typed, label="Environment")
+    elif typed.strip():
+        yield Say(Kind.PROMPT, typed)
+
+
+def _texts(text: str, model: str) -> Iterator[Item]:
+    if text.strip():
+        yield Say(Kind.TEXT, text, model=model)
+
+
+def blocks_of(record: Data) -> list[Data]:
+    """The blocks of a message; a text alone is one."""
+    content = record.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else [dict_of(b) for b in list_of(content)]
+
+
+def _is_summary(record: Data) -> bool:
+    return dict_of(record.get("metadata")).get("kind") == "compaction_summary"
+
+
+def _model(record: Data) -> str:
+    return text_of(dict_of(record.get("modelInfo")).get("id"))
+
+
+def _image(block: Data) -> Part:
+    source = dict_of(block.get("source")) or block
+    return image_part(source.get("mediaType") or source.get("media_type"), source.get("data"))
+
+
+def _use(block: Data, model: str) -> Use:
+    given = dict(arguments_of(block.get("input")))
+    if isinstance(commands := given.get("commands"), str):  # a list as JSON text
+        given["commands"] = list_of(read_document(commands.encode("utf-8", "replace"))) or [commands]
+    name = text_of(block.get("name"))
+    task = Task("", text_of(given.get("systemPrompt")), text_of(given.get("task"))) if name == "spawn_agent" else None
+    return Use(name=name, use_id=text_of(block.get("id")), input=given, model=model, task=task)
+
+
+def _result(block: Data) -> Iterator[Item]:
+    said = block.get("content")
+    one = dict_of(read_document(said.encode("utf-8", "replace"))) if isinstance(said, str) and said[:1] == "{" else {}
+    if "success" in one:
+        said = [one]
+    elif "finishReason" in one:  # a subagent's answer, beside its figures
+        said = text_of(one.get("text"))
+    parts = [dict_of(part) for part in list_of(said)]
+    images = [_image(part) for part in parts if part.get("type") == "image"]
+    texts = [_shown(part, headed=len(parts) > 1) for part in parts if part.get("type") != "image"]
+    errors = [text_of(part.get("error")) for part in parts if part.get("error") or part.get("success") is False]
+    codes = [int(found[1]) for error in errors if (found := _EXITED.search(error))]
+    aborted = any("was aborted" in error for error in errors)
+    failed = block.get("is_error") is True or bool(errors)
+    status = ToolStatus.INTERRUPTED if aborted else ToolStatus.ERROR if failed else ToolStatus.OK
+    text = said if isinstance(said, str) else "\n\n".join(texts)
+    yield Answer(text_of(block.get("tool_use_id")), text, status, codes[0] if codes else None, images=images)
+    if aborted:
+        yield Say(Kind.INTERRUPT, label="Interrupted")
+
+
+def _shown(part: Data, *, headed: bool) -> str:
+    """What a tool said to one of its queries; that a command failed is said by its exit code."""
+    result, error = part.get("result", part.get("text", part.get("content"))), text_of(part.get("error"))
+    text = result if isinstance(result, str) else orjson.dumps(result).decode() if result else ""
+    lines = [f"{part['query']}:"] if headed and text_of(part.get("query")) else []
+    lines += [text for text in (_CODE_FIRST.sub("", text), "" if _EXITED.search(error) else error) if text]
+    return "\n".join(lines)
+
+
+def usage_of(said: Data) -> TokenUsage:
+    """Figures whose input includes both caches; those of an answer that broke off are all 0: they are not known."""
+    keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    given, output, read, write = (as_count(said.get(key)) for key in keys)
+    usage = TokenUsage(None if given is None else max(0, given - (read or 0) - (write or 0)), output, read, write)
+    return usage if any(usage) else TokenUsage()
+
+
+# -- subagents -------------------------------------------------------------------------------------------------------
+
+
+def _documents_in(path: Path) -> list[Path]:
+    """The other documents of messages in the folder of one."""
+    if not path.name.endswith(_ENDING):
+        return []
+    try:
+        return sorted(other for other in path.parent.iterdir() if other.name.endswith(_ENDING) and other != path)
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=256)
+def _child_at(path: Path, state: tuple[int, int]) -> tuple[str, str, str, float | None, str] | None:
+    """Of a subagent's document: its name, its session's id, that of its parent, when it began, its prompt."""
+    try:
+        said = dict_of(read_document(path.read_bytes()))
+    except OSError:
+        return None
+    first = next(map(dict_of, list_of(said.get("messages"))), {})
+    if said.get("agent") != "subagent":
+        return None
+    origin, agent = dict_of(said.get("origin")), path.name.removesuffix(_ENDING)
+    prompt = "\n\n".join(text_of(block.get("text")) for block in blocks_of(first))
+    return agent, text_of(said.get("sessionId")), text_of(origin.get("parentThreadId")), when(first.get("ts")), prompt
+
+
+def _spawned(session: Session) -> list[tuple[str, float | None, str]]:
+    """The tool uses that started subagents: id, time, task."""
+    rows = (session.message(row) for row in range(len(session.messages)) if session.messages.kind[row] == Kind.TOOL)
+    return [
+        (message.tool.use_id, message.timestamp, text_of(message.tool.input.get("task")))
+        for message in rows if message.tool is not None and message.tool.name == "spawn_agent"
+    ]  # fmt: skip
+
+
+PROVIDER = Cline()
