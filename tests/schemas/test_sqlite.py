@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -62,10 +64,15 @@ database.close()
 """
 
 
+def _integrity(database: sqlite3.Connection) -> list[tuple[str]]:
+    database.set_authorizer(None)  # this check is nothing that reading a session may ask for
+    return database.execute("PRAGMA integrity_check").fetchall()
+
+
 def _facts(database: sqlite3.Connection) -> tuple[object, ...]:
     """What is equal in every committed state. Nothing is asserted in here: what is read half-written is read again."""
     return (
-        database.execute("PRAGMA integrity_check").fetchall(),
+        _integrity(database),
         *database.execute("SELECT n FROM one").fetchone(),
         *database.execute("SELECT n FROM two").fetchone(),
         *database.execute("SELECT count(*), coalesce(max(n), 0) FROM log").fetchone(),
@@ -288,3 +295,190 @@ def test_a_read_is_repeated_when_the_database_was_written_meanwhile(tmp_path: Pa
         return found
 
     assert read_database(path, read) == [("newer",)]
+
+
+# -- many sessions in one database -------------------------------------------------------------------------------------
+
+
+def _rest(path: Path) -> None:
+    """Let the files be older than the clock's grain, so that a write must show."""
+    for ending in ("", "-wal"):
+        if os.path.exists(f"{path}{ending}"):
+            os.utime(f"{path}{ending}", (1_780_000_000, 1_780_000_000))
+
+
+def test_a_database_is_copied_once_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, copies = tmp_path / "a.db", []
+    copyfile = shutil.copyfile
+    monkeypatch.setattr(shutil, "copyfile", lambda one, other: copies.append(str(one)) or copyfile(one, other))
+    with closing(_wal_database(path)) as writer:
+        _rest(path)
+        for _ in range(1000):
+            assert read_database(path, _rows) == [("in the log",)]
+            assert tables_of(path)[0] == {"t": frozenset({"a"})}
+        assert copies == [str(path), f"{path}-wal"]
+        writer.execute("UPDATE t SET a = 'newer'")
+        _rest(path)
+        for _ in range(10):
+            assert read_database(path, _rows) == [("newer",)]
+        assert copies == 2 * [str(path), f"{path}-wal"]
+
+
+@pytest.mark.parametrize("with_log", [True, False])
+def test_what_is_asked_once_is_asked_once_a_change(tmp_path: Path, with_log: bool) -> None:
+    path, asked = tmp_path / "a.db", []
+
+    def read(database: sqlite3.Connection) -> list[tuple[str]]:
+        asked.append(1)
+        return _rows(database)
+
+    writer = _wal_database(path)
+    if not with_log:
+        writer.execute("PRAGMA journal_mode = DELETE")
+    with closing(writer):
+        for number, words in enumerate(("one", "two")):
+            writer.execute("UPDATE t SET a = ?", (words,))
+            _rest(path)
+            for _ in range(5):
+                assert read_database(path, read, once="rows") == [(words,)]
+            assert len(asked) == number + 1
+        read_database(path, read, once="other")
+        assert len(asked) == 3
+
+
+def test_a_copy_that_may_have_missed_a_write_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two writes within one tick of the clock leave the same times, and in a log that is used again the same size."""
+    path, tick = tmp_path / "a.db", time.time_ns()
+    monkeypatch.setattr("schemas.sqlite._GRAIN", 10**13)
+    with closing(_wal_database(path)) as writer:
+        for number in range(20):
+            writer.execute("UPDATE t SET a = ?", (f"{number:03d}",))
+        writer.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        sizes = set()
+        for number in range(10):
+            writer.execute("UPDATE t SET a = ?", (f"{number:03d}",))
+            os.utime(f"{path}-wal", ns=(tick, tick))
+            sizes.add(os.stat(f"{path}-wal").st_size)
+            assert read_database(path, _rows) == [(f"{number:03d}",)]
+        assert len(sizes) == 1, "the log grew: nothing is tested"
+
+
+HOLDER = """
+import sys, time, tempfile
+from pathlib import Path
+tempfile.tempdir = sys.argv[2]
+sys.path.insert(0, sys.argv[3])
+from schemas.sqlite import read_database
+for _ in range(2):
+    assert read_database(Path(sys.argv[1]), lambda db: db.execute("SELECT a FROM t").fetchall()) == [("in the log",)]
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be deleted there")
+@pytest.mark.parametrize("signal", ["terminate", "kill"])
+def test_no_copy_is_left_whatever_ends_the_program(tmp_path: Path, signal: str) -> None:
+    path, temporary = tmp_path / "a.db", tmp_path / "tmp"
+    temporary.mkdir()
+    with closing(_wal_database(path)):
+        _rest(path)
+        command = [sys.executable, "-c", HOLDER, str(path), str(temporary), str(Path(__file__).parents[2])]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "ready\n"
+            assert os.listdir(temporary) == [], "while it is held"
+            getattr(holder, signal)()
+        assert os.listdir(temporary) == []
+
+
+# -- what a database brings along --------------------------------------------------------------------------------------
+
+HARMFUL = [
+    "load_extension('/nowhere.so')", "fts3_tokenizer('simple')", "zeroblob(100000000)", "printf('%*d', 100000000, 1)",
+    "randomblob(9)",
+]  # fmt: skip
+
+
+REFUSED = "not authorized|authorization denied|no such function|unknown function|non-deterministic|unsafe use"
+"""Some of the functions are not in every build of SQLite."""
+
+
+@pytest.mark.parametrize("harm", HARMFUL)
+def test_a_view_cannot_call_what_a_query_may_not(tmp_path: Path, harm: str) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a)")
+        database.execute("INSERT INTO t VALUES ('x')")
+        database.execute(f"CREATE VIEW v AS SELECT {harm} AS a FROM t")
+        database.commit()
+    os.utime(path, (1, 1))
+    for query in ("SELECT a FROM v", f"SELECT {harm} FROM t"):
+        with pytest.raises(OSError, match=REFUSED):
+            read_database(path, lambda db, query=query: db.execute(query).fetchall())
+    assert read_database(path, _rows) == [("x",)]
+
+
+@pytest.mark.parametrize("harm", [*HARMFUL[:4], "json_extract(a, '$.b')"])
+def test_computed_columns_are_not_computed(tmp_path: Path, harm: str) -> None:
+    """Of a column that was computed when it was written the value is there."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a)")
+        database.execute("""INSERT INTO t VALUES ('{"b": 1}')""")
+        database.commit()
+        database.execute("PRAGMA writable_schema = ON")  # no program makes such a table: a file may hold it
+        made = f"CREATE TABLE t (a, B AS ({harm}) VIRTUAL)"
+        database.execute("UPDATE sqlite_master SET sql = ?", (made,))
+        database.commit()
+    os.utime(path, (1, 1))
+    queries = ("SELECT a, b FROM t", "SELECT * FROM t", "SELECT x.a, x.b FROM t x ORDER BY x.b")
+    for query in queries:
+        try:
+            rows = read_database(path, lambda db, query=query: db.execute(query).fetchall())
+        except OSError as error:
+            assert re.search(REFUSED, str(error)) and "json" not in harm
+        else:
+            assert rows == [('{"b": 1}', None)]
+
+
+def test_an_index_on_a_function_does_no_harm_and_is_no_hindrance(tmp_path: Path) -> None:
+    """Kilo has such (formats/found-others.md 1.6)."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a)")
+        database.execute("CREATE INDEX i ON t (json_extract(a, '$.b')) WHERE json_valid(a)")
+        database.execute("CREATE INDEX j ON t (hex(zeroblob(3)))")
+        database.execute("""INSERT INTO t VALUES ('{"b": 1}')""")
+        database.commit()
+    os.utime(path, (1, 1))
+    query = "SELECT json_extract(a, '$.b') FROM t WHERE json_valid(a) ORDER BY json_extract(a, '$.b')"
+    assert read_database(path, lambda db: db.execute(query).fetchall()) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "ATTACH '{folder}/new.db' AS other", "VACUUM INTO '{folder}/new.db'", "PRAGMA writable_schema = ON",
+        "PRAGMA journal_mode = WAL", "CREATE TEMP TABLE x (a)", "INSERT INTO t VALUES (1)", "DELETE FROM t",
+    ],
+)  # fmt: skip
+def test_nothing_but_reading_is_allowed(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a)")
+    os.utime(path, (1, 1))
+    with pytest.raises(OSError, match=REFUSED):
+        read_database(path, lambda db: db.execute(what.format(folder=tmp_path)).fetchall())
+    assert os.listdir(tmp_path) == ["a.db"]
+
+
+def test_tables_of_full_texts_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE VIRTUAL TABLE f USING fts5 (words)")
+        database.execute("INSERT INTO f VALUES ('hello there')")
+        database.commit()
+    os.utime(path, (1, 1))
+    tables, rows = tables_of(path)
+    assert tables["f"] == {"words"} and rows["f"] == {"words": "hello there"}
