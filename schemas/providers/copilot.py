@@ -53,13 +53,14 @@ class Events(History):
             return ""  # the tool use that started it is told
         return text_of(record.get("agentId")) or text_of(dict_of(record.get("data")).get("parentToolCallId"))
 
-    def enter(self, record: Data, time: float | None) -> bool:
-        name, now = text_of(record.get("id")), len(self.session.messages)
+    def enter(self, record: Record, time: float | None) -> bool:
+        event = record[3]
+        name, now = text_of(event.get("id")), len(self.session.messages)
         if name and hash(name) in self._first:
             return False
         self._first[hash(name)] = now
-        if record.get("type") == "session.snapshot_rewind":
-            since = text_of(dict_of(record.get("data")).get("upToEventId"))
+        if event.get("type") == "session.snapshot_rewind":
+            since = text_of(dict_of(event.get("data")).get("upToEventId"))
             self._gone.append(range(self._first.get(hash(since), now), now))
         return True
 
