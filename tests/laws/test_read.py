@@ -12,6 +12,7 @@ import pytest
 
 from schemas.message import Flag, Kind
 from schemas.opening import OpenError, head_of, open_reading
+from schemas.provider import Keyed
 from schemas.providers import providers
 from schemas.providers.kit.agent import Agent
 from schemas.records import MemoryStore
@@ -25,7 +26,12 @@ def _sessions(name: str, folder: Path) -> list[Path]:
     """The addresses of an agent's fixtures, and where they are at hand of genuine files."""
     made = [sample.path for sample in import_module(f"tests.fixtures.{name}").samples(folder)]
     found = {path for pattern in AGENTS[name].files for path in (SHARED / "lab" / name).rglob(Path(pattern).name)}
-    return made + [path for path in sorted(found) if _is_mine(name, path)]
+    return made + [one for path in sorted(found) if _is_mine(name, path) for one in _held(name, path)]
+
+
+def _held(name: str, path: Path) -> list[Path]:
+    agent = AGENTS[name]
+    return [file.path for file in agent.held(path)] if isinstance(agent, Keyed) else [path]
 
 
 def _is_mine(name: str, path: Path) -> bool:

@@ -35,6 +35,8 @@ class Sample:
     lacks: frozenset[Lack] = frozenset()
     listed: bool = True
     """Whether discovery lists it (a subagent is not listed, a saved stream lies nowhere)."""
+    alone: bool = True
+    """Whether the file is all of the session; false where others around it belong to it."""
 
 
 @dataclass(frozen=True)

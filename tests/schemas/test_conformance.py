@@ -310,7 +310,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _json_samples(samples: list[Sample]) -> list[Sample]:
-    return [sample for sample in samples if sample.path.suffix in (".jsonl", ".json")]
+    return [sample for sample in samples if sample.path.suffix in (".jsonl", ".json") and sample.alone]
 
 
 def _values(sample: Sample) -> list[Any]:

@@ -2,7 +2,8 @@
 
 - `words`: what a record can hold, the vocabulary of `Agent.read`.
 - `history`: what depends on more than one record, a policy class an agent.
-- `agent`: the bases `Lines`, `Stream`, `Document`, `Database` and `Prose`, and what an agent declares.
+- `agent`: the bases `Lines`, `Stream`, `Document`, `Tree`, `Database` and `Prose`, and what an agent declares.
+- `files`: the JSON files of a `Tree`, each read again only when it was written.
 - `reader`: the loop over records; `rows`, `talk`, `uses`, `tokens`, `facts` and `family` are its subjects.
 - `build`: a message, folded again from its records when somebody looks at it.
 

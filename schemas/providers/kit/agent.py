@@ -1,4 +1,4 @@
-"""The bases of agents: a subclass of `Lines`, `Stream`, `Document`, `Database` or `Prose` that says what records hold.
+"""The bases of agents: subclasses of `Lines`, `Stream`, `Document`, `Tree`, `Database`, `Prose` say what records hold.
 
 What an agent declares stands in class attributes, what it decides in the methods `told` and `read`, and few more.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from schemas.broken import why_unread
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import (
     NEW_TEXTS,
@@ -24,6 +25,7 @@ from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.paths import address_of
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Answer, Fact, Item, Use
@@ -281,31 +283,118 @@ def _bytes_of(path: Path) -> bytes:
         return b""
 
 
-class Prose(Agent):
-    """Text; `pieces` takes it apart."""
+class Tree(Agent):
+    """A session in many JSON files: the one at its path, and others in folders around it."""
 
-    def pieces(self, text: str) -> Iterator[Data]:
-        """The records of a text, in order."""
+    files: ClassVar[tuple[str, ...]] = ("**/*.json",)
+
+    def gather(self, path: Path, files: Files) -> Iterable[Data]:
+        """The records of the session at `path`, in order; none for a file that is not this agent's."""
         raise NotImplementedError
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a text: it is read whole, and whole again when it changed."""
-        return _Text(self, path)
+        """Begin to read a session: files that changed are read again."""
+        return _Gathered(self, path)
+
+
+class _Gathered(WholeReading):
+    """A session that is gathered from files."""
+
+    def __init__(self, agent: Tree, path: Path) -> None:
+        self._agent, self._files = agent, Files(path)
+        super().__init__(path, agent.reader(path).session)
+
+    @property
+    def sources(self) -> list[Path]:
+        return self._files.watched
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        from schemas.changes import digest
+
+        self._files.begin()
+        records = list(self._agent.gather(self.path, self._files))
+        if not records:
+            raise OSError(why_unread(self.path.read_bytes()))
+        reader = _filled(self._agent.reader(self.path), records)
+        reader.session.unreadable = self._files.unreadable
+        mark = digest(_kept_of(reader))
+        return None if mark == known else (mark, self._files.size, reader.session)
+
+
+class Section(NamedTuple):
+    """One of the sessions in a text."""
+
+    key: str
+    id: str
+    begun: float | None
+    """Seconds since 1970."""
+    text: str
+
+
+class Prose(Agent):
+    """A text that holds one session after the other, each at the text's path and a key; `pieces` takes one apart."""
+
+    def sections(self, path: Path, text: str) -> Sequence[Section]:
+        """The sessions in a text, in order."""
+        raise NotImplementedError
+
+    def pieces(self, text: str) -> Iterator[Data]:
+        """The records of a session's text, in order."""
+        raise NotImplementedError
+
+    def held(self, path: Path) -> list[SessionFile]:
+        """The sessions in a text, the newest first. The last one is as new as the file. Raises OSError."""
+        stat, sections = path.stat(), self.sections(path, _text_in(path))
+        files = [
+            SessionFile(
+                self.id, f"{path}#{one.key}" if one.key else str(path), one.id, len(one.text),
+                int((one.begun or 0) * 1e9) or stat.st_mtime_ns, one.key,
+            )
+            for one in sections
+        ]
+        return [file._replace(mtime_ns=stat.st_mtime_ns) for file in files[-1:]] + files[-2::-1]
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions of all texts in a location."""
+        return _all_held(self, location, problems)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read the newest session of a text."""
+        return self.open_key(path, self.held(path)[0].key)
+
+    def open_key(self, path: Path, key: str) -> Reading:
+        """Begin to read one session: its text is read whole, and whole again when it changed."""
+        return _Text(self, path, key)
 
 
 class _Text(WholeReading):
-    def __init__(self, agent: Prose, path: Path) -> None:
-        self._agent = agent
-        super().__init__(path, agent.reader(path).session)
+    """One session of a text."""
+
+    def __init__(self, agent: Prose, path: Path, key: str) -> None:
+        self._agent, self._source, self._key = agent, path, key
+        super().__init__(address_of(path, key), agent.reader(address_of(path, key), key).session)
+
+    @property
+    def sources(self) -> list[Path]:
+        return [self._source]
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         from schemas.changes import digest  # brings OpenSSL, for which a log need not wait
 
-        data = self.path.read_bytes()
+        sections = self._agent.sections(self._source, _text_in(self._source))
+        section = next((one for one in sections if one.key == self._key), None)
+        if section is None:
+            raise OSError(f"no session {self._key} in it")
+        data = section.text.encode("utf-8", "surrogatepass")
         if (mark := digest(data)) == known:
             return None
-        pieces = self._agent.pieces(data.decode("utf-8", "replace"))
-        return mark, len(data), _filled(self._agent.reader(self.path), pieces).session
+        reader = _filled(self._agent.reader(self.path, section.id), self._agent.pieces(section.text))
+        reader.session.key = self._key
+        return mark, len(data), reader.session
+
+
+def _text_in(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace")
 
 
 class Database(Agent):
@@ -322,24 +411,19 @@ class Database(Agent):
         raise NotImplementedError
 
     def held(self, path: Path) -> list[SessionFile]:
-        """The sessions in a database, the newest first. Raises OSError."""
+        """The sessions in a database, the newest first: asked once a change. Raises OSError."""
         from schemas.sqlite import read_database
 
-        size = path.stat().st_size
-        found = read_database(path, lambda db: list(self.sessions(db)))
-        files = [
-            SessionFile(self.id, f"{path}#{name}", name, size, int(time * 1e9), name) for name, time in found if name
-        ]
-        return sorted(files, key=lambda file: (file.mtime_ns, file.id), reverse=True)
+        def found(database: sqlite3.Connection) -> list[SessionFile]:
+            size, times = path.stat().st_size, [(name, int(time * 1e9)) for name, time in self.sessions(database) if name]
+            files = [SessionFile(self.id, f"{path}#{name}", name, size, time, name) for name, time in times]
+            return sorted(files, key=lambda file: (file.mtime_ns, file.id), reverse=True)
+
+        return list(read_database(path, found, once=("held", self.id)))
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions of all databases in a location."""
-        for pattern in self.files:
-            for path, _ in matching(location.path, pattern, problems):
-                try:
-                    yield from self.held(Path(path))
-                except OSError as error:
-                    problems.append(Problem(Path(path), str(error)))
+        return _all_held(self, location, problems)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read the newest session of a database."""
@@ -376,11 +460,28 @@ class _Rows(WholeReading):
         if not rows:
             raise OSError(f"no session {self._key} in it")
         reader = _filled(self._reader(), rows)
-        store = reader.session.stores[0]
-        assert isinstance(store, MemoryStore)
-        data = store.whole()
+        data = _kept_of(reader)
         mark = digest(data)
         return None if mark == known else (mark, len(data), reader.session)
+
+
+def sources_in(location: Location, patterns: Iterable[str], problems: list[Problem]) -> Iterator[Path]:
+    """The files of a location: the one that it names, or those that fit a pattern below the folder."""
+    if location.path.is_file():
+        yield location.path
+        return
+    for pattern in patterns:
+        for path, _ in matching(location.path, pattern, problems):
+            yield Path(path)
+
+
+def _all_held(agent: Database | Prose, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+    """The sessions of all sources of many in a location."""
+    for path in sources_in(location, agent.files, problems):
+        try:
+            yield from agent.held(path)
+        except OSError as error:
+            problems.append(Problem(path, str(error)))
 
 
 def _filled(reader: Reader, records: Iterable[Data]) -> Reader:
@@ -390,3 +491,10 @@ def _filled(reader: Reader, records: Iterable[Data]) -> Reader:
     reader.feed([store.add(record) for record in records])
     reader.refresh()
     return reader
+
+
+def _kept_of(reader: Reader) -> bytes:
+    """The records that `_filled` gave to a reader."""
+    store = reader.session.stores[0]
+    assert isinstance(store, MemoryStore)
+    return store.whole()

@@ -1,0 +1,98 @@
+"""The JSON files that make one session: each is read again only when it was written."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.broken import why_unread
+from schemas.records import Unreadable, read_document
+
+_MOST_WATCHED = 16
+"""The files that were written last are those that are written next: a look costs one `stat` for each."""
+_RACY = 50_000_000
+"""Nanoseconds within which two writes can leave the same time on a file."""
+
+
+class _Known(NamedTuple):
+    """What a file held, and its state then; the state is None where it must be read again in any case."""
+
+    state: tuple[int, int, int] | None
+    value: dict[str, Any]
+    fault: str
+    written: int
+    size: int
+
+
+class Files:
+    """The files and folders of the session at `path`, as of the last gathering."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._before: dict[Path, _Known] = {}
+        self._now: dict[Path, _Known] = {}
+        self._folders: list[Path] = []
+
+    def begin(self) -> None:
+        """Begin another gathering."""
+        self._before, self._now, self._folders = self._before | self._now, {}, []
+
+    def document(self, path: Path) -> dict[str, Any]:
+        """The object in a file; what was there before while it is half-written, an empty one where there is none."""
+        looked, before = time.time_ns(), self._before.get(path)
+        value, fault, state, written, size = before.value if before else {}, "", None, looked, 0
+        try:
+            status = path.stat()
+            written, size = status.st_mtime_ns, status.st_size
+            if before is not None and before.state == (status.st_ino, size, written):
+                self._now[path] = before
+                return before.value
+            raw = path.read_bytes()
+            document = read_document(raw)
+            if isinstance(document, dict):
+                value = document
+                state = None if abs(looked - written) < _RACY else (status.st_ino, size, written)
+            else:
+                fault = why_unread(raw)
+        except FileNotFoundError:
+            value = {}
+        except OSError as error:
+            fault = (error.strerror or str(error)).lower()
+        self._now[path] = _Known(state, value, fault, written, size)
+        return value
+
+    def names(self, folder: Path, *, growing: bool = False) -> list[str]:
+        """The names of the JSON files in a folder, in order; `growing`: more of the session may come there."""
+        if growing:
+            self._folders.append(folder)
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entry.name for entry in entries if entry.name.endswith(".json"))
+        except OSError:
+            return []
+
+    def documents(self, folder: Path, *, growing: bool = False) -> Iterable[tuple[str, dict[str, Any]]]:
+        """The objects in a folder's files, each with its file's name, in the order of the names."""
+        for name in self.names(folder, growing=growing):
+            if value := self.document(folder / name):
+                yield name.removesuffix(".json"), value
+
+    @property
+    def watched(self) -> list[Path]:
+        """The files and folders whose change means that there is something to read."""
+        newest = sorted(self._now, key=lambda path: self._now[path].written, reverse=True)
+        return [self.path, *self._folders, *(path for path in newest[:_MOST_WATCHED] if path != self.path)]
+
+    @property
+    def size(self) -> int:
+        """Bytes in all the files."""
+        return sum(known.size for known in self._now.values())
+
+    @property
+    def unreadable(self) -> list[Unreadable]:
+        """The files that could not be read, as places in the session."""
+        faults = ((path.name, known) for path, known in self._now.items() if known.fault)
+        return [Unreadable(1, f"{name}: {known.fault}", 0, known.size) for name, known in faults]
