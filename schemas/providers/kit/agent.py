@@ -360,7 +360,7 @@ class Prose(Agent):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read the newest session of a text."""
-        return self.open_key(path, self.held(path)[0].key)
+        return self.open_key(path, _newest(self.held(path)))
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: its text is read whole, and whole again when it changed."""
@@ -427,7 +427,7 @@ class Database(Agent):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read the newest session of a database."""
-        return self.open_key(path, self.held(path)[0].key)
+        return self.open_key(path, _newest(self.held(path)))
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: it is read anew when the database was written."""
@@ -473,6 +473,12 @@ def sources_in(location: Location, patterns: Iterable[str], problems: list[Probl
     for pattern in patterns:
         for path, _ in matching(location.path, pattern, problems):
             yield Path(path)
+
+
+def _newest(held: list[SessionFile]) -> str:
+    if not held:
+        raise OSError("no session in it")
+    return held[0].key
 
 
 def _all_held(agent: Database | Prose, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
