@@ -16,6 +16,7 @@ from pathlib import Path
 
 from schemas.diffs import FileDiff, added_file, from_strings
 from schemas.message import Kind, Tool, ToolStatus
+from schemas.paths import source_of
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.agent import Data, Home, Prose, Section
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Use
@@ -93,7 +94,7 @@ class Aider(Prose):
 
     def beside(self, session: Session) -> Iterator[Item]:
         """The file lies in the folder of the repository."""
-        if session.path.name in self.files:
+        if source_of(session.path)[0].name in self.files:
             yield Fact(workspace_root=str(session.path.absolute().parent))
 
     def resume_command(self, session: Session) -> list[str] | None:

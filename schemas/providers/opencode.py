@@ -21,7 +21,7 @@ from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
-from schemas.records import read_record
+from schemas.records import Record, read_record
 from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
@@ -49,9 +49,9 @@ class Copies(History):
         self._undone = False
         self._rows: list[int] = []
 
-    def enter(self, record: Data, time: float | None) -> bool:
-        self.copied = text_of(dict_of(record.get("copyOf")).get("session"))
-        self._undone = record.get("undone") is True
+    def enter(self, record: Record, time: float | None) -> bool:
+        self.copied = text_of(dict_of(record[3].get("copyOf")).get("session"))
+        self._undone = record[3].get("undone") is True
         return True
 
     def own(self, row: int, kind: int) -> None:

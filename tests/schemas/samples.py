@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from schemas.paths import source_of
 from schemas.session import Lack
 from schemas.usage import TokenUsage
 
@@ -37,6 +38,11 @@ class Sample:
     """Whether discovery lists it (a subagent is not listed, a saved stream lies nowhere)."""
     alone: bool = True
     """Whether the file is all of the session; false where others around it belong to it."""
+
+    @property
+    def source(self) -> Path:
+        """The file of it."""
+        return source_of(self.path)[0]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas.opening import open_reading, read_session
+from schemas.paths import address_of
 from schemas.provider import Environment
 from schemas.providers.aider import PROVIDER
 from schemas.reading import WholeReading
@@ -20,11 +21,11 @@ KEY, BOAT = "2026-05-28T20:26:40", "2026-05-28T20:40:00"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return aider.samples(tmp_path / "lamp-shop")[0].path
+    return aider.samples(tmp_path / "lamp-shop")[0].source
 
 
 def test_a_run_as_a_reader_sees_it(path: Path) -> None:
-    session = read_session(path, key=KEY)
+    session = read_session(address_of(path, KEY))
     assert described(session) == [
         "CONTEXT /usr/bin/aider --model kestrel/kestrel-1 lamp.py Aider v0.86",
         "PROMPT Light the lamp and say so",
@@ -50,7 +51,7 @@ def test_a_run_as_a_reader_sees_it(path: Path) -> None:
 
 
 def test_an_interrupted_run_keeps_what_came(path: Path) -> None:
-    session = read_session(path, key=BOAT)
+    session = read_session(address_of(path, BOAT))
     assert described(session)[1:] == ["PROMPT Build a boat", "INTERRUPT ^C again to exit", "TEXT It will"]
     assert session.exchanges[-1].interrupted
 
@@ -66,7 +67,7 @@ def test_two_runs_that_began_in_the_same_second(tmp_path: Path) -> None:
     path = tmp_path / ".aider.chat.history.md"
     path.write_text(aider.BOAT + aider.BOAT.replace("a boat", "a kite"))
     assert [file.key for file in PROVIDER.held(path)] == [f"{BOAT}.2", BOAT]
-    assert read_session(path, key=f"{BOAT}.2").title == "Build a kite"
+    assert read_session(address_of(path, f"{BOAT}.2")).title == "Build a kite"
 
 
 BEGUN = "# aider chat started at 2026-05-28 20:26:40\n\n"
@@ -128,7 +129,8 @@ def test_where_it_is_looked_for(path: Path, tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     found = PROVIDER.locations(Environment({"PWD": str(deep)}, tmp_path, "linux"))
     assert found == [(path.parent, "PWD"), (tmp_path, "default")]
-    assert {file.file for place in found for file in PROVIDER.find(place, [])} == {str(path)}
+    found_files = [file.path for place in found for file in PROVIDER.find(place, [])]
+    assert set(found_files) == {address_of(path, BOAT), address_of(path, KEY)}
     found = PROVIDER.locations(Environment({"AIDER_CHAT_HISTORY_FILE": str(path), "PWD": "/"}, tmp_path, "linux"))
     assert [file.key for file in PROVIDER.find(found[0], [])] == [BOAT, KEY]
 
@@ -138,10 +140,10 @@ def test_genuine_and_corpus_files_open() -> None:
     path = SHARED / "lab/aider/aider-0.86.2/home/dev/src/shop/.aider.chat.history.md"
     held = PROVIDER.held(path)
     assert len(held) == 8
-    first = read_session(path, key=held[-1].key)
+    first = read_session(address_of(path, held[-1].key))
     kinds = [line.split()[0] for line in described(first)]
     assert kinds == ["CONTEXT", "PROMPT", "THINKING", "TEXT", "NOTE", "TOOL", "NOTE", "TOOL"]
-    titles = {read_session(path, key=file.key).title for file in held}
+    titles = {read_session(address_of(path, file.key)).title for file in held}
     assert "Please trigger the bad request." in titles and len(titles) == 5
     corpus = SHARED / "corpus/aider"
     assert [file.key[-8:] for file in PROVIDER.held(corpus / "agentsview.aider.chat.history.md")] == [

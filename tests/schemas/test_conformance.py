@@ -108,9 +108,7 @@ def test_every_message_can_be_traced(provider: Provider, samples: dict[str, list
 def test_two_readings_agree(provider: Provider, samples: dict[str, list[Sample]]) -> None:
     """Ids and keys are those of the source: folds, links and `tail` rely on them."""
     for sample in samples[provider.id]:
-        assert facts(whole(provider, sample.path)) == facts(
-            whole(provider, sample.path)
-        )
+        assert facts(whole(provider, sample.path)) == facts(whole(provider, sample.path))
 
 
 # -- recognised by content ---------------------------------------------------------------------------------------------
@@ -120,10 +118,10 @@ def test_told_by_content_whatever_the_name(
     provider: Provider, samples: dict[str, list[Sample]], tmp_path: Path
 ) -> None:
     for number, sample in enumerate(samples[provider.id]):
-        assert recognise(head_of(sample.path)) is provider
-        if sample.path.suffix == ".db":
+        assert recognise(head_of(sample.source)) is provider
+        if sample.source.suffix == ".db":
             continue  # a database is more than one file
-        other = shutil.copy(sample.path, tmp_path / f"{number}.bin")
+        other = shutil.copy(sample.source, tmp_path / f"{number}.bin")
         assert recognise(head_of(Path(other))) is provider, sample.path
 
 
@@ -132,11 +130,11 @@ def test_a_first_record_may_be_megabytes_long(
 ) -> None:
     """Tools with their schemas, images, the text of a whole file: some agents write them first."""
     for number, sample in enumerate(samples[provider.id]):
-        first, newline, rest = sample.path.read_bytes().partition(b"\n")
+        first, newline, rest = sample.source.read_bytes().partition(b"\n")
         if not sample.lines or not newline or not first.startswith(b"{"):
             continue
         padded = json.dumps({"padding": "x" * (3 << 20)} | json.loads(first)).encode()
-        path = tmp_path / f"{number}" / sample.path.name
+        path = tmp_path / f"{number}" / sample.source.name
         path.parent.mkdir()
         path.write_bytes(padded + newline + rest)
         assert recognise(head_of(path)) is provider, sample.path
@@ -146,7 +144,7 @@ def test_a_first_record_may_be_megabytes_long(
 
 
 def test_no_file_has_two_owners(provider: Provider, samples: dict[str, list[Sample]]) -> None:
-    others = [sample.path for name, own in samples.items() if name != provider.id for sample in own]
+    others = [sample.source for name, own in samples.items() if name != provider.id for sample in own]
     assert_claims_none(provider, others)
 
 
@@ -188,12 +186,12 @@ def _head(data: bytes) -> Head:
 
 def test_whole_equals_piecewise(provider: Provider, samples: dict[str, list[Sample]], tmp_path: Path) -> None:
     for number, sample in enumerate(s for s in samples[provider.id] if s.lines):
-        data = sample.path.read_bytes()
+        data = sample.source.read_bytes()
         # Beside the copy lies nothing, so that nothing but the file itself decides.
         folder = tmp_path / str(number)
         folder.mkdir()
         for cuts in _cuts(data):
-            assert_same_in_pieces(provider, data, folder, cuts, sample.path.name)
+            assert_same_in_pieces(provider, data, folder, cuts, sample.source.name)
 
 
 def _cuts(data: bytes) -> Iterator[list[int]]:
@@ -212,7 +210,7 @@ def _cuts(data: bytes) -> Iterator[list[int]]:
 def test_hostile_text_stays_text(provider: Provider, samples: dict[str, list[Sample]], tmp_path: Path) -> None:
     """Each string carries escapes, bidi controls and a lone surrogate; all that is shown is clean."""
     for number, sample in enumerate(_json_samples(samples[provider.id])):
-        path = tmp_path / f"{number}-{sample.path.name}"
+        path = tmp_path / f"{number}-{sample.source.name}"
         values = [_with_nasty(value) for value in _values(sample)]
         path.write_bytes(b"\n".join(json.dumps(value).encode() for value in values) + b"\n")
         session = whole(provider, path)
@@ -247,7 +245,7 @@ def test_any_damage_is_survived(
     chance = data.draw(st.randoms(use_true_random=False))
     for _ in range(data.draw(st.integers(1, 4))):
         _damage(values, chance)
-    path = tmp_path / f"damaged-{sample.path.name}"
+    path = tmp_path / f"damaged-{sample.source.name}"
     path.write_bytes(b"".join(json.dumps(value).encode() + b"\n" for value in values))
     session = _survive(provider, path)
     for member in family_of(session):
@@ -310,12 +308,12 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _json_samples(samples: list[Sample]) -> list[Sample]:
-    return [sample for sample in samples if sample.path.suffix in (".jsonl", ".json") and sample.alone]
+    return [sample for sample in samples if sample.source.suffix in (".jsonl", ".json") and sample.alone]
 
 
 def _values(sample: Sample) -> list[Any]:
     """The records of a sample, or its one document."""
-    text = sample.path.read_text(encoding="utf-8", errors="replace")
+    text = sample.source.read_text(encoding="utf-8", errors="replace")
     if not sample.lines:
         return [json.loads(text)]
     return [value for line in text.split("\n") if line.startswith("{") and (value := _loaded(line)) is not None]

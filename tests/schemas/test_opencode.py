@@ -14,6 +14,7 @@ import pytest
 
 from schemas.message import Flag, Kind
 from schemas.opening import OpenError, family, head_of, open_reading, read_session, recognise
+from schemas.paths import address_of
 from schemas.provider import Environment, Problem, SessionFile
 from schemas.providers.kilo import PROVIDER as KILO
 from schemas.providers.opencode import PROVIDER, OpenCode, undone, unquoted, usage_of
@@ -47,7 +48,7 @@ def _marks(session: Session) -> list[str]:
 
 
 def test_rows_of_the_older_kind(database: Path) -> None:
-    session = read_session(database, key=LAMP)
+    session = read_session(address_of(database, LAMP))
     assert _marks(session) == [
         'PROMPT Light the "lamp"',
         "CONTEXT <file>on = 0</file>",
@@ -79,9 +80,14 @@ def test_rows_of_the_older_kind(database: Path) -> None:
 
 
 def test_a_subagent_is_a_session_of_its_own_and_resumed_by_nobody(database: Path) -> None:
-    session = read_session(database, key=LAMP)
+    session = read_session(address_of(database, LAMP))
     (subagent,) = session.subagents
-    assert (subagent.key, subagent.name, subagent.description, subagent.tool_use) == (CHILD, "general", "Count", 7)
+    assert (subagent.path, subagent.name, subagent.description, subagent.tool_use) == (
+        address_of(database, CHILD),
+        "general",
+        "Count",
+        7,
+    )
     mother, child = family(session)
     assert child.lineage.parent == LAMP and child.usage() == TokenUsage(20, 2, 0, 0, 0)
     assert PROVIDER.resume_command(mother) == ["opencode", "--session", LAMP]
@@ -89,7 +95,7 @@ def test_a_subagent_is_a_session_of_its_own_and_resumed_by_nobody(database: Path
 
 
 def test_rows_of_the_newer_kind(database: Path) -> None:
-    session = read_session(database, key=BOAT)
+    session = read_session(address_of(database, BOAT))
     assert described(session) == [
         "PROMPT Build a boat",
         "THINKING Wood.",
@@ -112,7 +118,7 @@ def test_a_prompt_that_waits_in_the_queue_is_shown(database: Path) -> None:
             """INSERT INTO session_input VALUES ('i0', ?, '{"text": "Build a boat"}', 'queue', 1, 2)""", (BOAT,)
         )
         rows.commit()
-    assert described(read_session(database, key=BOAT))[-1] == "STEER And a sail"
+    assert described(read_session(address_of(database, BOAT)))[-1] == "STEER And a sail"
 
 
 def test_what_was_migrated_has_rows_of_both_kinds_and_the_newer_count(database: Path) -> None:
@@ -121,7 +127,7 @@ def test_what_was_migrated_has_rows_of_both_kinds_and_the_newer_count(database: 
         name = f"msg_{LAMP[5:12]}00"
         rows.execute("INSERT INTO session_message VALUES (?, ?, 'user', 1, ?, ?, ?)", (name, LAMP, at(1), at(1), data))
         rows.commit()
-    assert described(read_session(database, key=LAMP)) == ["PROMPT Light the lamp, newer"]
+    assert described(read_session(address_of(database, LAMP))) == ["PROMPT Light the lamp, newer"]
 
 
 def test_a_session_that_went_on_with_the_newer_kind_has_both(database: Path) -> None:
@@ -129,7 +135,7 @@ def test_a_session_that_went_on_with_the_newer_kind_has_both(database: Path) -> 
         data = json.dumps({"text": "One more", "time": {"created": at(50)}})
         rows.execute("INSERT INTO session_message VALUES ('m', ?, 'user', 1, ?, ?, ?)", (CHILD, at(50), at(50), data))
         rows.commit()
-    assert described(read_session(database, key=CHILD)) == ["PROMPT Count all", "TEXT 3", "PROMPT One more"]
+    assert described(read_session(address_of(database, CHILD))) == ["PROMPT Count all", "TEXT 3", "PROMPT One more"]
 
 
 def test_what_is_being_written_is_not_called_withheld(tmp_path: Path) -> None:
@@ -144,7 +150,7 @@ def test_what_is_being_written_is_not_called_withheld(tmp_path: Path) -> None:
         rows.executescript(opencode.TABLES)
         opencode.fill(rows, LAMP, [user(1, text("Sleep")), assistant(2, opencode.NOTHING, *parts)])
         rows.commit()
-    session = read_session(path, key=LAMP)
+    session = read_session(address_of(path, LAMP))
     assert described(session) == ["PROMPT Sleep", "TOOL bash"]
     bash = session.message(1).tool
     assert bash and (bash.status, bash.text) == ("pending", "started\n")
@@ -187,7 +193,7 @@ def test_tokens(record: dict[str, Any], usage: TokenUsage) -> None:
 
 
 def test_a_fork_inherits_what_it_copied_under_the_names_it_had(database: Path) -> None:
-    session, mother = read_session(database, key=FORK), read_session(database, key=LAMP)
+    session, mother = read_session(address_of(database, FORK)), read_session(address_of(database, LAMP))
     assert session.lineage.forked_from == LAMP
     assert [line.endswith("copied") for line in _marks(session)] == [True] * 8 + [False] * 2
     assert session.inherited.keys() == set(mother.groups.ids[:2])
@@ -199,7 +205,7 @@ def test_a_fork_whose_mother_is_gone_has_spent_it_all(database: Path) -> None:
         for table, column in (("session", "id"), ("message", "session_id")):
             rows.execute(f"DELETE FROM {table} WHERE {column} = ?", (LAMP,))
         rows.commit()
-    session = read_session(database, key=FORK)
+    session = read_session(address_of(database, FORK))
     assert session.lineage.forked_from is None and not session.inherited
     assert session.usage() == TokenUsage(10 + 11 + 3, 8 + 6 + 2, 100, 0, 3)
 
@@ -211,7 +217,7 @@ def test_a_fork_of_a_fork_names_the_session_in_which_each_was_said(database: Pat
     with closing(sqlite3.connect(database)) as rows:
         opencode.fill(rows, again, [*opencode.lamp()[:3], *later, *own], time_created=at(300))
         rows.commit()
-    session = read_session(database, key=again)
+    session = read_session(address_of(database, again))
     assert session.usage() is None
     assert session.inherited.keys() == {
         *(f"msg_{LAMP[5:12]}{number:02d}" for number in (1, 2)), f"msg_{FORK[5:12]}04",
@@ -288,7 +294,7 @@ def test_a_variable_names_the_database(tmp_path: Path) -> None:
 
 def test_kilo_is_told_by_its_tables_and_where_all_is_alike_by_the_folder(tmp_path: Path) -> None:
     (sample,) = kilo.samples(tmp_path)
-    moved = Path(shutil.copy(sample.path, tmp_path / "any.bin"))
+    moved = Path(shutil.copy(sample.source, tmp_path / "any.bin"))
     assert recognise(head_of(moved)) is KILO
     for folder, provider in (
         ("kilo", KILO),
@@ -324,7 +330,7 @@ def test_a_database_with_a_thousand_sessions_is_asked_once_a_change(
         assert {file.key for file in PROVIDER.held(path)} == set(names)
         for name in names[::10]:
             assert len(PROVIDER.held(path)) == 1000
-            assert described(read_session(path, key=name)) == [f"PROMPT Hello {name}"]
+            assert described(read_session(address_of(path, name))) == [f"PROMPT Hello {name}"]
     assert len(asked) == 1
     assert len(copies) == 2, "the database and its log"
 
@@ -344,7 +350,7 @@ def test_a_database_that_grows_is_followed(tmp_path: Path) -> None:
         writer.execute("PRAGMA journal_mode = WAL")
         writer.executescript(opencode.TABLES)
         opencode.fill(writer, LAMP, opencode.lamp()[:1])
-        reading = open_reading(path, key=LAMP)
+        reading = open_reading(address_of(path, LAMP))
         assert _read(reading)[0] == 'PROMPT Light the "lamp"'
         assert isinstance(reading, WholeReading)
         info, (_, words, _) = assistant(2, tokens(1, 2), text("Lit"))
@@ -436,7 +442,7 @@ def test_genuine_sessions_have_the_tokens_that_were_served(run: dict[str, Any]) 
     provider = KILO if run["run"].startswith("kilo") else PROVIDER
     found, problems = _found(provider, LAB / run["home"])
     assert found and not problems
-    members = [member for file in found for member in family(read_session(file.path, key=file.key))]
+    members = [member for file in found for member in family(read_session(file.path))]
     usage = total_usage(member.usage() for member in members) or TokenUsage()
     expected = EXPECTED.get(run["run"]) or TokenUsage(**run["total"], reasoning=usage.reasoning)
     assert usage == expected
@@ -455,7 +461,7 @@ def test_a_home_that_was_upgraded_shows_the_old_sessions_of_the_tree_too(tmp_pat
         found, _ = _found(PROVIDER, home)
         assert sum(not file.key for file in found) == more
         assert len({file.id for file in found}) == len(found)
-        totals = [read_session(file.path, key=file.key).usage() for file in found]
+        totals = [read_session(file.path).usage() for file in found]
         assert (total_usage(totals) or TokenUsage()).input == {7: 8484 + 15749 - 2374, 0: 15749 - 2374}[more]
 
 
@@ -467,14 +473,12 @@ def test_the_corpus_opens(tmp_path: Path) -> None:
         rows.executescript((corpus / "deja-vu_opencode_v1.sql").read_text())
     assert described(read_session(path)) == ["PROMPT inspect the sqlite fixture", "TEXT the sqlite rows are readable"]
     root, child = "ses_0000000000001AAAAAAAAAAAAA", "ses_0000000000002BBBBBBBBBBBBB"
-    older = described(read_session(corpus / "synthetic_v1_opencode.db", key=root))
+    older = described(read_session(address_of(corpus / "synthetic_v1_opencode.db", root)))
     assert older == described(read_session(corpus / "synthetic_export_root.json"))
     tree = next(corpus.glob(f"synthetic_json_tree/storage/session/*/{root}.json"))
     assert older == described(read_session(tree))
     assert [member.id for member in family(read_session(tree))] == [root, child]
-    newer = {
-        file.key: read_session(file.path, key=file.key) for file in PROVIDER.held(corpus / "synthetic_v2_opencode.db")
-    }
+    newer = {file.key: read_session(file.path) for file in PROVIDER.held(corpus / "synthetic_v2_opencode.db")}
     assert described(newer[root]) == ["PROMPT Fix the failing test", "TEXT migrated", "TEXT migrated"]
     assert newer[root].usage() == TokenUsage(21, 405, 30800, 920, 0)
     (other,) = newer.keys() - {root}

@@ -347,8 +347,12 @@ class Prose(Agent):
         stat, sections = path.stat(), self.sections(path, _text_in(path))
         files = [
             SessionFile(
-                self.id, f"{path}#{one.key}" if one.key else str(path), one.id, len(one.text),
-                int((one.begun or 0) * 1e9) or stat.st_mtime_ns, one.key,
+                self.id,
+                f"{path}#{one.key}" if one.key else str(path),
+                one.id,
+                len(one.text),
+                int((one.begun or 0) * 1e9) or stat.st_mtime_ns,
+                one.key,
             )
             for one in sections
         ]
@@ -415,7 +419,8 @@ class Database(Agent):
         from schemas.sqlite import read_database
 
         def found(database: sqlite3.Connection) -> list[SessionFile]:
-            size, times = path.stat().st_size, [(name, int(time * 1e9)) for name, time in self.sessions(database) if name]
+            size = path.stat().st_size
+            times = [(name, int(time * 1e9)) for name, time in self.sessions(database) if name]
             files = [SessionFile(self.id, f"{path}#{name}", name, size, time, name) for name, time in times]
             return sorted(files, key=lambda file: (file.mtime_ns, file.id), reverse=True)
 
