@@ -55,6 +55,19 @@ def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Readin
         raise OpenError(path, _why(error)) from error
 
 
+def addresses_in(path: Path) -> list[Path]:
+    """The addresses of all sessions in a source, the newest first; of most sources it is the path itself."""
+    source, key = source_of(path)
+    try:
+        with source.open("rb") as file:
+            if key or file.read(1) in b"{[":  # nobody keeps many sessions in one text of JSON
+                return [path]
+        provider = recognise(head_of(source))
+        return [file.path for file in provider.held(source)] if isinstance(provider, Keyed) else [path]
+    except (OSError, OpenError):
+        return [path]  # opening it says what is wrong
+
+
 @guarded()
 def head_of(path: Path) -> Head:
     """The beginning of a file. Raises OSError, or OpenError for what is empty or no regular file."""

@@ -31,6 +31,12 @@ def path_text(path: os.PathLike[str] | str) -> str:
     return clean(path_name(path))
 
 
+def address_json(address: Path) -> dict[str, str | None]:
+    """An address in an answer: `path`, and `key`, null where the source holds one session."""
+    source, key = source_of(address)
+    return {"path": path_text(source), "key": clean(key) or None}
+
+
 def address_of(source: Path, key: str) -> Path:
     """The address of a session."""
     return Path(f"{source}#{key}") if key else source

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from schemas.opening import open_reading
+from schemas.paths import source_of
 from schemas.provider import Reading
 from schemas.reading import Blocks, LinesReading, ParsedReading, WholeReading, restarted
 from schemas.session import Change, Session
@@ -415,7 +416,7 @@ class Follower:
 
 def _look_at(path: Path) -> _Stamp | None:
     try:
-        return _stamp(os.stat(path))
+        return _stamp(os.stat(source_of(path)[0]))
     except OSError:
         return None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
+from schemas.paths import source_of
 from schemas.reading import LinesReading, restarted
 from schemas.session import Change, Session, Subagent
 from viewer.follow import Follower
@@ -151,7 +152,7 @@ def _caught_up(follower: Follower | Inside) -> list[Change]:
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return source_of(path)[0].stat().st_size
     except OSError:
         return 0
 
@@ -282,7 +283,7 @@ def _stamp(folder: Path) -> int:
 def _state(path: Path) -> tuple[int, int] | None:
     """Size and time of a file; None once it is gone."""
     try:
-        stat = path.stat()
+        stat = source_of(path)[0].stat()
     except OSError:
         return None
     return stat.st_size, stat.st_mtime_ns

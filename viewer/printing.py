@@ -24,7 +24,7 @@ def print_text(path: Path) -> None:
     try:
         for chunk in document(session, "text", Include(redact=False), None):
             write_bytes(chunk)
-        say_others(session)
+        say_others(session, path)
         if notice := unreadable_notice(session):
             warn(f"{path_text(path)}: {notice}")
     finally:

@@ -15,6 +15,7 @@ from typing import Any
 from schemas.clean import one_line
 from schemas.message import Kind, Message
 from schemas.opening import OpenError, read_session
+from schemas.paths import source_of
 from schemas.provider import Problem
 from schemas.session import Session
 from schemas.troubles import bug
@@ -49,12 +50,12 @@ class Hit:
 
     def to_json(self) -> dict[str, Any]:
         """A row of `search --json`."""
-        from viewer.output import path_text
+        from schemas.paths import address_json
 
         return {
             "provider": self.provider,
             "id": self.session_id,
-            "path": path_text(self.path),
+            **address_json(self.path),
             "exchangeId": self.exchange_id,
             "messageId": self.message_id,
             "role": self.role,
@@ -126,7 +127,7 @@ def search(
 def _file_may_hold(path: Path, needles: Needles) -> bool:
     missing = needles.missing(b"")
     overlap = max(map(len, missing), default=1) - 1
-    with path.open("rb") as file:
+    with source_of(path)[0].open("rb") as file:
         tail = b""
         first = True
         while missing and (block := file.read(_BLOCK)):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schemas.paths import source_of
 from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 
 
 def chosen(given: tuple[str, ...]) -> list[Target]:
-    """The files that the arguments mean, each once; without any every session of this machine, the newest first. Raises
-    CallError.
+    """The sessions that the arguments mean, each once, of a database all; without any every session of this machine,
+    the newest first. Raises CallError.
     """
+    from schemas.opening import addresses_in
     from viewer.targets import Target, Targets
 
     resolver = Targets()
     if given:
-        return list({target.path: target for target in map(resolver.resolve, given)}.values())
+        named = map(resolver.resolve, given)
+        return list({path: Target(path, one.given) for one in named for path in addresses_in(one.path)}.values())
     for problem in resolver.found.problems:
         warn(f"{path_text(problem.path)}: {problem.reason}")
     return [Target(file.path, str(file.path)) for file in resolver.found.files]
@@ -131,11 +134,17 @@ def each_session(
             session.close()
 
 
-def say_others(session: Session) -> None:
-    """One line where a session comes from a document that holds others too: they stand and count as its subagents."""
+def say_others(session: Session, path: Path) -> None:
+    """Say in one line that a source holds other sessions too: those of a document stand and count as subagents of its
+    first; of a database the newest is read.
+    """
     from renderers.facts import plural
     from schemas.interchange.toolpath import others_in
+    from schemas.opening import addresses_in
 
+    if session.key and len(held := addresses_in(path)) > 1:
+        which = f"this is the newest, name another like {path_text(held[1])}"
+        warn(f"{path_text(path)}: {plural(len(held), 'session')} in it; {which}")
     if others := others_in(session):
         ids = ", ".join(map(path_text, others))
         warn(f"{path_text(session.path)}: {plural(len(others), 'other session')} in it, taken as subagents: {ids}")
@@ -155,6 +164,6 @@ def failed(target: Target, error: Exception, *, strict: bool) -> None:
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return source_of(path)[0].stat().st_size
     except OSError:
         return 0  # opening it says what is wrong

@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from pathlib import Path
 from typing import NamedTuple
+
+from schemas.paths import source_of
 
 LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
@@ -41,7 +44,7 @@ class Side(NamedTuple):
 def file_state(path: str) -> Side:
     """The state of a file or folder now."""
     try:
-        stat = os.stat(path)
+        stat = os.stat(source_of(Path(path))[0])
     except OSError:
         return Side(path, -1, 0)
     # A folder's size says nothing, and differs between file systems.

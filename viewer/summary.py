@@ -17,7 +17,7 @@ import orjson
 from schemas.clean import clean, one_line
 from schemas.json_output import json_bytes
 from schemas.message import Flag, Kind
-from schemas.paths import path_text
+from schemas.paths import address_json
 from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
@@ -189,7 +189,7 @@ def list_object(summary: Summary) -> dict[str, Any]:
     return {
         "provider": summary.provider,
         "id": summary.id,
-        "path": path_text(summary.path),
+        **address_json(summary.path),
         "title": summary.title,
         "workspaceRoot": summary.workspace_root,
         "createdAt": None if summary.created is None else iso_time(summary.created),

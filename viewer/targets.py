@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
+from schemas.paths import source_of
 from viewer.output import CallError, path_text, progress
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _opens(path: Path) -> bool:
 def _is_there(path: Path, given: str) -> bool:
     """Whether there is something of that name. Raises CallError where that cannot be told."""
     try:
-        os.lstat(path)
+        os.lstat(source_of(path)[0])
     except PermissionError:
         raise CallError(f"{shown(given)}: permission denied") from None
     except (OSError, ValueError):

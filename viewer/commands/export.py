@@ -65,7 +65,7 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
-        say_others(session)
+        say_others(session, path)
         if form not in ("toolpath", "toolpath-jsonl"):
             _say_losses(form, Counter(merge=merges_in(session)))
         redactor = Redactor() if redact else None

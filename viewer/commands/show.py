@@ -51,7 +51,7 @@ def _print_json(path: Path) -> None:
         for piece in to_session_data(session):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-        say_others(session)
+        say_others(session, path)
         if notice := unreadable_notice(session):
             warn(f"{path_text(path)}: {notice}")
     finally:

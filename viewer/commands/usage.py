@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.json_output import json_bytes
+from schemas.paths import address_json
 from viewer.counting import Once, each_once
 from viewer.output import DONE, NO, console, path_text, progress, warn, write_bytes
 from viewer.sessions import chosen, each_session, failed, in_order_made, say_others, see_its_own
 from viewer.spending import KINDS, Coster, Filters, Tally, foot, rounded_cost
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from schemas.charges import Charge
     from schemas.provider import Problem
     from schemas.session import Session
@@ -152,11 +155,11 @@ class _Report:
         subagents = len(members) - 1
         self.subagents += subagents
         both = everything.usage if subagents else session.usage()
-        say_others(session)
+        say_others(session, target.path)
         for problem in lost:
             warn(f"{path_text(problem.path)}: {problem.reason}")
         if not self._make_tables:
-            answer = session_object(target.shown_path, session, both, costs)
+            answer = session_object(target.path, session, both, costs)
             answer["costUsd"], answer["costUsdWithSubagents"] = rounded_cost(own.cost), rounded_cost(everything.cost)
             self.sessions.append((target, json_bytes(answer)))
         else:
@@ -254,7 +257,7 @@ class _Report:
 
 
 def session_object(
-    shown_path: str, session: Session, with_subagents: TokenUsage | None, costs: dict[int, float | None]
+    address: Path, session: Session, with_subagents: TokenUsage | None, costs: dict[int, float | None]
 ) -> dict[str, Any]:
     """A session of `usage --json`; the shape is that of the design's section 3. `costs` are those of its groups."""
     from schemas.charges import counted_groups
@@ -266,7 +269,7 @@ def session_object(
     return {
         "provider": session.provider,
         "id": session.id,
-        "path": shown_path,
+        **address_json(address),
         "usage": figures(session.usage()),
         "usageWithSubagents": figures(with_subagents),
         "exchanges": [

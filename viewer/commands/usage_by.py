@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schemas.paths import address_json
 from viewer.commands.usage import copies_note, cost_text, unpriced_note
 from viewer.counting import Once
 from viewer.ids import ids_of, short_ids
@@ -151,9 +153,9 @@ def _row_json(kind: str, row: Row, *, explain: bool) -> dict[str, object]:
     path, *ids = row.key.split("\0")
     answer: dict[str, object] = {"name": row.label}
     if kind == "session":
-        answer |= {"path": path, "id": ids[0]}
+        answer |= {**address_json(Path(path)), "id": ids[0]}
     if kind in _FROM_FILES:
-        answer |= {"path": path} | dict(zip(("exchangeId", "groupId"), ids, strict=False))
+        answer |= address_json(Path(path)) | dict(zip(("exchangeId", "groupId"), ids, strict=False))
     if kind == "project":
         answer["path"] = path or None
     answer |= {"responses": row.tally.responses} | row.tally.to_json()

@@ -22,6 +22,7 @@ from textual.worker import Worker, get_current_worker
 
 from renderers.facts import plural
 from schemas.clean import one_line
+from schemas.paths import source_of
 from viewer.aside import aside
 from viewer.bindings import bindings
 from viewer.costs import load, summary_costs
@@ -361,7 +362,7 @@ def _modified(paths: list[Path]) -> list[int]:
     times = []
     for path in paths:
         try:
-            times.append(os.stat(path).st_mtime_ns)
+            times.append(os.stat(source_of(path)[0]).st_mtime_ns)
         except OSError:
             times.append(0)
     return times
