@@ -44,6 +44,15 @@ class Kind(IntEnum):
     """A record of a type nobody described; its text is the record."""
 
 
+class Lack(StrEnum):
+    """Something that a source never tells of its messages."""
+
+    TIMES = "times"
+    TOKENS = "tokens"
+    THINKING = "thinking"
+    RESULTS = "tool results"
+
+
 USER_KINDS = frozenset({Kind.PROMPT, Kind.STEER, Kind.COMMAND})
 """The kinds whose role is `user`; every other message is the agent's."""
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from schemas.clean import CleanCounter, CleanDict, Cleaned, clean, one_line
 from schemas.message import WORK_KINDS, Flag, Kind, Message, Part, Span, SpanRole, clean_message
+from schemas.message import Lack as Lack
 from schemas.records import MemoryStore, Record, Store, Unreadable
 from schemas.table import NONE, GroupTable, MessageTable, SpanTable
 from schemas.troubles import bug
@@ -44,15 +45,6 @@ class Change(NamedTuple):
 
     op: Op
     message: int = -1
-
-
-class Lack(StrEnum):
-    """Something that a source never tells of its messages."""
-
-    TIMES = "times"
-    TOKENS = "tokens"
-    THINKING = "thinking"
-    RESULTS = "tool results"
 
 
 class Inherited(NamedTuple):

@@ -10,16 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, ToolStatus
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import read_document
-from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 Data = dict[str, Any]
 HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"

@@ -13,15 +13,18 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.diffs import FileDiff, added_file, from_strings
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.paths import source_of
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.agent import Data, Home, Prose, Section
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Use
-from schemas.session import Lack, Session
 from schemas.values import dict_of, list_of, text_of
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 _BEGUN = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
 _PROMPT, _REMARK = "#### ", "> "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -23,9 +23,11 @@ from schemas.providers.kit.agent import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
-from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 _ENDING = ".messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")

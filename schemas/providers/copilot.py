@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Tool, ToolStatus
@@ -19,9 +19,11 @@ from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Say, Skip, Task, Title, Total, Turn, Use
 from schemas.records import Record, read_record
-from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, whole
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class Thought(Say):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.folders import matching
 from schemas.message import Kind, Part
@@ -11,8 +12,10 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
 from schemas.providers.pi import Pi, keeps_titles
-from schemas.session import Session
 from schemas.values import dict_of, list_of, text_of
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class OhMyPi(Pi):

@@ -22,12 +22,13 @@ from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
-from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from schemas.session import Session
 
 FORKS = ("kilo",)
 """Programs with the same tables: told by a table of their own, or where all is alike by the folder."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from schemas.diffs import FileDiff
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
@@ -18,9 +18,11 @@ from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import Record
-from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 
 class Branches(Chain):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from schemas.broken import why_unread
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import (
     NEW_TEXTS,
@@ -25,20 +24,19 @@ from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.paths import address_of
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.providers.kit.files import Files
+from schemas.providers.kit.contract import Data as Data
 from schemas.providers.kit.history import History
-from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Answer, Fact, Item, Use
-from schemas.reading import DocumentReading, LinesReading, WholeReading, open_file
-from schemas.records import MemoryStore, read_document, read_record
-from schemas.session import Change, Lack, Session
+from schemas.records import read_record
 from schemas.values import text_of, when
 
+# Whoever looks for sessions imports every agent: what only reading needs is imported by what reads.
 if TYPE_CHECKING:
     import sqlite3
 
-Data = dict[str, Any]
-"""A record."""
+    from schemas.providers.kit.files import Files
+    from schemas.providers.kit.reader import Reader
+    from schemas.session import Lack, Session
 
 
 class Home(NamedTuple):
@@ -188,6 +186,9 @@ class Agent:
 
     def reader(self, path: Path, name: str = "") -> Reader:
         """A reader for a new session."""
+        from schemas.providers.kit.reader import Reader
+        from schemas.session import Session
+
         return Reader(self, Session(self.id, self.name, path, name or self.id_of(path) or path.stem))
 
 
@@ -204,6 +205,8 @@ class Lines(Agent):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session."""
+        from schemas.reading import LinesReading, open_file
+
         return LinesReading(open_file(path), self.reader(path), start)
 
 
@@ -212,17 +215,12 @@ class Stream(Lines):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read what was printed."""
+        from schemas.providers.kit.readings import Printed
+        from schemas.reading import open_file
+
         reader = self.reader(path)
         reader.session.metadata["source"] = "stream"
-        return _Printed(open_file(path), reader, start, plain=True)
-
-
-class _Printed(LinesReading):
-    """A stream: its end may close what is open."""
-
-    def finish(self) -> list[Change]:
-        assert isinstance(self.parser, Reader)
-        return self.parser.finish(self.lines.finish())
+        return Printed(open_file(path), reader, start, plain=True)
 
 
 class Document(Agent):
@@ -248,39 +246,15 @@ class Document(Agent):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
-        return _Documents(self, path)
+        from schemas.providers.kit.readings import Documents
 
-
-class _Documents(DocumentReading):
-    """A document and its sides."""
-
-    def __init__(self, agent: Document, path: Path) -> None:
-        self._agent, self._sides = agent, list[Any]()
-        super().__init__(
-            path, lambda: agent.reader(path), lambda d: list(agent.merged(path, d, self._sides)),
-            lambda d: bool(agent.records(d)),
-        )  # fmt: skip
-
-    @property
-    def sources(self) -> list[Path]:
-        return [self.path, *self._agent.sides(self.path)]
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        from schemas.changes import digest
-
-        data, sides = self.path.read_bytes(), [_bytes_of(side) for side in self.sources[1:]]
-        if (mark := digest(b"\0".join((data, *sides)))) == known:
-            return None
-        self._sides = [read_document(side) for side in sides]
-        self._parsed = self.parse(data)
-        return mark, len(data), self._parsed.session
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+        return Documents(
+            path,
+            lambda: self.reader(path),
+            self.records,
+            lambda document, sides: self.merged(path, document, sides),
+            lambda: self.sides(path),
+        )
 
 
 class Tree(Agent):
@@ -294,31 +268,19 @@ class Tree(Agent):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: files that changed are read again."""
-        return _Gathered(self, path)
+        from schemas.broken import why_unread
+        from schemas.providers.kit.files import Files
+        from schemas.providers.kit.readings import Found, Gathered
 
+        files = Files(path)
 
-class _Gathered(WholeReading):
-    """A session that is gathered from files."""
+        def gather() -> Found:
+            files.begin()
+            if records := list(self.gather(path, files)):
+                return Found(records, files.size, files.unreadable)
+            raise OSError(why_unread(path.read_bytes()))
 
-    def __init__(self, agent: Tree, path: Path) -> None:
-        self._agent, self._files = agent, Files(path)
-        super().__init__(path, agent.reader(path).session)
-
-    @property
-    def sources(self) -> list[Path]:
-        return self._files.watched
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        from schemas.changes import digest
-
-        self._files.begin()
-        records = list(self._agent.gather(self.path, self._files))
-        if not records:
-            raise OSError(why_unread(self.path.read_bytes()))
-        reader = _filled(self._agent.reader(self.path), records)
-        reader.session.unreadable = self._files.unreadable
-        mark = digest(_kept_of(reader))
-        return None if mark == known else (mark, self._files.size, reader.session)
+        return Gathered(path, lambda: self.reader(path), gather, lambda: files.watched)
 
 
 class Section(NamedTuple):
@@ -368,33 +330,22 @@ class Prose(Agent):
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: its text is read whole, and whole again when it changed."""
-        return _Text(self, path, key)
+        from schemas.providers.kit.readings import Found, Gathered
 
+        def gather() -> Found:
+            sections = self.sections(path, _text_in(path))
+            section = next((one for one in sections if one.key == key), None)
+            if section is None:
+                raise OSError(f"no session {key} in it")
+            return Found(self.pieces(section.text), len(section.text))
 
-class _Text(WholeReading):
-    """One session of a text."""
+        return Gathered(address_of(path, key), lambda: self._keyed(path, key), gather, lambda: [path])
 
-    def __init__(self, agent: Prose, path: Path, key: str) -> None:
-        self._agent, self._source, self._key = agent, path, key
-        super().__init__(address_of(path, key), agent.reader(address_of(path, key), key).session)
-
-    @property
-    def sources(self) -> list[Path]:
-        return [self._source]
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        from schemas.changes import digest  # brings OpenSSL, for which a log need not wait
-
-        sections = self._agent.sections(self._source, _text_in(self._source))
-        section = next((one for one in sections if one.key == self._key), None)
-        if section is None:
-            raise OSError(f"no session {self._key} in it")
-        data = section.text.encode("utf-8", "surrogatepass")
-        if (mark := digest(data)) == known:
-            return None
-        reader = _filled(self._agent.reader(self.path, section.id), self._agent.pieces(section.text))
-        reader.session.key = self._key
-        return mark, len(data), reader.session
+    def _keyed(self, path: Path, key: str) -> Reader:
+        sections = self.sections(path, _text_in(path))
+        reader = self.reader(address_of(path, key), next((one.id for one in sections if one.key == key), key))
+        reader.session.key = key
+        return reader
 
 
 def _text_in(path: Path) -> str:
@@ -436,38 +387,21 @@ class Database(Agent):
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: it is read anew when the database was written."""
-        return _Rows(self, path, key)
+        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.sqlite import log_of, read_database
 
+        def make() -> Reader:
+            reader = self.reader(address_of(path, key), key)
+            reader.session.key = key
+            return reader
 
-class _Rows(WholeReading):
-    """One session of a database."""
+        def gather() -> Found:
+            rows = read_database(path, lambda database: list(self.rows(database, key)))
+            if not rows:
+                raise OSError(f"no session {key} in it")
+            return Found(rows, 0)
 
-    def __init__(self, agent: Database, path: Path, key: str) -> None:
-        self._agent, self._source, self._key = agent, path, key
-        super().__init__(address_of(path, key), self._reader().session)
-
-    def _reader(self) -> Reader:
-        reader = self._agent.reader(address_of(self._source, self._key), self._key)
-        reader.session.key = self._key
-        return reader
-
-    @property
-    def sources(self) -> list[Path]:
-        from schemas.sqlite import log_of
-
-        return [self._source, log_of(self._source)]
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        from schemas.changes import digest
-        from schemas.sqlite import read_database
-
-        rows = read_database(self._source, lambda db: list(self._agent.rows(db, self._key)))
-        if not rows:
-            raise OSError(f"no session {self._key} in it")
-        reader = _filled(self._reader(), rows)
-        data = _kept_of(reader)
-        mark = digest(data)
-        return None if mark == known else (mark, len(data), reader.session)
+        return Gathered(address_of(path, key), make, gather, lambda: [path, log_of(path)])
 
 
 def sources_in(location: Location, patterns: Iterable[str], problems: list[Problem]) -> Iterator[Path]:
@@ -493,19 +427,3 @@ def _all_held(agent: Database | Prose, location: Location, problems: list[Proble
             yield from agent.held(path)
         except OSError as error:
             problems.append(Problem(path, str(error)))
-
-
-def _filled(reader: Reader, records: Iterable[Data]) -> Reader:
-    """A reader that was given records which lie in memory."""
-    store = MemoryStore(reader.session.path)
-    reader.session.stores.append(store)
-    reader.feed([store.add(record) for record in records])
-    reader.refresh()
-    return reader
-
-
-def _kept_of(reader: Reader) -> bytes:
-    """The records that `_filled` gave to a reader."""
-    store = reader.session.stores[0]
-    assert isinstance(store, MemoryStore)
-    return store.whole()

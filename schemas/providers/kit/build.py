@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_styled, clean_value, one_line
-from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
 from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
+from schemas.providers.kit.contract import Speaker
 from schemas.providers.kit.rows import Items, Rows
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
@@ -22,14 +22,6 @@ _LARGEST_RAW = 1 << 20
 _ORPHAN = "Result of a tool use that is not in this file"
 
 
-class _Agent(Protocol):
-    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, dict[str, Any]]: ...
-
-    def facts(self, record: dict[str, Any]) -> dict[str, Any]: ...
-
-    def growing_input(self, text: str) -> dict[str, Any]: ...
-
-
 class _Fold(NamedTuple):
     say: Say | None
     answer: Answer | None
@@ -37,7 +29,7 @@ class _Fold(NamedTuple):
     record: dict[str, Any]
 
 
-def builder(agent: _Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
+def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
     """The function that builds the messages of a session: its `Session.build`."""
 
     def build(session: Session, index: int) -> Message:
@@ -71,7 +63,7 @@ def builder(agent: _Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Se
     return build
 
 
-def _fold(agent: _Agent, rows: Rows, items: Items, session: Session, index: int) -> _Fold:
+def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int) -> _Fold:
     say, answer, record = rows.made.get(index), None, dict[str, Any]()
     if say is not None:
         return _Fold(say, None, say.text, record)
@@ -110,7 +102,7 @@ def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[
 
 
 def _add_tool(
-    agent: _Agent, session: Session, message: Message, use: Use, answer: Answer | None, judged: ToolStatus | None
+    agent: Speaker, session: Session, message: Message, use: Use, answer: Answer | None, judged: ToolStatus | None
 ) -> None:
     tool, facts = agent.tool(use, answer, session.path)
     message.metadata |= clean_value(facts)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from schemas.providers.kit.tree import NOBODY, Tree
 from schemas.providers.kit.words import Item
-from schemas.records import Record
-from schemas.session import Session
+
+if TYPE_CHECKING:
+    from schemas.records import Record
+    from schemas.session import Session
 
 T = TypeVar("T")
-Placed: TypeAlias = tuple[Record, int, Item]
+Placed: TypeAlias = "tuple[Record, int, Item]"
 """An item and where it stands: its record, and its number in what `read` says of that; below 0: in no record."""
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.paths import address_of, source_of
 from schemas.providers.kit.build import builder
+from schemas.providers.kit.contract import Speaker
 from schemas.providers.kit.facts import Facts
 from schemas.providers.kit.history import History
 from schemas.providers.kit.rows import Items, Rows
@@ -39,9 +40,6 @@ from schemas.records import Record
 from schemas.session import Change, Op, Session, Subagent
 from schemas.values import text_of
 
-if TYPE_CHECKING:
-    from schemas.providers.kit.agent import Agent
-
 _INHERITED = int(Flag.INHERITED)
 _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
@@ -51,7 +49,7 @@ _NOWHERE: Record = (0, 0, 0, {})
 class Reader:
     """Fills a session from records; a `schemas.provider.Parser`. `root` is the main agent's, for a subagent within."""
 
-    def __init__(self, agent: Agent, session: Session, root: Reader | None = None) -> None:
+    def __init__(self, agent: Speaker, session: Session, root: Reader | None = None) -> None:
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
         self.rows = Rows(session, agent.name_of)

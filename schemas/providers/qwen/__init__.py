@@ -15,7 +15,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, clean_styled, one_line
 from schemas.folders import entries_of
@@ -29,9 +29,11 @@ from schemas.providers.kit.tree import NOBODY
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.providers.qwen import locate, texts
 from schemas.records import JsonLines, Record, read_record
-from schemas.session import Session
 from schemas.usage import as_count
 from schemas.values import dict_of, list_of, number, text_of
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 _TALK = frozenset({"user", "assistant", "tool_result"})
 _BESIDE = ("session_artifact_", "session_sources_", "managed_session_")

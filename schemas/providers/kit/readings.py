@@ -1,0 +1,100 @@
+"""Readings of the kit's sources: streams, documents with sides, and what is gathered whole whenever it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.changes import digest
+from schemas.providers.kit.reader import Reader
+from schemas.reading import DocumentReading, LinesReading, WholeReading
+from schemas.records import MemoryStore, Unreadable, read_document
+from schemas.session import Change, Session
+
+Data = dict[str, Any]
+
+
+class Printed(LinesReading):
+    """A stream: its end may close what is open."""
+
+    def finish(self) -> list[Change]:
+        """No more will come."""
+        assert isinstance(self.parser, Reader)
+        return self.parser.finish(self.lines.finish())
+
+
+class Documents(DocumentReading):
+    """A document and its sides: `records` takes a document apart, `merged` it and its sides."""
+
+    def __init__(
+        self,
+        path: Path,
+        make: Callable[[], Reader],
+        records: Callable[[Any], Sequence[Data]],
+        merged: Callable[[Any, list[Any]], Sequence[Data]],
+        sides: Callable[[], Sequence[Path]],
+    ) -> None:
+        self._files, self._sides = sides, list[Any]()
+        super().__init__(path, make, lambda d: list(merged(d, self._sides)), lambda d: bool(records(d)))
+
+    @property
+    def sources(self) -> list[Path]:
+        """The document and its sides."""
+        return [self.path, *self._files()]
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Parse the document, if it or a side is another one than before."""
+        data, sides = self.path.read_bytes(), [_bytes_of(side) for side in self._files()]
+        if (mark := digest(b"\0".join((data, *sides)))) == known:
+            return None
+        self._sides = [read_document(side) for side in sides]
+        self._parsed = self.parse(data)
+        return mark, len(data), self._parsed.session
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+class Found(NamedTuple):
+    """What a source holds of a session now."""
+
+    records: Iterable[Data]
+    size: int
+    """Bytes; 0 where nobody knows."""
+    unreadable: Sequence[Unreadable] = ()
+
+
+class Gathered(WholeReading):
+    """A session whose records are gathered anew whenever its sources changed. `gather` raises OSError."""
+
+    def __init__(
+        self,
+        path: Path,
+        make: Callable[[], Reader],
+        gather: Callable[[], Found],
+        sources: Callable[[], list[Path]],
+    ) -> None:
+        self._make, self._gather, self._files = make, gather, sources
+        super().__init__(path, make().session)
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read."""
+        return self._files()
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Gather the records, and read them if they are others than before."""
+        found, reader = self._gather(), self._make()
+        store = MemoryStore(self.path)
+        reader.session.stores.append(store)
+        reader.feed([store.add(record) for record in found.records])
+        reader.refresh()
+        reader.session.unreadable = list(found.unreadable)
+        data = store.whole()
+        mark = digest(data)
+        return None if mark == known else (mark, found.size or len(data), reader.session)
