@@ -180,6 +180,20 @@ class Agent:
         """The arguments that let the agent go on with a session; None for a subagent's."""
         return [*self.resume, session.id] if self.resume and session.lineage.agent_id is None else None
 
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """The variable and its value with which the agent's command finds a session: where none of its homes holds it,
+        but a folder laid out as one that a variable names.
+        """
+        if any(path.is_relative_to(location.path) for location in self.locations(env)):
+            return None
+        for home in self.homes:
+            root, _, rest = home.place.partition("/")
+            below = Path(rest).parts
+            for parent in path.parents if root.startswith("$") and below else ():
+                if parent.parts[-len(below) :] == below:
+                    return root[1:], str(Path(*parent.absolute().parts[: -len(below)]))
+        return None
+
     def retention(self, env: Environment) -> Retention | None:
         """What the agent itself deletes."""
         return self.keeps
