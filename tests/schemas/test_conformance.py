@@ -364,6 +364,11 @@ def test_locations_on_every_system(provider: Provider, tmp_path: Path) -> None:
         ("cursor", ".config/cursor/chats/w/1/store.db", {}, None),
         ("cursor", "c2/chats/w/1/store.db", {}, ("CURSOR_CONFIG_DIR", "c2")),
         ("streams", "saved.jsonl", {}, None),
+        ("pi", ".pi/agent/sessions/--w--/1.jsonl", {}, None),
+        ("pi", "p2/sessions/--w--/1.jsonl", {}, ("PI_CODING_AGENT_DIR", "p2")),
+        ("pi", "p2/sessions/--w--/1.jsonl", {"PI_CODING_AGENT_DIR": "~/p2"}, None),
+        ("pi", "1.jsonl", {}, None),
+        ("copilot", "c2/session-state/1/events.jsonl", {}, ("COPILOT_HOME", "c2")),
     ],
 )  # fmt: skip
 def test_the_variable_that_resuming_needs(
