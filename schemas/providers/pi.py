@@ -70,9 +70,9 @@ class Pi(Lines):
         Home("$PI_CODING_AGENT_DIR/sessions", "PI_CODING_AGENT_DIR"),
         Home(".pi/agent/sessions"),
     )
-    files = ("*.jsonl", "*/*.jsonl")
+    files: ClassVar[tuple[str, ...]] = ("*.jsonl", "*/*.jsonl")
     history = Branches
-    resume = ("pi", "--session")
+    resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
         "find": "search", "ls": "search", "task": "task", "todo": "task",
