@@ -31,7 +31,7 @@ Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 
 # A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
 MAX_LINE = 512 << 20
-_DEEPEST = 200
+_DEEPEST = 500
 """Levels of a record; Python's own comparisons and texts of a value end at less than 1,000."""
 _MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
 _OF_A_RECORD = frozenset("uuid parentUuid timestamp sessionId payload leafUuid messageId id record_type".split())  # noqa: SIM905

