@@ -16,6 +16,8 @@ from schemas.session import Session
 
 _NAME_BYTES = 200
 
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 
 def export_name(session: Session, suffix: str, *, redact: bool = True) -> str:
     """The file name of an export: date, title, and what tells the session from others of that title.
@@ -26,17 +28,12 @@ def export_name(session: Session, suffix: str, *, redact: bool = True) -> str:
     """
     title = Redactor().redact(session.title) if redact else session.title
     digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    # The beginning of the id is what people give to `turnlog ID`; the digest alone makes the name unique.
-    beginning = re.sub(r"[^A-Za-z0-9]", "", session.id)[:8]
-    tail = f"{beginning}-{digest[:4]}" if len(beginning) == 8 and _is_plain(session.id) else digest
+    # The beginning of the id is what people give to `turnlog ID`: of a UUID its first 12 digits, which hold the
+    # milliseconds where it begins with its time. Of other ids a digest makes the name unique.
+    tail = session.id[:13] if _UUID.fullmatch(session.id) else digest
     day = _day(session.created)
     room = _NAME_BYTES - len(f"{day}--{tail}{suffix}".encode())
     return "-".join(filter(None, (day, _slug(title, room), tail))) + suffix
-
-
-def _is_plain(session_id: str) -> bool:
-    """Whether an id is a UUID whose first characters differ from session to session: random or a hash, not a time."""
-    return re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-[345][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", session_id) is not None
 
 
 def _day(seconds: float | None) -> str:

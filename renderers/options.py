@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+MAX_COMMENT = 65_536
+"""Characters that GitHub takes in a comment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Include:

@@ -336,7 +336,9 @@ class TurnlogApp(App[None]):
         provider = providers().get(session.provider)
         arguments = provider.resume_command(session) if provider else None
         home = provider.resume_home(session.path, environment()) if provider else None
-        line, reason = shell_line(arguments or [], session.workspace_root, home)
+        # A root that is no whole path is only a name: Cursor's transcripts tell no more of theirs.
+        root = session.workspace_root if os.path.isabs(session.workspace_root or "") else None
+        line, reason = shell_line(arguments or [], root, home)
         if line is None:
             self.say(reason, title="Cannot be resumed", bad=True)
             return
@@ -344,9 +346,8 @@ class TurnlogApp(App[None]):
 
         said = put_on_clipboard(self, Copy(line, line, "the command", 0), "")
         parts: list[tuple[str, str]] = [(line, "bold"), (f"\n\n{said}", "$text-muted")]
-        place = session.workspace_root
-        if place and not os.path.isdir(place):
-            parts.append((f"\n{short_path(place)} is not there any more.", "$warning"))
+        if root and not os.path.isdir(root):
+            parts.append((f"\n{short_path(root)} is not there any more.", "$warning"))
         self.show_message("Resume", Content.assemble(*parts))
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from renderers.options import MAX_COMMENT
 from schemas.message import Tool
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.transcripts import story, transcript
 from viewer.transcript import clipboard
-from viewer.transcript.clipboard import MAX_COMMENT, Way, clipboard_way
+from viewer.transcript.clipboard import Way, clipboard_way
 
 TOKEN = "ghp_" + "aB3dE5gH7j" * 3 + "K9mN1p"
 PASSWORD = "hunter" + "2Xq9!"

@@ -50,7 +50,7 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     All parts are written unless you say --no-…; a JSON document is always whole, but for --no-subagents.
     """
     from renderers.names import export_name
-    from renderers.options import Include
+    from renderers.options import MAX_COMMENT, Include
     from renderers.redact import Redactor
     from schemas.interchange.toolpath import merges_in
     from schemas.opening import read_session
@@ -79,6 +79,10 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
             check_not_read(place, own_files(session))
             write_file(place, chunks, force=force)
             warn(f"wrote {short_path(place)}")
+            size = os.path.getsize(place) if form == "markdown" and os.path.isfile(place) else 0
+            if size > MAX_COMMENT:
+                smaller = "--no-context --no-output make it smaller"
+                warn(f"{size:,} bytes; a comment on GitHub takes {MAX_COMMENT:,}: {smaller}")
         if redactor is not None and redactor.count:
             warn(_redacted(redactor))
     finally:

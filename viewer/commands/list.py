@@ -33,7 +33,7 @@ _NARROW = 90
 def command(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool, as_json: bool
 ) -> int:
-    """List sessions, newest first; this directory's first. WORDS filter by title and project."""
+    """List sessions, newest first; this directory's first. WORDS filter by title, project and id."""
     from viewer.library import Library
 
     chosen = _filter(words, here, agent, since, everything)
@@ -87,7 +87,7 @@ def _filter(
             return False
         if earliest is not None and summary.when < earliest:
             return False
-        text = search_key(f"{summary.title}\n{summary.workspace_root}") if wanted else ""
+        text = search_key(f"{summary.title}\n{summary.workspace_root}\n{summary.id}") if wanted else ""
         return all(word in text for word in wanted)
 
     return fits

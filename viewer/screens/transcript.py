@@ -465,7 +465,8 @@ class TranscriptScreen(FiguresScreen):
         if not self._has_cursor():
             return
         from renderers.markdown import render_exchange
-        from viewer.transcript.clipboard import MAX_COMMENT, redacted
+        from renderers.options import MAX_COMMENT
+        from viewer.transcript.clipboard import redacted
 
         session, exchange = self.session, self.session.messages.exchange[self._view.cursor.block]
         number = exchange_numbers(session)[exchange]

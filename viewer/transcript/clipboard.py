@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MAX_CLIPBOARD = 75_000
 """Bytes; many terminals drop a longer OSC 52 without a word."""
-MAX_COMMENT = 65_536
-"""Characters that GitHub takes in a comment."""
 _TMUX_SECONDS = 1.0
 
 
@@ -131,7 +129,7 @@ def put_on_clipboard(app: App[Any], copy: Copy, again: str, *, as_it_is: bool = 
     else:
         why = f"Not copied: {way.text}."
     load = f"\ntmux load-buffer {path}" if os.environ.get("TMUX") else ""
-    return "\n".join([why, f"Until turnlog ends {copy.what} is in {path}{load}", f"That is {size}.", *notes])
+    return "\n".join([why, f"Until turnlog ends, {path} holds {copy.what}.{load}", f"That is {size}.", *notes])
 
 
 def _pass_through_tmux(app: App[Any], data: bytes) -> None:

@@ -76,7 +76,14 @@ class Shelf:
         key = os.fspath(summary.path)
         text = self._texts.get(key)
         if text is None:
-            parts = (summary.title, summary.workspace_root, summary.provider, summary.branch, *summary.models)
+            parts = (
+                summary.title,
+                summary.workspace_root,
+                summary.provider,
+                summary.branch,
+                summary.id,
+                *summary.models,
+            )
             text = search_key("\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]))
             self._texts[key] = text
         return all(word in text for word in words)
