@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from renderers.secret_kinds import Found, find, find_in_arguments, names_a_secret
+from renderers.secret_kinds import find, find_in_arguments, names_a_secret
+from renderers.secret_looks import Found
 
 T = TypeVar("T")
 # Stands before each mark until the text is written: what was cut, repeated or left out between is counted as it is in

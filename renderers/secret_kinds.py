@@ -1,6 +1,6 @@
 """What counts as a secret, and where the secrets of a text stand.
 
-Two sorts: tokens that are known by their look (_LOOKS: how they begin and how long they are), and values that something
+Two sorts: tokens that are known by their look (secret_looks.py), and values that something
 beside them calls secret: a name (`API_KEY=…`), a header, an address, an option of a command.
 
 One scan for a few hundred literals says where a pattern may match at all; what is around it decides. Marks and escapes
@@ -10,399 +10,35 @@ are no part of a secret: it may stand behind an escaped newline or quote or a di
 from __future__ import annotations
 
 import base64
-import binascii
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from itertools import pairwise
-from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-
-class Found(NamedTuple):
-    """A secret: where it begins and ends in the UTF-8 bytes of a text, and of which kind it is."""
-
-    start: int
-    end: int
-    kind: str
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# -- what a value looks like -------------------------------------------------------------------------------------------
-
-
-def _entropy(text: str) -> float:
-    """Shannon entropy in bits a character: 4 and more for random keys, about 3 for words."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
-
-
-def _mixed(text: str) -> bool:
-    """Whether it looks drawn at random: letters and digits, nearly no repetition."""
-    return _digit_and_letter(text) and _entropy(text) >= 3.0
-
-
-def _digit_and_letter(text: str) -> bool:
-    return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
-
-
-def _scrambled(text: str) -> bool:
-    """Letters whose case changes as no name's does: `eMjvqPVStNKi`, but not `myPasswordField`."""
-    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
-    return len(text) >= 8 and changes * 5 >= len(text) * 2
-
-
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
-_VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
-
-
-def _unspeakable(text: str) -> bool:
-    """Whether letters make no words: `xkqjzwvhtplm`."""
-    few = len(text) >= 12 and len(_VOWELS.findall(text)) * 5 < sum(c.isalpha() for c in text)
-    return _scrambled(text) or few or _CONSONANTS.search(text) is not None
-
-
-_PIECES = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
-
-
-def _slug(text: str) -> bool:
-    """Words, short words with a number, and short numbers, put together: `user_123_profile`, `AES-256-GCM`, `gpt4o`."""
-    pieces = [piece for piece in _PIECES.split(text) if piece]
-    return all(
-        (piece.isalpha() and not _unspeakable(piece))
-        or (piece.isdigit() and len(piece) <= 8)
-        or re.fullmatch(r"[A-Za-z]{1,12}\d{1,4}|\d{1,4}[A-Za-z]{1,4}|[vV]?\d+(?:[a-z]+\d*)?", piece) is not None
-        for piece in pieces
-    )
-
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_STAND_IN = re.compile(
-    r"x{4,}|\*{3}|\.{3}|^[<\[{(&]|^#[0-9a-f]{3,8}$|%[sdr]\b|%\d*\.\d*f|^\$\w+$|\$[{(]|\{\{|^%\w+%?$|^@\w+@?$|your|example|placeholder|change.?(?:me|it)"
-    r"|redacted|dummy|sample|_here\b",
-    re.IGNORECASE,
+from renderers.secret_looks import (
+    ESCAPE,
+    EXPRESSION,
+    NO_PASSWORDS,
+    STAND_IN,
+    UUID,
+    WORD,
+    Found,
+    all_looks,
+    basic,
+    begins,
+    by_look,
+    decoded,
+    digit_and_letter,
+    entropy,
+    mixed,
+    no_code,
+    no_stand_in,
+    scrambled,
+    slug,
+    unspeakable,
+    word_set,
 )
-# `user.password`, `get_token()`, `config["key"]`, `os.environ`: a value that is computed, not written down.
-_EXPRESSION = re.compile(
-    r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$|[()\[\]{}|]|^(?:process|os|env|self|this)\b|^[!=~+]"
-)
-_PLACE = re.compile(r"^(?:~|\.{0,2}/)?[\w.@-]+(?:/[\w.@-]+)+/?$|^/[\w.-]+$|^[A-Za-z][\w+.-]*://|^[A-Za-z]:[\\/]")
-_NO_PASSWORDS = _words(
-    "pass password passwd passphrase pwd secret token test testing string text hidden required optional "
-    "invalid missing incorrect boolean number none null nil undefined default false true input current- "
-    "password new-password one-time-code changeit value empty unset disabled enabled unknown prompt return "
-    "import object static public private bytes secretstr never always plaintext plain username user login "
-    "function reset forgot confirm wrong expired"
-)
-"""What stands in documentation and code where a password would."""
-
-
-def _no_code(text: str) -> bool:
-    return not (_STAND_IN.search(text) or _EXPRESSION.search(text))
-
-
-def _no_stand_in(text: str) -> bool:
-    return not _STAND_IN.search(text)
-
-
-# In what is drawn at random any short word may be, so here it stands by itself.
-_STAND_IN_TOKEN = re.compile(
-    r"x{6,}|X{6,}|\*{3}|\.{3}|EXAMPLE|(?<![A-Za-z0-9])(?i:your|example|placeholder|redacted|dummy|sample)(?![A-Za-z0-9])"
-)
-
-
-def _no_example(text: str) -> bool:
-    return not _STAND_IN_TOKEN.search(text[3:])
-
-
-def _random_key(text: str) -> bool:
-    """`sk-` also begins names such as `sk-circle-3-loading-indicator`."""
-    body = text[3:]
-    long = re.search(r"[A-Za-z0-9]{24}", body) is not None
-    return _mixed(body) and (long or any(c.isupper() for c in body)) and _no_example(text)
-
-
-def _random(text: str) -> bool:
-    return _mixed(text) and _no_example(text)
-
-
-def _basic(text: str) -> bool:
-    """Whether it is `user:password` in base64."""
-    coded = re.match(r"[A-Za-z0-9+/]*", text)
-    try:
-        plain = base64.b64decode(coded[0] + "=" * (-len(coded[0]) % 4)) if coded else b""
-    except binascii.Error:
-        return False
-    return b":" in plain[1:] and all(byte >= 32 for byte in plain)
-
-
-# -- tokens that are known by their look -------------------------------------------------------------------------------
-
-
-class _Look(NamedTuple):
-    """A kind of token: a literal that stands in it, and the pattern from there.
-
-    The secret is the whole match with what `before` matched in front of it, or the group `s`.
-    """
-
-    kind: str
-    literal: bytes
-    pattern: re.Pattern[bytes]
-    accept: Callable[[str], bool] = _no_example
-    before: re.Pattern[bytes] | None = None
-    strict: bool = False
-    """Whether a dash, an underscore, a dot or a slash before it makes it a part of something else."""
-
-
-_CLASSES = {"w": "[A-Za-z0-9_-]", "a": "[A-Za-z0-9]", "h": "[A-Fa-f0-9]", "u": "[A-Z0-9]", "b": "[A-Za-z0-9+/=_-]"}
-_RUN = re.compile(r"(?<![A-Za-z0-9\\\[?])([wahub])(\d+)(!?)(?![A-Za-z0-9])")
-
-
-def _body(told: str) -> bytes:
-    """A pattern in which `w20` is twenty characters or more of a class, and `h32!` exactly so many of them."""
-
-    def run(match: re.Match[str]) -> str:
-        sort = _CLASSES[match[1]]
-        return f"{sort}{{{match[2]}}}(?!{sort})" if match[3] else f"{sort}{{{match[2]},}}"
-
-    return _RUN.sub(run, told).encode()
-
-
-# Beginnings and lengths are facts that gitleaks (MIT) and the vendors publish; lengths are lower bounds where a vendor
-# may lengthen its tokens. "strict" is for beginnings that names and base64 have as well.
-_STRICT = "strict"
-_BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[str], bool]], ...] = (
-    ("aws key", "AKIA ASIA ABIA ACCA", "u16!", _STRICT),
-    ("aws key", "A3T", "u17!", _STRICT),
-    ("aws key", "ABSK", "b100", _STRICT),
-    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", "a30"),
-    ("github token", "github_pat_", "w40"),
-    ("gitlab token", "glpat- gldt- glrt- glrtr- glptt- glcbt- glft- glffct- glimt- glagent-", r"[\w.-]{20,}"),
-    ("gitlab token", "gloas- glsoat-", r"[\w.-]{20,}"),
-    ("gitlab token", "GR1348941 _gitlab_session=", "w20"),
-    ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs-", "[A-Za-z0-9%+/=_-]{10,}"),
-    ("slack token", "xoxe.xoxb- xoxe.xoxp-", "[A-Za-z0-9%+/=_-]{10,}"),
-    ("slack token", "xapp-", r"\d-w20"),
-    ("slack address", "hooks.slack.com/", "(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9+/]{20,})"),
-    ("teams address", ".webhook.office.com/webhookb2/", r"(?P<s>[\w@/-]{60,})"),
-    ("discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"\d+/(?P<s>w40)"),
-    ("anthropic key", "sk-ant-", "w20"),
-    ("openai key", "sk-", "(?!ant-)w20", _random_key),
-    ("xai key", "xai-", "a40"),
-    ("groq key", "gsk_", "a30", _random),
-    ("replicate token", "r8_", "a30", _random),
-    ("perplexity key", "pplx-", "a32"),
-    ("nvidia key", "nvapi-", "w40"),
-    ("tavily key", "tvly-", "w20", _random),
-    ("pinecone key", "pcsk_", "w40"),
-    ("langsmith key", "lsv2_pt_ lsv2_sk_", "h32_h10"),
-    ("firecrawl key", "fc-", "h32!", _STRICT),
-    ("hugging face token", "hf_ api_org_", r"a30(?!\w)", lambda text: _no_example(text) and _entropy(text) >= 3),
-    ("stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", "a10", _random),
-    ("stripe key", "whsec_", "b24"),
-    ("google key", "AIza", "w35!", _STRICT),
-    ("google key", "GOCSPX-", "w20"),
-    ("google token", "ya29.", r"[\w.-]{20,}", _STRICT),
-    ("google token", "1//0", "w40", _STRICT),
-    ("npm token", "npm_", "a36!"),
-    ("pypi token", "pypi-AgE", "w40"),
-    ("rubygems key", "rubygems_", "h40"),
-    ("crates.io token", "cio", "a32!", _STRICT),
-    ("nuget key", "oy2", "[a-z0-9]{43}(?![A-Za-z0-9])", _STRICT),
-    ("clojars token", "CLOJARS_", "a50"),
-    ("docker token", "dckr_pat_ dckr_oat_", "w20"),
-    ("digitalocean token", "doo_v1_ dop_v1_ dor_v1_", "h40"),
-    ("databricks token", "dapi", r"h32(?:-\d)?(?![A-Za-z0-9])", _STRICT),
-    ("vault token", "hvs. hvb. hvr.", "w24", _STRICT),
-    ("linear key", "lin_api_ lin_oauth_", "a32"),
-    ("notion token", "secret_", r"a40(?!\w)", _random),
-    ("notion token", "ntn_", "a40"),
-    ("age key", "AGE-SECRET-KEY-1", "u50"),
-    ("new relic key", "NRAK- NRII- NRJS- NRRA-", "w19"),
-    ("supabase token", "sbp_", "h40"),
-    ("supabase key", "sb_secret_", "w20"),
-    ("grafana token", "glsa_", "a32_h8"),
-    ("grafana token", "glc_", "[A-Za-z0-9+/]{32,}={0,3}", _random),
-    ("fly.io token", "fm1r_ fm1a_ fm2_", r"[A-Za-z0-9+/=,]{40,}"),
-    ("fly.io token", "fo1_", "w43"),
-    ("sendgrid key", "SG.", r"[\w=.-]{50,}", _STRICT),
-    ("mailgun key", "key- pubkey-", "h32!", _STRICT),
-    ("brevo key", "xkeysib- xsmtpsib-", "h60-a16"),
-    ("shopify token", "shpat_ shpca_ shppa_ shpss_", "h32"),
-    ("square token", "EAAA", "(?:w60!|(?<!/EAAA)[A-Za-z0-9_-]{22,59}(?![A-Za-z0-9_+/=-]))", _STRICT),
-    ("square token", "sq0atp- sq0csp-", "w22"),
-    ("facebook token", "EAAM EAAC", "a100", _STRICT),
-    ("twilio key", "SK", "h32!", _STRICT),
-    ("telegram token", "bot", r"(?P<s>\d{5,16}:A[\w-]{34})(?![\w-])"),
-    ("1password key", "A3-", "u6-(?:u11|u6-u5)-u5-u5-u5"),
-    ("1password token", "ops_eyJ", "[A-Za-z0-9+/=]{100,}"),
-    ("adobe secret", "p8e-", "a32"),
-    ("alibaba key", "LTAI", "a12", _STRICT),
-    ("artifactory key", "AKCp", "a60", _STRICT),
-    ("artifactory token", "cmVmd", "a59!", _STRICT),
-    ("atlassian token", "ATATT3 ATCTT3", "[A-Za-z0-9_=-]{60,}"),
-    ("bitbucket password", "ATBB", "a28", _STRICT),
-    ("clickhouse key", "4b1d", "a38!", _STRICT),
-    ("cloudflare key", "v1.0-", "h24-h100"),
-    ("contentful token", "CFPAT-", "w40"),
-    ("doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.]{40,}", _STRICT),
-    ("defined networking token", "dnkey-", "w60"),
-    ("dropbox token", "sl.", "[A-Za-z0-9_=-]{100,}", _STRICT),
-    ("duffel token", "duffel_test_ duffel_live_", "[A-Za-z0-9_=-]{40,}"),
-    ("dynatrace token", "dt0c01. dt0s01.", r"a24\.a60"),
-    ("easypost key", "EZAK EZTK", "a54", _STRICT),
-    ("figma token", "figd_", "w40"),
-    ("flutterwave key", "FLWSECK_TEST- FLWSECK- FLWPUBK_TEST-", "a12"),
-    ("frame.io token", "fio-u-", "[A-Za-z0-9_=-]{60,}"),
-    ("harness token", "pat. sat.", r"w22\.a24\.a20", _STRICT),
-    ("heroku key", "HRKU-AA", "w50"),
-    ("hubspot token", "pat-na1- pat-eu1- pat-na2-", r"[0-9a-f-]{36}"),
-    ("infracost key", "ico-", "a32!", _STRICT),
-    ("intra42 secret", "s-s4t2ud- s-s4t2af-", "h60"),
-    ("lob key", "live_ test_", "(?:h35!|pub_h31!)", _STRICT),
-    ("gocardless token", "live_", "[A-Za-z0-9_=-]{40}(?![A-Za-z0-9_=-])", _random),
-    ("mapbox token", "pk. sk. tk.", r"a50\.w22", _STRICT),
-    ("netlify token", "nfp_", "a36"),
-    ("octopus key", "API-", "u26!", _STRICT),
-    ("openshift token", "sha256~", "w43!"),
-    ("plaid token", "access-sandbox- access-development- access-production-", "[0-9a-f-]{36}"),
-    ("planetscale token", "pscale_tkn_ pscale_oauth_ pscale_pw_", r"[\w=.-]{30,}"),
-    ("postman key", "PMAK-", "h24-h34"),
-    ("prefect key", "pnu_ pnb_", "a36"),
-    ("pulumi token", "pul-", "h40!", _STRICT),
-    ("readme key", "rdme_", "a60"),
-    ("resend key", "re_", "a8_a20", _random),
-    ("scalingo token", "tk-us-", "w48"),
-    ("sentry token", "sntrys_", "[A-Za-z0-9+/=_]{40,}"),
-    ("sentry token", "sntryu_", "h60"),
-    ("settlemint token", "sm_aat_ sm_pat_ sm_sat_", "a16"),
-    ("shippo token", "shippo_live_ shippo_test_", "h40"),
-    ("sidekiq password", "CONTRIBSYS__COM", r"[\"'\s:=]{1,6}(?P<s>h8!:h8!)"),
-    ("sourcegraph token", "sgp_", "(?:[a-fA-F0-9]{16}_|local_|)h40"),
-    ("tailscale key", "tskey-", "w20"),
-    ("typeform token", "tfp_", r"[\w=.-]{40,}"),
-    ("yandex token", "t1.", r"[\w-]{4,}={0,2}\.[\w-]{86}={0,2}", _STRICT),
-    ("yandex key", "AQVN", "w35", _STRICT),
-    ("grafana key", "eyJrIjoi", "a60", _STRICT),
-    ("json web token", "eyJ", r"w8(?:\.[A-Za-z0-9_=-]{8,}){2,4}"),
-    ("json web token", "ZXlK", r"[A-Za-z0-9+/_-]{60,}={0,2}", _STRICT),
-    ("signature", "?sig= &sig= ;sig= u0026sig=", "(?P<s>[A-Za-z0-9%+/_-]{20,}=*)"),
-    ("signature", "X-Amz-Signature= X-Goog-Signature= Signature=", "(?P<s>h40)"),
-    ("cookie", "PHPSESSID= JSESSIONID=", r"(?P<s>[\w.-]{16,})"),
-    ("cookie", "connect.sid=", r"(?P<s>s(?:%3A|:)[\w.%+/-]{20,})"),
-    ("password", ":5432:", r"[^:\s]{1,60}:[^:\s]{1,60}:(?P<s>[^\s\"'\\]{4,})"),  # .pgpass
-    ("password", "-passin -passout", r"(?:[\s\"',]|\\+n)+pass:(?P<s>[^\s\"'\\]{4,})"),  # openssl
-)  # fmt: skip
-# Tokens whose sign stands inside: the sign, what goes before it, what follows.
-_INSIDE = (
-    ("terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}", r"[\w=-]{60,}"),
-    ("telegram token", ":A", r"\d{8,16}", r"[\w-]{34}(?![\w-])"),
-    ("maxmind key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}", r"(?![\w-])"),
-    ("azure secret", "Q~", r"[\w~.]{3}\d", r"[\w~.-]{31,34}"),
-    ("mailchimp key", "-us", r"[a-f0-9]{32}", r"\d\d?(?!\w)"),
-    ("authress key", ".acc_ .acc-", r"(?:sc|ext|scauth|authress)_\w{5,30}\.\w{4,6}", r"[\w-]{10,32}\.[\w+/=-]{30,}"),
-)  # fmt: skip
-
-
-def _looks() -> Iterator[_Look]:
-    for kind, literals, told, *more in _BEGINNINGS:
-        accept = next((one for one in more if callable(one)), _no_example)
-        for literal in literals.split():
-            pattern = re.compile(re.escape(literal.encode()) + _body(told))
-            yield _Look(kind, literal.encode(), pattern, accept, strict=_STRICT in more)
-    for kind, literals, lead, told in _INSIDE:
-        for literal in literals.split():
-            pattern = re.compile(re.escape(literal.encode()) + _body(told))
-            before = re.compile(rb"(?:" + lead.encode() + rb")\Z")
-            yield _Look(kind, literal.encode(), pattern, before=before)
-    # Discord's begin with the bot's number in base64: of two digits, these are the first two characters.
-    for literal in ("MT", "MD", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"):
-        pattern = re.compile(literal.encode() + rb"[A-Za-z0-9_-]{21,26}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}")
-        yield _Look("discord token", literal.encode(), pattern, _random, strict=True)
-
-
-# An escape before a token (`\n`, `\\t`, `\u0022`, `%3D`) ends in a letter or a digit, which is no part of it.
-_ESCAPE = re.compile(rb"(?:\\+(?:[abefnrtv0]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|%[0-9a-fA-F]{2})\Z")
-_WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-_JOINT = frozenset(b"_-.+=")
-
-
-def _begins(raw: bytes, start: int, strict: bool) -> bool:
-    """Whether a token may begin there."""
-    if not start:
-        return True
-    before = raw[start - 1]
-    if before not in _WORD:
-        # A diff's sign at the beginning of a line is a mark around the token.
-        return not strict or before not in _JOINT or _is_mark(raw, start)
-    return _ESCAPE.search(raw, max(0, start - 12), start) is not None
-
-
-def _is_mark(raw: bytes, start: int) -> bool:
-    """Whether the character before `start` is a diff's sign, or goes between a name and its value."""
-    if raw[start - 1] in b"+-":
-        line = raw[max(0, start - 8) : start - 1]
-        return not line or line[-1:] in b"\n\"'" or _ESCAPE.search(line) is not None
-    return raw[start - 1] == 0x3D  # =
-
-
-def _by_look(raw: bytes, place: int, look: _Look) -> Iterator[Found]:
-    if (one := _token(raw, place, look)) is not None:
-        yield one
-
-
-def _token(raw: bytes, place: int, look: _Look) -> Found | None:
-    match = look.pattern.match(raw, place)
-    if match is None:
-        return _cut_off(raw, place, look)
-    start, end = match.span("s" if "s" in look.pattern.groupindex else 0)
-    if look.before is not None:
-        begin = _lead(raw, place, look.before)
-        if begin is None:
-            return None
-        start = begin
-    elif "s" not in look.pattern.groupindex and not _begins(raw, place, look.strict):
-        return None
-    return Found(start, end, look.kind) if look.accept(_text(raw, start, end)) else None
-
-
-_UNICODE = re.compile(rb"\\u[0-9a-fA-F]{4}")
-
-
-def _lead(raw: bytes, place: int, before: re.Pattern[bytes]) -> int | None:
-    """Where what stands before a token's sign begins."""
-    lead = before.search(raw, max(0, place - 48), place)
-    if lead is None:
-        return None
-    start = lead.start()
-    if (escape := _UNICODE.search(raw, max(0, start - 5), place)) and start < escape.end():  # its digits are not ours
-        start = escape.end()
-        return start if before.match(raw, start, place) else None
-    return start if _begins(raw, start, strict=False) else None
-
-
-_CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,}(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
-
-
-def _cut_off(raw: bytes, place: int, look: _Look) -> Found | None:
-    """The beginning of a token, where it was cut with an ellipsis: half a token is a secret as well."""
-    inside = "s" in look.pattern.groupindex  # an address, say, in which the secret follows
-    if look.before is not None or len(look.literal) < 5 * inside or not (inside or _begins(raw, place, look.strict)):
-        return None
-    match = _CUT.match(raw, place + len(look.literal))
-    if match is None or not (len(match[0]) >= 16 or any(48 <= byte <= 57 for byte in match[0])):
-        return None
-    return Found(match.start() if inside else place, match.end(), look.kind)
-
-
-def _text(raw: bytes, start: int, end: int) -> str:
-    return raw[start:end].decode("utf-8", "replace")
-
 
 # -- private keys ------------------------------------------------------------------------------------------------------
 
@@ -432,7 +68,8 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         if (coded := _IN_BASE64.match(raw, place)) and b"PRIVATE KEY" in base64.b64decode(coded[0][:40]):
             yield Found(*coded.span(), "private key")
     elif literal == b"-----BEGIN ":
-        if block := _WHOLE_KEY.match(raw, place):
+        block = _WHOLE_KEY.match(raw, place)
+        if block and re.search(rb"[A-Za-z0-9+/=]{16}", block[0]):  # not where only the marks are spoken of
             yield Found(*block.span(), "private key")
     elif (last := _END_OF_KEY.match(raw, place)) and (lines := _LAST_LINES.search(raw, max(0, place - 4000), place)):
         yield Found(lines.start(), last.end(), "private key")
@@ -447,16 +84,16 @@ _ADDRESS = re.compile(
 _ADDRESS_CUT = re.compile(
     rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`/@]{1,200})(?=\xe2\x80\xa6)"
 )
-_STOCK = _words("pass password passwd pwd secret test token user username changeme postgres root admin guest")
+_STOCK = word_set("pass password passwd pwd secret test token user username changeme postgres root admin guest")
 
 
 def _address(raw: bytes, place: int) -> Iterator[Found]:
     match = _ADDRESS.match(raw, place) or _ADDRESS_CUT.match(raw, place)
     if match is None:
         return
-    user, password = _text(raw, *match.span("user")), _text(raw, *match.span("s"))
+    user, password = decoded(raw, *match.span("user")), decoded(raw, *match.span("s"))
     port = re.match(r"\d{1,5}(?:[/?#]|$)", password)
-    if not port and password.lower() not in _STOCK and password != user and _no_stand_in(password):
+    if not port and password.lower() not in _STOCK and password != user and no_stand_in(password):
         yield Found(*match.span("s"), "password in a URL")
 
 
@@ -472,16 +109,16 @@ _SCHEMED = re.compile(rb"(?P<scheme>earer|asic)[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{8,
 def _header(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
     """What goes behind `Authorization:`, `Bearer`, `Basic`."""
     match = (_SCHEMED if literal in (b"earer ", b"asic ") else _AUTHORIZATION).match(raw, place)
-    if match is None:
+    if match is None or not begins(raw, max(0, place - 1), strict=False):
         return
-    scheme, value = (match["scheme"] or b"").decode().lower(), _text(raw, *match.span("s"))
+    scheme, value = (match["scheme"] or b"").decode().lower(), decoded(raw, *match.span("s"))
     cut = raw.startswith(b"\xe2\x80\xa6", match.end())
     if scheme in ("basic", "asic"):
-        good = _basic(value) or (cut and len(value) >= 8)
+        good = basic(value) or (cut and len(value) >= 8)
     elif scheme:
-        good = _no_code(value) and (_mixed(value) or _unspeakable(value)) and (len(value) >= 12 or cut)
+        good = no_code(value) and (mixed(value) or unspeakable(value)) and (len(value) >= 12 or cut)
     else:
-        good = _no_code(value) and len(value) >= 16 and _mixed(value)
+        good = no_code(value) and len(value) >= 16 and mixed(value)
     if good:
         yield Found(*match.span("s"), "authorization")
 
@@ -497,9 +134,9 @@ def _cookies(raw: bytes, all_: tuple[int, int]) -> Iterator[Found]:
     """The values of `Cookie: a=…; b=…` that are no plain words."""
     start, end = all_
     for pair in _PAIR.finditer(raw[start:end]):
-        value = _text(pair["s"], 0, len(pair["s"]))
+        value = decoded(pair["s"], 0, len(pair["s"]))
         told = re.search(rb"sess|sid|token|auth|jwt|csrf|login", pair["name"], re.IGNORECASE) is not None
-        if _no_stand_in(value) and (told or len(value) >= 16 or _mixed(value)) and not _slug(value.replace("%", "")):
+        if no_stand_in(value) and (told or len(value) >= 16 or mixed(value)) and not slug(value.replace("%", "")):
             yield Found(start + pair.start("s"), start + pair.end("s"), "cookie")
 
 
@@ -542,7 +179,7 @@ def _option(program: str) -> re.Pattern[bytes]:
 
 def _command(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
     """A password that a command is given: `curl -u me:…`, `mysql -p…`, `sshpass -p …`."""
-    if place and raw[place - 1] in _WORD and not _ESCAPE.search(raw, max(0, place - 12), place):
+    if place and raw[place - 1] in WORD and not ESCAPE.search(raw, max(0, place - 12), place):
         return
     arguments = _ARGUMENTS.match(raw, place + len(literal))
     if arguments is None:
@@ -552,10 +189,10 @@ def _command(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
             yield from _cookies(raw, cookies.span("all"))
     for match in _option(literal.decode()).finditer(raw, arguments.start(), arguments.end()):
         group = next(name for name in ("s", "q", "d") if match.groupdict().get(name) is not None)
-        value = _text(raw, *match.span(group))
-        user = _text(raw, *match.span("user")) if "user" in match.groupdict() else ""
-        plain = value.lower() in _STOCK | _NO_PASSWORDS or value.isdigit() or value == user
-        if len(value) >= 4 and not plain and _no_stand_in(value):
+        value = decoded(raw, *match.span(group))
+        user = decoded(raw, *match.span("user")) if "user" in match.groupdict() else ""
+        plain = value.lower() in _STOCK | NO_PASSWORDS or value.isdigit() or value == user
+        if len(value) >= 4 and not plain and no_stand_in(value):
             yield Found(*match.span(group), "password")
 
 
@@ -569,8 +206,8 @@ def _kubernetes(raw: bytes, place: int) -> Iterator[Found]:
     first, last = raw.rfind(b"---", max(0, place - 4000), place), raw.find(b"---", place, place + 4000)
     for match in _KUBERNETES.finditer(raw, max(first, place - 4000, 0), last if last >= 0 else place + 4000):
         for entry in _ENTRY.finditer(raw, match.start() + 5, match.end()):
-            value = _text(raw, *entry.span("s"))
-            if _no_stand_in(value) and (not value.isalpha() or _scrambled(value)):
+            value = decoded(raw, *entry.span("s"))
+            if no_stand_in(value) and (not value.isalpha() or scrambled(value)):
                 yield Found(*entry.span("s"), "secret")
 
 
@@ -588,7 +225,7 @@ _MORE = (
     rb"(?:(?i:w(?:or)?d|wd|phrase|code)(?![a-z]))?s?"
     rb"(?P<more>(?:[_.-]?\d{1,4}(?![A-Za-z0-9])|[_.-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}){0,6})"
 )
-_IS_NOT = _words(
+_IS_NOT = word_set(
     "limit limits count counts size length len max min num number total url uri endpoint path file filename "
     "dir directory folder name names type types id ids field fields column header headers label hint help "
     "policy expires expiry expiration expire ttl age usage used budget window hash hashed digest checksum "
@@ -598,15 +235,15 @@ _IS_NOT = _words(
     "rotation generator strength rules rule page event listener handler"
 )
 """Words behind `token`, `key` and the like which say that the value is something about it."""
-_NO_KEYS = _words(
+_NO_KEYS = word_set(
     "public pub primary foreign cache sort partition index object group unique idempotency registry hot map "
     "dict row column field sequence natural schema translation i18n query event parent child react storage s3 "
-    "redis bucket file path name shortcut tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
+    "redis bucket file path name shortcut tag tags tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
     "lookup hash range composite surrogate business alternate candidate search filter order routing message "
     "item json config setting feature flag trace run job task metric label state props style theme locale lang "
     "icon color menu nav"
 )
-_NO_TOKENS = _words(
+_NO_TOKENS = word_set(
     "max min num total input output prompt completion cached cache reasoning csrf xsrf next page continuation "
     "sync eos bos pad unk sep cls mask stop start end special css design lex syntax keyword string punctuation "
     "number text first last current prev previous each per new old public tool thinking cost price"
@@ -633,7 +270,10 @@ _ELEMENT = re.compile(rb">(?=[^<\s]{4,1000}</)")
 _SAID = re.compile(rb"[ \t]+(?:is|was):?[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _BARE = re.compile(rb"[ ]{1,2}(?=[A-Za-z0-9_-]{24})")
 _NETRC = re.compile(_BETWEEN + rb"+")
-_LOGIN = re.compile(rb"(?:machine|default|login|account)" + _BETWEEN + rb"+[^\s\\]{1,200}" + _BETWEEN + rb"+\Z")
+_LOGIN = re.compile(
+    rb"(?:machine" + _BETWEEN + rb"+[^\s\\]{1,200}|default)"
+    rb"(?:" + _BETWEEN + rb"+(?:login|account)" + _BETWEEN + rb"+[^\s\\]{1,200})*" + _BETWEEN + rb"+\Z"
+)
 # `{"name": "API_KEY", "value": …}`, in this order or the other; also of YAML, XML and Terraform.
 _CALLED = re.compile(rb"\b(?:[nN]ame|[kK]ey|[hH]eader)" + _QUOTE + rb"?[ \t]{0,3}[:=][ \t]{0,3}" + _QUOTE + rb"?\Z")
 _VALUE = rb"\b[vV]alue" + _QUOTE + rb"?[ \t]{0,3}[:=][ \t]{0,3}(?P<quote>" + _QUOTE + rb")?"
@@ -650,21 +290,24 @@ _NAME_SIGNS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.
 _REST = re.compile(_MORE)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KEY_OF = re.compile(rb"(?i:api|access|secret|auth|account|encryption|signing|private|license)[ ]\Z")
+_PASS_GOES_ON = re.compile(r"(?:[_-]?(?:\d+|live|prod|production|test|dev|stage|staging|old|new|main))*", re.IGNORECASE)
 _PASS_OF = re.compile(r"(?:^|[_.$\d-]|db|user|smtp|my|root|ftp|mail|ssh|admin|pg|redis|store|keystore)$", re.IGNORECASE)
 
 
-def _names_secret(sort: str, lead: str, literal: str, more: str) -> bool:
-    """Whether a name says that its value is a secret: `lead` goes before the telling word, `more` behind it."""
-    before = [word.lower() for word in _WORDS.findall(lead)]
-    if any(word.lower() in _IS_NOT for word in _WORDS.findall(more)):
+def _names_secret(sort: str, lead: str, word: str, rest: re.Match[bytes]) -> bool:
+    """Whether a name says that its value is a secret: `lead` goes before the telling word, `rest` behind it."""
+    tail = rest[0].decode()
+    bare = word.lower() in ("pass", "pwd") and not re.match("w|phrase|code", tail, re.IGNORECASE)
+    if bare and not (_PASS_GOES_ON.fullmatch(tail) and (word == "Pass" or _PASS_OF.search(lead))):
+        return False  # `PassThrough`, `pass_zero`, `bypass`
+    before = [part.lower() for part in _WORDS.findall(lead)]
+    if any(part.lower() in _IS_NOT for part in _WORDS.findall(rest["more"].decode())):
         return False
     if sort == "key":
         return bool(before) and before[-1] not in _NO_KEYS
     if sort == "token":
         return not _NO_TOKENS.intersection(before)
-    if sort == "id":
-        return _VENDORS.search(lead) is not None
-    return True
+    return sort != "id" or _VENDORS.search(lead) is not None
 
 
 def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cut: bool) -> bool:
@@ -673,7 +316,7 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     `written`: it is quoted, or else cannot be code; `env`: as environments are written, `NAME=value`; `cut`: its end is
     not there.
     """
-    if _STAND_IN.search(value) or value.lower() in _NO_PASSWORDS or (not written and _EXPRESSION.search(value)):
+    if STAND_IN.search(value) or value.lower() in NO_PASSWORDS or (not written and EXPRESSION.search(value)):
         return False
     if cut:
         return len(value) >= 3
@@ -684,17 +327,17 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     vendor = _VENDORS.search(name) is not None
     if vendor and value.isdigit():
         return len(value) >= 14
-    if _UUID.fullmatch(value):
+    if UUID.fullmatch(value):
         return vendor or sort in ("key", "secret") or "api" in name.lower()
     if sort == "auth":
-        return _basic(value) or (len(value) >= 16 and _mixed(value) and not _slug(value))
+        return basic(value) or (len(value) >= 16 and mixed(value) and not slug(value))
     if len(value) < (10 if written else 12) - 2 * (sort == "secret" and written):
         return False
     if any(c.isdigit() for c in value):
-        return _mixed(value) and not _slug(value)
-    plain = value.isalpha() or not re.search(r"[^\w.+/=~-]", value)
-    looks = _unspeakable(value) if written else _scrambled(value)
-    return (plain and looks) or (sort == "secret" and env and value.isascii())
+        return mixed(value) and not slug(value)
+    plain = not re.search(r"[^\w.+/=~-]", value) and not re.fullmatch(r"[A-Z]*_[A-Z_]*", value)
+    drawn = unspeakable(value) if written else scrambled(value)
+    return (plain and drawn) or (sort == "secret" and env and value.isascii())
 
 
 def _is_password(value: str, *, written: bool) -> bool:
@@ -702,15 +345,14 @@ def _is_password(value: str, *, written: bool) -> bool:
         return False
     pieces = value.split()
     if len(pieces) > 1:  # labels are sentences; a passphrase is told by what is no word in it
-        return len(pieces) <= 6 and any(len(piece) >= 5 and _digit_and_letter(piece) for piece in pieces)
-    digit, letter, sign = (
-        any(map(str.isdigit, value)),
-        any(map(str.isalpha, value)),
-        not re.fullmatch(r"[\w.-]+", value),
+        return len(pieces) <= 6 and any(len(piece) >= 5 and digit_and_letter(piece) for piece in pieces)
+    digit, letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    sign = not re.fullmatch(r"[\w.-]+", value)
+    if (digit and (letter or sign)) or (letter and sign) or scrambled(value):
+        return entropy(value) >= 1.9 and (written or not re.match(r"[~/.][\w./-]*$", value))
+    return (
+        written and letter and len(value) >= 5 and not re.fullmatch(r"[A-Z][a-z]+|[A-Z_]+|.*(?i:pass.?word).*", value)
     )
-    if (digit and (letter or sign)) or (letter and sign) or _scrambled(value):
-        return _entropy(value) >= 1.9 and (written or not re.match(r"[~/.][\w./-]*$", value))
-    return written and letter and len(value) >= 5 and not re.fullmatch(r"[A-Z][a-z]+|[A-Z_]+|.*pass.*word.*", value)
 
 
 def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]:
@@ -718,26 +360,22 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
     if raw[place + len(literal) : place + len(literal) + 1] in _ENDS_NOTHING:
         return  # as `keys()` and `passes(` mostly do
     lead_at = _name_start(raw, place)
-    lead, word = _text(raw, lead_at, place), literal.decode()
+    lead, word = decoded(raw, lead_at, place), literal.decode()
     literal_end = place + len(literal)
     if word[-1] in "=:\"'\\":  # the sign belongs to what follows
         literal_end -= 1
         word = word[:-1]
     rest = _REST.match(raw, literal_end)
     assert rest is not None  # it may be empty
-    tail = _text(raw, *rest.span())
-    if word.lower() == "pass" and tail[:1].lower() != "w" and not tail.lower().startswith(("phrase", "code")):
-        if word != "Pass" and not _PASS_OF.search(lead):
-            return
-    elif word.lower() == "pwd" and not _PASS_OF.search(lead):
+    if raw[lead_at - 2 : lead_at] == b"::":  # a type, as in `AWS::IAM::AccessKey`
         return
     spaced = sort == "key" and not lead and _KEY_OF.search(raw, max(0, place - 12), place)
-    if not spaced and not _names_secret(sort, lead, word, _text(raw, *rest.span("more"))):
+    if not spaced and not _names_secret(sort, lead, word, rest):
         return
-    name = f"{lead}{word}{tail}"
+    name = f"{lead}{word}{rest[0].decode()}"
     for start, end, written, env in _values(raw, rest.end(), lead_at, name, sort):
         cut = raw.startswith(b"\xe2\x80\xa6", end)
-        value = _text(raw, start, end)
+        value = decoded(raw, start, end)
         if _is_secret(sort, name, value, written=written, env=env, cut=cut):
             yield Found(start, end, _KIND_OF.get(sort, sort))
             return
@@ -769,7 +407,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
                 yield start, end, False, False
         elif name != "PASS" or op == b"=":  # what tests print
             env = op == b"=" and name.upper() == name and not (match["space"] or match["space2"])
-            yield *_value(raw, match.end(), quote), bool(quote) or env, env
+            yield *_value(raw, match.end(), quote), (bool(quote) and op[-2:] not in (b"==", b"!=")) or env, env
     elif raw[lead_at - 1 : lead_at] == b"<" and (match := _ELEMENT.match(raw, at)):
         yield *_value(raw, match.end(), None), True, False
     elif name.startswith("-") and (match := _FLAG.match(raw, at)):
@@ -779,11 +417,15 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             yield start, end, bool(quoted), False
     elif match := _SAID.match(raw, at):
         start, end = _value(raw, match.end(), match["quote"])
-        if match["quote"] or not _slug(_text(raw, start, end)):
+        if match["quote"] or not slug(decoded(raw, start, end)):
             yield start, end, False, False
     elif sort == "token" and (match := _BARE.match(raw, at)):
         yield *_value(raw, match.end(), None), False, False
-    elif sort == "password" and (match := _NETRC.match(raw, at)) and _LOGIN.search(raw, max(0, lead_at - 250), lead_at):
+    elif (
+        name.lower() == "password"
+        and (match := _NETRC.match(raw, at))
+        and _LOGIN.search(raw, max(0, lead_at - 250), lead_at)
+    ):
         yield *_value(raw, match.end(), None), True, False
     if called := _CALLED.search(raw, max(0, lead_at - 20), lead_at):
         if match := _VALUE_BEHIND.match(raw, at):
@@ -813,11 +455,7 @@ def names_a_secret(name: str, value: str) -> str | None:
         rest = _REST.match(raw, end)
         if rest is None or rest.end() != len(raw):
             continue
-        lead_at = _name_start(raw, place)
-        lead, tail = _text(raw, lead_at, place), _text(raw, *rest.span())
-        if literal.lower() in ("pass", "pwd") and tail[:1].lower() not in ("w", "p", "c") and not _PASS_OF.search(lead):
-            continue
-        if not _names_secret(sort, lead, literal, _text(raw, *rest.span("more"))):
+        if not _names_secret(sort, decoded(raw, _name_start(raw, place), place), literal, rest):
             continue
         if _is_secret(sort, name, value, written=True, env=name.upper() == name, cut=value.endswith("…")):
             return _KIND_OF.get(sort, sort)
@@ -830,8 +468,8 @@ _Finder = Callable[[bytes, int], Iterable[Found]]
 
 
 def _finders() -> Iterator[tuple[bytes, _Finder]]:
-    for look in _looks():
-        yield look.literal, partial(_by_look, look=look)
+    for look in all_looks():
+        yield look.literal, partial(by_look, look=look)
     for literal in (b"-----BEGIN ", b"-----END ", b"Private-Lines: ", b"LS0tLS1CRUdJTi"):
         yield literal, partial(_private_key, literal=literal)
     for literal in (b"uthorization", b"UTHORIZATION", b"earer ", b"asic "):
@@ -928,15 +566,18 @@ def _over_lines(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Fo
 def _in_window(raw: bytes, window: list[tuple[int, int]], known: list[Found]) -> Iterator[Found]:
     for one in _found_joined(raw, window):
         start, last, pieces = _in_text(window, one)
-        if pieces > 2 and not _goes_on(_text(raw, window[pieces - 1][0], last)):
+        if pieces > 2 and not _goes_on(decoded(raw, window[pieces - 1][0], last)):
             # A word that begins the line behind a token is mostly no part of it.
             shorter = _found_joined(raw, window[: pieces - 1])
             start, last, pieces = next(
                 (_in_text(window, other) for other in shorter if other.start == one.start), (start, last, pieces)
             )
         before = next((old for old in known if old.start <= start < old.end), None)
-        # The same, if the token is whole without it.
-        if pieces > 1 and (before is None or (last > before.end and _goes_on(_text(raw, window[pieces - 1][0], last)))):
+        # The same, if the token is whole without it, or only a name says that it is one.
+        sure = before is None and one.kind not in _GENERAL
+        if pieces > 1 and (
+            sure or ((before is None or last > before.end) and _goes_on(decoded(raw, window[pieces - 1][0], last)))
+        ):
             yield Found(start, last, one.kind)
 
 
@@ -973,8 +614,8 @@ def _near_line_ends(raw: bytes, place: int) -> Iterator[re.Match[bytes]]:
 
 def _goes_on(more: str) -> bool:
     run = re.sub(r"[^A-Za-z0-9]", "", more)
-    mixed = len(run) >= 10 and not (run.islower() or run.isupper() or run.istitle())
-    return mixed or _digit_and_letter(run) or _unspeakable(run)
+    cased = len(run) >= 10 and not (run.islower() or run.isupper() or run.istitle())
+    return cased or digit_and_letter(run) or unspeakable(run)
 
 
 def _window(raw: bytes, start: int, end: int, *, dashes: bool) -> list[tuple[int, int]]:

@@ -215,6 +215,23 @@ def export() -> Iterator[Row]:
     yield Row("Markdown export, 57 MB", f"{size / seconds:.0f} MB/s, {peak:.0f} MB", "30 MB/s, 150 MB")
 
 
+def secrets() -> Iterator[Row]:
+    """What redaction finds of the published kinds, what it takes for secrets in Python's library, and how fast."""
+    from renderers.redact import redact
+    from renderers.secret_kinds import find
+    from tests.renderers.secrets import KINDS
+
+    found = sum(kind.secret not in redact(kind.text)[0] for kind in KINDS)
+    yield Row("secrets found", f"{found} of {len(KINDS)}", f"{len(KINDS)}")
+    files = [path.read_bytes() for path in sorted(Path(os.__file__).parent.rglob("*.py"))]
+    start = time.process_time()
+    alarms = sum(len(find(data)) for data in files)
+    seconds, size = time.process_time() - start, sum(map(len, files)) / build.MB
+    yield Row(
+        f"secrets in {size:.0f} MB of code", f"{alarms / size:.1f} a MB, {size / seconds:.0f} MB/s", "25 MB in 3 s"
+    )
+
+
 def listing(count: int = 10_000) -> Iterator[Row]:
     """Indexing and listing many small sessions, and one big home."""
     home = build.many_sessions(count)
@@ -285,6 +302,7 @@ ALL = {
     "help": help_text,
     "parse": parse,
     "export": export,
+    "secrets": secrets,
     "first": first_content,
     "keys": memory_and_keys,
     "append": append_to_visible,

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from renderers.names import export_name
 from renderers.options import Include
 from renderers.redact import Redactor
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import Kind as Is
 from schemas.message import Part, Tool
+from schemas.opening import read_session
 from schemas.records import Unreadable
 from schemas.session import Inherited, Subagent
 from schemas.usage import TokenUsage
-from tests.renderers.secrets import KINDS, Kind
+from tests.renderers.secrets import KINDS, Kind, build
 from tests.support import Hand
 from viewer.commands.export import FORMATS, document
 
@@ -156,3 +159,42 @@ def test_no_secret_gets_out(place: str) -> None:
             text, count = export(hand, form)
             assert (form, leaks(text, some)) == (form, [])
             assert (form, count) == (form, marks(text))
+
+
+WORDS = "please look at the lamp and then go on with what the person said about it before noon " * 6
+SESSION = "5e550000-0000-4000-8000-0000000000f0"
+
+
+def _claude(text: str) -> list[dict[str, Any]]:
+    """A session of Claude Code that says `text` wherever a line is made of what it says."""
+    uses = [
+        ("Bash", {"command": f"echo {text}", "description": text}),
+        ("Task", {"description": text, "prompt": text, "subagent_type": "x"}),
+        ("TodoWrite", {"todos": [{"content": text, "status": "in_progress", "activeForm": text}]}),
+    ]
+    content = [{"type": "tool_use", "id": f"t{n}", "name": name, "input": told} for n, (name, told) in enumerate(uses)]
+    message = {"id": "m1", "role": "assistant", "model": "claude-opus-5", "content": content}
+    base = {"sessionId": SESSION, "timestamp": "2026-03-05T10:00:00.000Z", "cwd": "/home/dev/a"}
+    return [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": text}} | base,
+        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": message} | base,
+        {"type": "ai-title", "sessionId": SESSION, "aiTitle": text},
+    ]
+
+
+@pytest.mark.parametrize("told", ["ghp_ a36", "sk-ant-api03- w93 AA", "eyJ a33 .eyJ w60 . w43"])
+def test_no_half_of_a_token_stays_wherever_a_title_is_cut(tmp_path: Path, told: str) -> None:
+    # Titles and headings are cut at 100, 200 and 300 characters.
+    for place in (*range(60, 104, 7), *range(160, 204, 7), *range(262, 304, 7)):
+        token = build(told)
+        file = tmp_path / f"{SESSION}.jsonl"
+        records = _claude(f"{WORDS[:place].rstrip()} {token} and more {WORDS}")
+        file.write_text("".join(json.dumps(record) + "\n" for record in records))
+        session = read_session(file)
+        for form in FORMATS:
+            redactor = Redactor()
+            text = b"".join(document(session, form, Include(), redactor)).decode()
+            assert (place, form, token[8:14] in text) == (place, form, False)
+            assert (place, form, redactor.count) == (place, form, marks(text))
+        assert token[8:13].lower() not in export_name(session, ".md")
+        session.close()
