@@ -102,13 +102,17 @@ class JsonLines:
         offset, line, loads, add = self.offset, self.line, orjson.loads, records.append
         for raw in block.split(b"\n"):
             size = len(raw)
+            if not size or raw.isspace():  # a file may hold millions of empty lines
+                offset += size + 1
+                line += 1
+                continue
             try:
                 value = loads(raw)
             except orjson.JSONDecodeError:
                 value = None
             if type(value) is dict and not _is_deep(raw, value):
                 add((offset, size, line, value))
-            elif raw and not raw.isspace():
+            else:
                 self._recover(raw, offset, line, records)
             offset += size + 1
             line += 1
