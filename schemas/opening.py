@@ -59,8 +59,10 @@ def addresses_in(path: Path) -> list[Path]:
     """The addresses of all sessions in a source, the newest first; of most sources it is the path itself."""
     source, key = source_of(path)
     try:
+        if key or not source.is_file():
+            return [path]
         with source.open("rb") as file:
-            if key or file.read(1) in b"{[":  # nobody keeps many sessions in one text of JSON
+            if file.read(1) in b"{[":  # nobody keeps many sessions in one text of JSON
                 return [path]
         provider = recognise(head_of(source))
         return [file.path for file in provider.held(source)] if isinstance(provider, Keyed) else [path]

@@ -25,7 +25,7 @@ def test_chains_hold_their_records_in_the_order_in_which_they_came(owners):
 def test_a_record_beyond_four_gigabytes():
     spans = SpanTable()
     head = spans.add(0, 5 << 40, 9, 1, SpanRole.BODY)
-    assert next(spans.chain(head)) == (0, 5 << 40, 9, 1, SpanRole.BODY)
+    assert next(spans.chain(head)) == (0, 5 << 40, 9, 1, SpanRole.BODY, 0)
     assert list(spans.chain(NONE)) == []
 
 

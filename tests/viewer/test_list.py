@@ -27,6 +27,7 @@ def test_json_has_the_agreed_shape(machine: Machine) -> None:
         "provider": "claude",
         "id": "aaaaaaaa-0000-4000-8000-000000000001",
         "path": str(machine.projects / "-home-dev-lamp-shop/aaaaaaaa-0000-4000-8000-000000000001.jsonl"),
+        "key": None,
         "title": "Fix the lamp",
         "workspaceRoot": "/home/dev/lamp-shop",
         "createdAt": "2026-03-04T09:01:00Z",

@@ -23,7 +23,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_json_has_the_agreed_shape_newest_first(machine: Machine) -> None:
     rows = machine.run("search", "--json", "lamp").json
     assert [row["id"][:2] for row in rows] == ["bb", "aa", "aa"]
-    assert rows[0].keys() == {"provider", "id", "path", "exchangeId", "messageId", "role", "snippet", "score"}
+    assert rows[0].keys() == {"provider", "id", "path", "key", "exchangeId", "messageId", "role", "snippet", "score"}
     assert [row["role"] for row in rows] == ["user", "agent", "user"]
     assert rows[0]["snippet"] == "buy a lamp"
 
