@@ -76,21 +76,19 @@ class TokenUsage(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TokenUsage:
-        """What `to_json` wrote; a figure of another type than int counts as unknown."""
-        return cls(
-            as_count(data.get("inputTokens")),
-            as_count(data.get("outputTokens")),
-            as_count(data.get("cacheReadTokens")),
-            as_count(data.get("cacheWriteTokens")),
-            as_count(data.get("reasoningTokens")),
-            as_count(data.get("cacheWrite1hTokens")),
-        )
+        """What `to_json` wrote, exactly; a figure of another type than int counts as unknown."""
+        names = ("input", "output", "cacheRead", "cacheWrite", "reasoning", "cacheWrite1h")
+        return cls(*(as_count(data.get(f"{name}Tokens"), _LARGEST) for name in names))
 
 
-def as_count(value: object) -> int | None:
+_LARGEST = (1 << 64) - 1
+"""What Normalized Events may count up to, so that it may stand in what we write."""
+
+
+def as_count(value: object, largest: int = (1 << 62) - 1) -> int | None:
     """`value` as a number of tokens, or None: sources hold nulls, strings and floats where a count should be."""
     if type(value) is int:  # not a bool
-        return value if 0 <= value < 1 << 62 else None
+        return value if 0 <= value <= largest else None
     if isinstance(value, float) and value.is_integer() and 0 <= value < 1 << 53:
         return int(value)
     return None

@@ -107,8 +107,8 @@ def event_of(value: object, line: int = 0) -> Event:
     hour = as_count(ours.get("cache_write_1h_tokens")) if isinstance(ours, dict) else None
     agent = ours.get("agent") if isinstance(ours, dict) else None
     agent = clean(agent) if isinstance(agent, str) and agent else None
-    names = value["provider"], value["model"], value["session_id"]
-    return Event(*names, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
+    provider, model, session_id = (clean(value[key]) for key in ("provider", "model", "session_id"))
+    return Event(provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
 
 
 def _count(usage: dict[str, Any], key: str, line: int) -> int:

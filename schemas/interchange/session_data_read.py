@@ -211,7 +211,8 @@ class SessionDataParser:
             exchange.ended = ended if exact or ended is not None else exchange.ended
         created, updated = (self._document.get(key) for key in ("createdAt", "updatedAt"))
         session.created = None if created == EPOCH else read_time(created) or session.created
-        session.updated = read_time(updated) or (None if self._own else session.updated)
+        if (moment := read_time(updated)) is not None or self._own:
+            session.updated = moment
         for row in map(as_object, _items(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
         take_inherited(session, self._facts, self._facts_span)
@@ -341,10 +342,10 @@ class SessionDataParser:
         """Put the message into its token group; the producer's documents say only usage, and repeat it."""
         session = self.session
         if self._own:
-            if name := as_text(ours.get("group")):
-                group, last = self._groups.get(name), "usage" in ours
+            if isinstance(group_id := ours.get("group"), str):
+                group, last = self._groups.get(group_id), "usage" in ours
                 if group is None:
-                    self._homeless.setdefault(name, []).append((index, last))
+                    self._homeless.setdefault(group_id, []).append((index, last))
                 else:
                     self._join(index, group, last)
             return

@@ -314,7 +314,7 @@ class SessionDataWriter:
             contextUsed=session.context_used,
             models=session.models[1:] or None,
             lineage=_given(
-                forkedFrom=line.forked_from, continues=line.continues, parent=line.parent, agentId=line.agent_id
+                forkedFrom=line.forked_from, continues=line.continues, parent=line.parent, agentId=line.agent_id or None
             )
             or None,
             links=session.links or None,

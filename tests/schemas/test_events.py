@@ -309,6 +309,13 @@ def test_a_file_of_one_event_and_hostile_names(tmp_path):
     assert "m\\|\\`x\\`" in session.message(1).text
 
 
+@pytest.mark.parametrize("key", ["provider", "model", "session_id"])
+def test_half_a_character_in_a_name_can_be_written_again(key, tmp_path):
+    session = opened(tmp_path, lines(event(**{key: "\udfff\ud800"})))
+    (again,) = (json.loads(event_line(charge)) for charge in charges(session))
+    assert again[key] == "\ufffd\ufffd"
+
+
 @given(cuts=st.lists(st.integers(0, 2000), max_size=4))
 def test_reading_while_it_grows_gives_the_same(cuts, tmp_path_factory):
     data = lines(event(), event(session_id="t"), b'{"no":"event"}', with_usage(cache_read_tokens=4))

@@ -176,6 +176,25 @@ def test_the_session_survives_where_1_0_has_no_place_for_it():
     assert back.metadata["mood"] == {"a": [1, None]}
 
 
+@pytest.mark.parametrize(
+    ("updated", "group", "usage"),
+    [
+        (0.0, "g", TokenUsage(1, 2)),  # the first second of 1970 is a time
+        (5.0, "", TokenUsage(1, 2)),  # a group without an id counts all the same
+        (5.0, "g", TokenUsage(1, 2, cache_read=1 << 63, cache_write=(1 << 64) - 1)),  # as Normalized Events may say
+    ],
+)
+def test_what_is_empty_or_huge_is_written_again_as_it_was(updated, group, usage):
+    hand = Hand()
+    hand.prompt("go")
+    hand.text("gone", usage=usage)
+    hand.session.updated, hand.session.groups.ids[0] = updated, group
+    hand.session.lineage.agent_id = ""
+    back = again(hand.session)
+    assert (back.updated, back.groups.ids[0], back.usage()) == (updated, group, usage)
+    assert written(back) == written(hand.session)
+
+
 def test_a_subagent_in_the_session_itself_is_written_with_it():
     hand, child = small(), small()
     child.session.title = "the child"
