@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)(?=$|[-@:\[])")
@@ -17,8 +18,8 @@ def format_count(count: int | None) -> str:
 
 
 def format_cost(dollars: float | None) -> str:
-    """US dollars: `$0.0042`, `$1.25`, `$1,204`, `$12M`; `?` for an unknown sum."""
-    if dollars is None:
+    """US dollars: `$0.0042`, `$1.25`, `$1,204`, `$12M`; `?` for an unknown sum, and for one that is no number."""
+    if dollars is None or not math.isfinite(dollars):
         return "?"
     if dollars >= 1e7:
         return f"${format_count(round(dollars))}"

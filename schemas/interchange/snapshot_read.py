@@ -75,7 +75,7 @@ def _exact(data: bytes) -> dict[str, Any] | None:
     """The document with its integers as they are, however long: the quick parser makes floats of those over 64 bits."""
     try:
         document = json.loads(data)
-    except ValueError:  # the tolerant reader takes more than JSON
+    except (ValueError, RecursionError):  # the tolerant reader takes more than JSON
         return None
     return document if isinstance(document, dict) else None
 

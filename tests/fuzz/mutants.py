@@ -284,7 +284,7 @@ def _change_place(holder: Any, key: Any, lines: list[Any], at: int, chance: Rand
             again = chance.choice([value, copy.deepcopy(chance.choice(_VALUES))])
             holder[f"{key}{_AGAIN}"] = again
         case 7:
-            other, name = chance.choice(list(_places(lines[at])))
+            other, name = chance.choice(list(_places(lines[at])) or [(holder, key)])
             holder[key] = copy.deepcopy(other[name])
         case 8 if isinstance(holder, dict):
             holder[chance.choice(_WORDS)] = holder.pop(key)
@@ -379,10 +379,10 @@ class Fuzz:
         self._growing = {(source.agent, source.path.suffix) for source in self._fixtures if source.lines}
 
     def source(self, seed: int) -> Source:
-        """The file that a seed changes."""
-        chance = Random(seed)
-        chosen = self._shared if self._shared and chance.random() < 0.5 else self._fixtures
-        return chance.choice(chosen)
+        """The file that a seed changes: an odd one takes it from beside the checkout, if there is anything, so that an
+        even one means the same everywhere.
+        """
+        return Random(seed).choice(self._shared if self._shared and seed % 2 else self._fixtures)
 
     def try_one(self, seed: int) -> None:
         """Make the mutant of a seed and try the laws; raises what one of them raises."""
@@ -539,7 +539,8 @@ def try_exports(session: Session, place: Path) -> None:
         assert not errors, f"what is written as {name} is not valid: {errors[0]}"
         place.write_bytes(data)
         with contextlib.closing(read_session(place)) as again:
-            if name == "session-data":
+            # What is nested deeper than can be written ends elsewhere when it stands deeper the second time.
+            if name == "session-data" and b"(nested too deeply)" not in data:
                 assert json.loads(written(again, "json")) == json.loads(data), "SessionData is written again as another"
 
 

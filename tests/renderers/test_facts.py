@@ -164,3 +164,4 @@ def test_a_cost_of_which_a_part_is_unknown_says_so() -> None:
 def test_costs() -> None:
     costs = (None, 0, 0.00421, 0.01, 1.375, 999.4, 1204.4)
     assert [format_cost(cost) for cost in costs] == ["?", "$0.00", "$0.0042", "$0.01", "$1.38", "$999.40", "$1,204"]
+    assert {format_cost(float(cost)) for cost in ("inf", "-inf", "nan")} == {"?"}

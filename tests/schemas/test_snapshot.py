@@ -297,6 +297,14 @@ def file_of(tmp_path: Path, document: Any) -> Path:
     return path
 
 
+@pytest.mark.parametrize("value", [b"Infinity", b"NaN", b"[" * 990 + b"]" * 990])
+@pytest.mark.parametrize("key", ["cost_usd", "tokens"])
+def test_what_no_total_can_be_does_not_keep_it_from_opening(key, value, tmp_path):
+    data = json.dumps(GOOD | {"totals": GOOD["totals"] | {key: "HERE"}}).encode().replace(b'"HERE"', value)
+    session = read_session(file_of(tmp_path, data))
+    assert [session.message(index).text for index in range(len(session.messages))]
+
+
 def test_a_snapshot_opens_as_its_tables(tmp_path):
     path = file_of(tmp_path, GOOD | {"reconcile_latest_summary_path": "a/b.json"})
     assert recognise(head_of(path)) is SNAPSHOT
