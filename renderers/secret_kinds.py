@@ -77,10 +77,17 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
 
 # -- addresses, headers, commands --------------------------------------------------------------------------------------
 
-# The password goes to the last `@` before a host, so that it may have `@` and `/` in it.
+# The password goes to the last `@` before a host, so that it may have `@` and `/` in it; a quote or a backslash only
+# between letters or digits, where it ends nothing and is no newline. Go's MySQL driver has `tcp(…)`, sockets no host.
 _ADDRESS = re.compile(
-    rb"://(?P<user>[^\s/:@\"'<>\\]{0,200}):(?P<s>[^\s\"'<>\\`]{1,200})@(?=[A-Za-z0-9\[%$_-][\w.\-:\[\]%${}]*(?:[/?#\s\"'<>,;)\\`]|\Z))"
+    rb"://(?P<user>[^\s/:\"'<>\\]{0,200}):(?P<s>(?:[^\s\"'<>\\`]|(?<=\w)(?:\\*\"|\\+(?![nrtu]))(?=\w)){1,200})@"
+    rb"(?=[A-Za-z0-9\[%$_-][\w.\-:\[\]%${}]*(?:[/?#\s\"'<>,;()\\`*|!&\x80-\xff]|\Z)|/[\w.-]*\?)"
 )
+_SERVES_LOGINS = re.compile(
+    rb"\b(?:postgres|postgresql|mysql|mariadb|mongodb|rediss?|amqps?|smtps?|imaps?|ldaps?|mssql|sqlserver|clickhouse|s?ftp)"
+    rb"(?:\+\w+)?\Z"
+)
+"""Schemes before which `name:4711/…@host` is a login and not a host with its port."""
 _ADDRESS_CUT = re.compile(
     rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`/@]{1,200})(?=\xe2\x80\xa6)"
 )
@@ -92,7 +99,11 @@ def _address(raw: bytes, place: int) -> Iterator[Found]:
     if match is None:
         return
     user, password = decoded(raw, *match.span("user")), decoded(raw, *match.span("s"))
-    port = re.match(r"\d{1,5}(?:[/?#]|$)", password)
+    port = re.match(r"\d{1,5}(?:[/?#\"\\]|$)", password)
+    if port and not password.isdigit() and re.fullmatch(r"\w+", user):
+        port = None if _SERVES_LOGINS.search(raw, max(0, place - 20), place) else port
+    if "/" in password and ("@" in user or raw[match.end() : match.end() + 1] == b"/"):
+        return  # `ssh://git@host:team/repo@v1`
     if not port and password.lower() not in _STOCK and password != user and no_stand_in(password):
         yield Found(*match.span("s"), "password in a URL")
 
@@ -148,9 +159,11 @@ def _cookie(raw: bytes, place: int) -> Iterator[Found]:
 # Up to the line's end, over lines that are continued; the words of an argument list may be strings of their own.
 _ARGUMENTS = re.compile(rb"(?:[^\n\\]|\\[\s\S]|(?<=[\"'],)\n){0,2000}")
 _GAP = rb"(?:[\s\"',]|\\+[n\"'])"
+# Before a value that a shell's quotes stand around, so that it may have spaces in it.
+_TO_QUOTE = rb"[ =]{0,8}(?=\\*[\"'][^\s,\"'\\])"
 _WORD_OF_ARGUMENTS = rb"(?:'(?P<q>[^'\n]+)'|\\*\"(?P<d>[^\"\n\\]+)|(?P<s>[^\s\"',\\;|&]+))"
 _GIVEN = {
-    **dict.fromkeys(("sshpass",), rb"-p" + _GAP + rb"{0,8}"),
+    **dict.fromkeys(("sshpass",), rb"-p(?:" + _TO_QUOTE + rb"|" + _GAP + rb"{0,8})"),
     **dict.fromkeys(("mysql", "mariadb"), rb"-p(?=[\"']?[^\s\-\"',\\])"),
     **dict.fromkeys(("redis-cli",), rb"(?:-a|--pass)" + _GAP + rb"{1,8}"),
     **dict.fromkeys(
@@ -161,10 +174,18 @@ _GIVEN = {
     **dict.fromkeys(("sqlcmd ", "zip "), rb"-P" + _GAP + rb"{1,8}"),
     **dict.fromkeys(("7z", "7za"), rb"-p(?=[\"']?[^\s\-\"',\\])"),
     **dict.fromkeys(
-        ("curl", "wget"), rb"(?:-u|--user|-U|--proxy-user)(?:" + _GAP + rb"|=){0,8}(?P<user>[^\s:\"'\\]{1,100}):"
+        ("curl", "wget"),
+        rb"(?:-[A-Za-z]{0,8}[uU]|--user|--proxy-user)(?:" + _GAP + rb"|=){0,8}(?P<user>[^\s:\"'\\]{1,100}):",
     ),
     **dict.fromkeys(
         ("http ", "https ", "xh "), rb"(?:-a|--auth)(?:" + _GAP + rb"|=){1,8}(?P<user>[^\s:\"'\\]{1,100}):"
+    ),
+    "lftp": rb"-u" + _GAP + rb"{0,8}(?P<user>[^\s,:\"'\\]{1,100}),",
+    "aws configure set": rb"[\w.-]{0,60}(?:secret_access_key|session_token)" + _GAP + rb"{1,8}",
+    # `-k` has another meaning for curl, which may come behind a pipe.
+    **dict.fromkeys(
+        ("openssl enc", "openssl aes", "openssl des"),
+        rb"(?:-k" + _GAP + rb"{1,8}(?!-|https?:)|-pass" + _GAP + rb"{1,8}pass:)",
     ),
     **dict.fromkeys(("smbclient",), rb"-U(?:" + _GAP + rb"|=){0,8}(?P<user>[^\s%\"'\\]{1,100})%"),
 }
@@ -239,8 +260,8 @@ _NO_KEYS = word_set(
     "public pub primary foreign cache sort partition index object group unique idempotency registry hot map "
     "dict row column field sequence natural schema translation i18n query event parent child react storage s3 "
     "redis bucket file path name shortcut tag tags tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
-    "lookup hash range composite surrogate business alternate candidate search filter order routing message "
-    "item json config setting feature flag trace run job task metric label state props style theme locale lang "
+    "mon tur build lookup hash range composite surrogate business alternate candidate search filter order routing "
+    "message item json config setting feature flag trace run job task metric label state props style theme locale lang "
     "icon color menu nav"
 )
 _NO_TOKENS = word_set(
@@ -289,6 +310,14 @@ _QUOTED = {
 _NAME_SIGNS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
 _REST = re.compile(_MORE)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Between two cells of a Markdown table, of which the first is a name and nothing else.
+_IN_CELL = re.compile(rb"\|[ \t]*`?\Z")
+_NEXT_CELL = re.compile(rb"`?[ \t]*\|[ \t]*(?P<quote>`)?(?=[^\s|]{4,1000}[ \t]*\|)")
+_NEXT_LINE = re.compile(rb"[\"']?:[ \t]*(?:[|>]-?[ \t]*)?\n[ \t]+(?=[^\s:]{8,1000}[ \t]*(?:\n|\Z))")
+_OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
+_SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx)[ \t]+\Z")
+_BLANK = re.compile(rb"[ \t]+(?P<quote>" + _QUOTE + rb")?")
+_SQL = re.compile(rb"[ \t]+(?P<quote>')(?=[^'\s]{4,1000}')")
 _KEY_OF = re.compile(rb"(?i:api|access|secret|auth|account|encryption|signing|private|license)[ ]\Z")
 _PASS_GOES_ON = re.compile(r"(?:[_-]?(?:\d+|live|prod|production|test|dev|stage|staging|old|new|main))*", re.IGNORECASE)
 _PASS_OF = re.compile(r"(?:^|[_.$\d-]|db|user|smtp|my|root|ftp|mail|ssh|admin|pg|redis|store|keystore)$", re.IGNORECASE)
@@ -316,7 +345,7 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     `written`: it is quoted, or else cannot be code; `env`: as environments are written, `NAME=value`; `cut`: its end is
     not there.
     """
-    if STAND_IN.search(value) or value.lower() in NO_PASSWORDS or (not written and EXPRESSION.search(value)):
+    if STAND_IN.search(value) or value.lower() in NO_PASSWORDS or (not written and _computed(sort, value)):
         return False
     if cut:
         return len(value) >= 3
@@ -328,7 +357,7 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     if vendor and value.isdigit():
         return len(value) >= 14
     if UUID.fullmatch(value):
-        return vendor or sort in ("key", "secret") or "api" in name.lower()
+        return vendor or sort in ("key", "secret") or "api" in name.lower() or name.endswith("_authToken")  # npm's
     if sort == "auth":
         return basic(value) or (len(value) >= 16 and mixed(value) and not slug(value))
     if len(value) < (10 if written else 12) - 2 * (sort == "secret" and written):
@@ -338,6 +367,14 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     plain = not re.search(r"[^\w.+/=~-]", value) and not re.fullmatch(r"[A-Z]*_[A-Z_]*", value)
     drawn = unspeakable(value) if written else scrambled(value)
     return (plain and drawn) or (sort == "secret" and env and value.isascii())
+
+
+def _computed(sort: str, value: str) -> bool:
+    """Whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of one."""
+    if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
+        return False
+    pieces = re.split(r"[(\[{|]", value)
+    return sort != "password" or len(pieces) < 2 or value[-1] in ")]}" or any(map(slug, pieces))
 
 
 def _is_password(value: str, *, written: bool) -> bool:
@@ -369,6 +406,8 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
     assert rest is not None  # it may be empty
     if raw[lead_at - 2 : lead_at] == b"::":  # a type, as in `AWS::IAM::AccessKey`
         return
+    if raw[lead_at - 1 : lead_at] == b":" and _ARN.search(raw, max(0, lead_at - 100), lead_at):
+        return
     spaced = sort == "key" and not lead and _KEY_OF.search(raw, max(0, place - 12), place)
     if not spaced and not _names_secret(sort, lead, word, rest):
         return
@@ -381,6 +420,7 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
             return
 
 
+_ARN = re.compile(rb"\barn:[\w:-]*\Z")
 _ENDS_NOTHING = frozenset(bytes([byte]) for byte in b"().;{}[/?*#^~")
 _KIND_OF = {"auth": "authorization", "id": "key"}
 
@@ -398,7 +438,9 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
     """Start and end of what may be the value of a name that ends at `at`, whether it is written down for sure, and
     whether as in an environment.
     """
-    if match := _ASSIGNED.match(raw, at):
+    if match := _NEXT_LINE.match(raw, at):
+        yield *_value(raw, match.end(), None), False, False
+    elif match := _ASSIGNED.match(raw, at):
         quote, op = match["quote"], match["op"]
         closed = bool(match["closed"])
         if op == b",":  # a pair of strings: `("API_KEY", "…")`; in a list of words it says nothing
@@ -419,6 +461,15 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         start, end = _value(raw, match.end(), match["quote"])
         if match["quote"] or not slug(decoded(raw, start, end)):
             yield start, end, False, False
+    elif ("_" in name or name.isupper()) and (match := _NEXT_CELL.match(raw, at)):
+        if _IN_CELL.search(raw, max(0, lead_at - 8), lead_at):
+            yield *_value(raw, match.end(), match["quote"]), False, False
+    elif match := _OR.match(raw, at):
+        yield *_value(raw, match.end(), match["quote"]), False, False
+    elif (match := _BLANK.match(raw, at)) and _SETS.search(raw, max(0, lead_at - 12), lead_at):
+        yield *_value(raw, match.end(), match["quote"]), True, True
+    elif name.lower() == "password" and (match := _SQL.match(raw, at)):
+        yield *_value(raw, match.end(), match["quote"]), False, False
     elif sort == "token" and (match := _BARE.match(raw, at)):
         yield *_value(raw, match.end(), None), False, False
     elif (

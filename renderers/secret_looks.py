@@ -69,19 +69,25 @@ def slug(text: str) -> bool:
         (piece.isalpha() and not unspeakable(piece))
         or (piece.isdigit() and len(piece) <= 8)
         or re.fullmatch(r".{1,3}|[A-Za-z]{1,12}\d{1,4}|\d{1,4}[A-Za-z]{1,4}|[vV]?\d+(?:[a-z]+\d*)?", piece) is not None
+        or (re.fullmatch(r"[A-Z][a-z]{2,}\d{1,4}[A-Z][a-z]{2,}", piece) is not None and not unspeakable(piece))
         for piece in pieces
     )
 
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 STAND_IN = re.compile(
-    r"x{4,}|\*{3}|\.{3}|^[<\[{(&]|^#[0-9a-f]{3,8}$|%[sdr]\b|%\d*\.\d*f|^\$\w+$|\$[{(]|\{\{|^%\w+%?$|^@\w+@?$|your|example|placeholder|change.?(?:me|it)"
-    r"|redacted|dummy|sample|_here\b",
+    # A bracket that is closed, or is not followed by letters and digits.
+    r"^(?:<.*>|\[.*\]|\{.*\}|\(.*\))$|^[<\[{(&](?!(?=.*\d).*[a-z])"
+    r"|x{4,}|\*{3}|(?<!\.)\.{3}(?!\.)|^\.+$|^#[0-9a-f]{3,8}$|(?:(?<![a-z0-9])|^[a-z_-]+)%[sdr]\b|%\d*\.\d*f"
+    # A variable has no digits on both sides of letters.
+    r"|^\$(?!\w*\d[a-z]\w*\d)\w+$|\$[{(]|\{\{|^%\w+%?$|^@\w+@?$"
+    r"|your|example|placeholder|change.?(?:me|it)|redacted|dummy|sample|_here\b",
     re.IGNORECASE,
 )
 # `user.password`, `get_token()`, `config["key"]`, `os.environ`: a value that is computed, not written down.
 EXPRESSION = re.compile(
     r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$|[()\[\]{}|]|^(?:process|os|env|self|this)\b|^[!=~+]"
+    r"|^[*&][A-Za-z_][\w-]*$"  # YAML's alias and anchor
 )
 NO_PASSWORDS = word_set(
     "pass password passwd passphrase pwd secret token test testing string text hidden required optional "
@@ -121,7 +127,18 @@ def _random_key(text: str) -> bool:
 
 
 def _random(text: str) -> bool:
-    return mixed(text) and _no_example(text)
+    return (mixed(text) or _letters_drawn(max(re.split("[_-]", text), key=len))) and _no_example(text)
+
+
+def _letters_drawn(text: str) -> bool:
+    """Whether letters of both cases make no words put together: those have fewer capitals, or can be spoken."""
+    if len(text) < 20 or text.islower() or text.isupper() or entropy(text) < 3.5:
+        return False
+    return unspeakable(text) or len(re.findall("[a-z][A-Z]", text)) * 4 >= len(text) - 4
+
+
+def _real_password(text: str) -> bool:
+    return text.lower() not in NO_PASSWORDS and no_stand_in(text)
 
 
 def basic(text: str) -> bool:
@@ -174,6 +191,7 @@ def _body(told: str) -> bytes:
 # MB for secrets, this 0.2; and it reads 0.1 MB of that a second, this 15 to 25 on the
 # same busy machine. `python -m tests.bench secrets` measures again.
 _STRICT = "strict"
+_STRING = r"\\*[\"']"
 _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[str], bool]], ...] = (
     ("aws key", "AKIA ASIA ABIA ACCA", "u16!", _STRICT),
     ("aws key", "A3T", "u17!", _STRICT),
@@ -186,7 +204,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs-", "[A-Za-z0-9%+/=_-]{10,}"),
     ("slack token", "xoxe.xoxb- xoxe.xoxp-", "[A-Za-z0-9%+/=_-]{10,}"),
     ("slack token", "xapp-", r"\d-w20"),
-    ("slack address", "hooks.slack.com/", "(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9+/]{20,})"),
+    ("slack address", "hooks.slack.com/ hooks.slack-gov.com/", "[a-z]{8,9}/(?P<s>[A-Za-z0-9+/]{20,})"),
     ("teams address", ".webhook.office.com/webhookb2/", r"(?P<s>[\w@/-]{60,})"),
     ("discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"\d+/(?P<s>w40)"),
     ("anthropic key", "sk-ant-", "w20"),
@@ -200,7 +218,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("pinecone key", "pcsk_", "w40"),
     ("langsmith key", "lsv2_pt_ lsv2_sk_", "h32_h10"),
     ("firecrawl key", "fc-", "h32!", _STRICT),
-    ("hugging face token", "hf_ api_org_", r"a30(?!\w)", lambda text: _no_example(text) and entropy(text) >= 3),
+    ("hugging face token", "hf_ api_org_", r"a30(?!_*[A-Za-z0-9])", lambda t: _no_example(t) and entropy(t) >= 3),
     ("stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", "a10", _random),
     ("stripe key", "whsec_", "b24"),
     ("google key", "AIza", "w35!", _STRICT),
@@ -218,7 +236,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("databricks token", "dapi", r"h32(?:-\d)?(?![A-Za-z0-9])", _STRICT),
     ("vault token", "hvs. hvb. hvr.", "w24", _STRICT),
     ("linear key", "lin_api_ lin_oauth_", "a32"),
-    ("notion token", "secret_", r"a40(?!\w)", _random),
+    ("notion token", "secret_", r"a40(?!_*[A-Za-z0-9])", _random),
     ("notion token", "ntn_", "a40"),
     ("age key", "AGE-SECRET-KEY-1", "u50"),
     ("new relic key", "NRAK- NRII- NRJS- NRRA-", "w19"),
@@ -240,6 +258,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("1password key", "A3-", "u6-(?:u11|u6-u5)-u5-u5-u5"),
     ("1password token", "ops_eyJ", "[A-Za-z0-9+/=]{100,}"),
     ("adobe secret", "p8e-", "a32"),
+    ("airtable token", "pat", r"a14!\.h64!", _STRICT),
     ("alibaba key", "LTAI", "a12", _STRICT),
     ("artifactory key", "AKCp", "a60", _STRICT),
     ("artifactory token", "cmVmd", "a59!", _STRICT),
@@ -281,6 +300,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("settlemint token", "sm_aat_ sm_pat_ sm_sat_", "a16"),
     ("shippo token", "shippo_live_ shippo_test_", "h40"),
     ("sidekiq password", "CONTRIBSYS__COM", r"[\"'\s:=]{1,6}(?P<s>h8!:h8!)"),
+    ("sonar token", "sqp_ squ_ sqa_", "h40!"),
     ("sourcegraph token", "sgp_", "(?:[a-fA-F0-9]{16}_|local_|)h40"),
     ("tailscale key", "tskey-", "w20"),
     ("typeform token", "tfp_", r"[\w=.-]{40,}"),
@@ -295,6 +315,9 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("cookie", "connect.sid=", r"(?P<s>s(?:%3A|:)[\w.%+/-]{20,})"),
     ("password", ":5432:", r"[^:\s]{1,60}:[^:\s]{1,60}:(?P<s>[^\s\"'\\]{4,})"),  # .pgpass
     ("password", "-passin -passout", r"(?:[\s\"',]|\\+n)+pass:(?P<s>[^\s\"'\\]{4,})"),  # openssl
+    ("password", "IDENTIFIED identified", r"(?i:\s+WITH\s+\w+)?(?i:\s+BY\s+)'(?P<s>[^'\\\n]{4,})(?=')", _real_password),
+    ("password", "BasicAuth( auth=(",
+     rf"\s*{_STRING}[^\"'\\\n]+{_STRING},\s*{_STRING}(?P<s>[^\"'\\\n]{{4,}})(?={_STRING})", _real_password),
 )  # fmt: skip
 # Tokens whose sign stands inside: the sign, what goes before it, what follows.
 _INSIDE = (
@@ -386,16 +409,16 @@ def _lead(raw: bytes, place: int, before: re.Pattern[bytes]) -> int | None:
     return start if begins(raw, start, strict=False) else None
 
 
-_CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,}(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
+_CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,}+(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
 
 
 def _cut_off(raw: bytes, place: int, look: _Look) -> Found | None:
     """The beginning of a token, where it was cut with an ellipsis: half a token is a secret as well."""
     inside = "s" in look.pattern.groupindex  # an address, say, in which the secret follows
-    if look.before is not None or len(look.literal) < 5 * inside or not (inside or begins(raw, place, look.strict)):
-        return None
     match = _CUT.match(raw, place + len(look.literal))
     if match is None or not (len(match[0]) >= 16 or any(48 <= byte <= 57 for byte in match[0])):
+        return None
+    if look.before is not None or len(look.literal) < 5 * inside or not (inside or begins(raw, place, look.strict)):
         return None
     return Found(match.start() if inside else place, match.end(), look.kind)
 

@@ -103,6 +103,24 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "function setToken(token: string, secret: Uint8Array, key: CryptoKey): Promise<void>",
         "public_key: ssh-ed25519-2024, sort_key = 'user_123_profile', nextPageToken: 'CAUQ1b2c3d4e5f6g7'",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "Fix the login form password validation please; the login page password field is too small",
+        "account settings password change flow; use the default admin password everywhere",
+        "monkey=abc123def456ghi turkey: 12abc34def56 build_key=build-2024-11-05-a1b2c3d",
+        '"access_key": "AccessKey123Field"',
+        "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
+        "arn:aws:secretsmanager:a:1:secret:prod/db1-A1b2C3",
+        "default: &x\n  password: *default_pw1",
+        "user:pass@example.com http://host:8080/a@b ssh://git@host.corp:22/a@b docker://reg:5000/a@sha256:ab",
+        'http://localhost:5173/@/src/main.ts?t=1 "http://localhost:8080"and me@host.corp',
+        'password = "$PASSWORD" or "${DB_PASSWORD}"; password = "<password>"; password = "%s"; password = "{{ x }}"',
+        "password = get(user1, b2); password = b64decode(user1); password: $Password1",
+        "| password | string | | DB_PASSWORD | required | | API_KEY | the-key-of-2024 |",
+        "password:\n  secretKeyRef:\n    name: db1-secret\n",
+        "process.env.API_KEY || 'development'; ENV DB_PASSWORD $DB_PASSWORD; curl -sSu user:pass x",
+        "sk_live_aaaaaaaaaaaaaaaaaaaaaaaa gsk_loading_indicator re_matching_everythingthereisinit",
+        "the path pathological_name.abcdef, IDENTIFIED BY 'password', HTTPBasicAuth('user', 'pass')",
+        "openssl rand -hex 32; lftp -u user,pass x",
+        "openssl enc -d | curl -k https://a1b2.example; openssl version | curl -k --data1",
         "AKIAIOSFODNN7EXAMPLE",
     ],
 )
@@ -150,6 +168,89 @@ def test_every_kind_is_taken_out_and_counted_once(kind: Kind) -> None:
     assert not [half for half in halves(kind.secret) if half in text]
     assert count == 1
     assert text.startswith("before\n") and text.endswith("after")
+
+
+# Each form with a password or a key in it; the rest of the text stays.
+PASSWORD, RANDOM_KEY = build("z1 a9 d1 s1"), build("z1 a30 d1")
+FORMS = [
+    "**postgres://u:{p}@db.corp**",
+    "|postgres://u:{p}@db.corp|x|",
+    "postgres://u:{p}@db.corp! Then",
+    "在 postgres://u:{p}@db.corp。",
+    "postgres://u:{p}@db.corp… goes on",
+    "postgres://u:{p}@db.corp&x=1",
+    "postgres://u:{p}@db.corp🎉",
+    "smtp://bob@corp.io:{p}@smtp.corp.io:587",
+    "postgres://u:{p}@/db?host=/tmp",
+    "mysql://u:{p}@tcp(h:3306)/db",
+    "postgres://u:4711#{p}@db/x",
+    "postgres://u:4711/{p}@db/x",
+    'DSN=postgres://u:Zq"{p}@db/x',
+    "postgres://u:Zq\\W{p}@db/x",
+    'DB_PASSWORD="({p}"',
+    'DB_PASSWORD="[{p}"',
+    'DB_PASSWORD="<{p}"',
+    'DB_PASSWORD="&{p}"',
+    "DB_PASSWORD='$Zq7k{p}'",
+    'DB_PASSWORD="Zq7k%d!{p}"',
+    'DB_PASSWORD="{p}...."',
+    "password: Zq7k(W9{p}",
+    "AccountName=a;AccountKey=+{k}/{k}==;EndpointSuffix=core",
+    "AccountName=a;AccountKey=/{k}/{k}==;EndpointSuffix=core",
+    "aws_secret_access_key = +{k}{p}",
+    "aws_secret_access_key = /{k}/{p}",
+    "curl -sSLu bob:{p} https://a.corp",
+    "curl -vu bob:{p} https://a.corp",
+    "sshpass -p'Zq {p} rest' ssh a",
+    'sshpass -p "Zq {p} rest" ssh a',
+    "aws configure set aws_secret_access_key {k}",
+    "ALTER USER bob WITH PASSWORD '{p}';",
+    "CREATE USER bob IDENTIFIED BY '{p}';",
+    "openssl enc -aes-256-cbc -k {p} -in a",
+    "FROM a\nENV DB_PASSWORD {p}\nRUN b",
+    "setx DB_PASSWORD {p}",
+    "lftp -u bob,{p} sftp://a.corp",
+    "| API_KEY | {k} |",
+    "| `DB_PASSWORD` | `{p}` |",
+    "API_TOKEN:\n  {k}\n",
+    'process.env.API_KEY || "{k}"',
+    'os.environ.get("API_KEY") or "{k}"',
+    'HTTPBasicAuth("bob","{p}")',
+    'requests.get(u, auth=("bob", "{p}"))',
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_in_which_a_secret_stands(form: str) -> None:
+    text, count = redact(form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY))
+    assert PASSWORD not in text and RANDOM_KEY not in text
+    assert count == 1
+    # What the mark stands for goes from the nearest sign to the nearest.
+    before, _, after = text.partition("[redacted: ")
+    assert form.startswith(before)
+    assert form.endswith(after.partition("]")[2])
+
+
+@pytest.mark.parametrize(
+    ("told", "form"),
+    [
+        ("sk_live_ z24", "{}"),
+        ("gsk_ z52", "{}"),
+        ("re_ z8 _ z24", "{}"),
+        ("pat a14 . h64", "{}"),
+        ("sqp_ h40", "{}"),
+        ("squ_ h40", "{}"),
+        ("sqa_ h40", "{}"),
+        ("hf_ z34", "__{}__"),
+        ("u9 / u11 / a24", "https://hooks.slack-gov.com/services/T{}"),
+        ("h8 - h4 - h4 - h4 - h12", "//registry.npmjs.org/:_authToken={}"),
+    ],
+)
+def test_tokens_of_more_kinds(told: str, form: str) -> None:
+    for _ in range(5):
+        token = build(told)
+        text, count = redact(form.replace("{}", token))
+        assert (token, token[6:] in text, count) == (token, False, 1)
 
 
 # What stands around a secret: what goes before it, and what stands between its lines.
