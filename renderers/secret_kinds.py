@@ -99,8 +99,8 @@ def _address(raw: bytes, place: int) -> Iterator[Found]:
     if match is None:
         return
     user, password = decoded(raw, *match.span("user")), decoded(raw, *match.span("s"))
-    port = re.match(r"\d{1,5}(?:[/?#\"\\]|$)", password)
-    if port and not password.isdigit() and re.fullmatch(r"\w+", user):
+    port = re.match(r"\d{1,5}(?:[/?#\"\\|]|$)", password)
+    if port and not re.fullmatch(r"\d+(?:/\w*\?.*)?", password) and re.fullmatch(r"\w+", user):
         port = None if _SERVES_LOGINS.search(raw, max(0, place - 20), place) else port
     if "/" in password and ("@" in user or raw[match.end() : match.end() + 1] == b"/"):
         return  # `ssh://git@host:team/repo@v1`
@@ -181,7 +181,7 @@ _GIVEN = {
         ("http ", "https ", "xh "), rb"(?:-a|--auth)(?:" + _GAP + rb"|=){1,8}(?P<user>[^\s:\"'\\]{1,100}):"
     ),
     "lftp": rb"-u" + _GAP + rb"{0,8}(?P<user>[^\s,:\"'\\]{1,100}),",
-    "aws configure set": rb"[\w.-]{0,60}(?:secret_access_key|session_token)" + _GAP + rb"{1,8}",
+    "configure set": rb"[\w.-]{0,60}(?:secret_access_key|session_token)" + _GAP + rb"{1,8}",
     # `-k` has another meaning for curl, which may come behind a pipe.
     **dict.fromkeys(
         ("openssl enc", "openssl aes", "openssl des"),
@@ -260,9 +260,9 @@ _NO_KEYS = word_set(
     "public pub primary foreign cache sort partition index object group unique idempotency registry hot map "
     "dict row column field sequence natural schema translation i18n query event parent child react storage s3 "
     "redis bucket file path name shortcut tag tags tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
-    "mon tur build lookup hash range composite surrogate business alternate candidate search filter order routing "
-    "message item json config setting feature flag trace run job task metric label state props style theme locale lang "
-    "icon color menu nav"
+    "mon tur whis joc hoc build lookup hash range composite surrogate business alternate candidate search filter order "
+    "routing message item json config setting feature flag trace run job task metric label state props style theme "
+    "locale lang icon color menu nav"
 )
 _NO_TOKENS = word_set(
     "max min num total input output prompt completion cached cache reasoning csrf xsrf next page continuation "
@@ -312,10 +312,10 @@ _REST = re.compile(_MORE)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Between two cells of a Markdown table, of which the first is a name and nothing else.
 _IN_CELL = re.compile(rb"\|[ \t]*`?\Z")
-_NEXT_CELL = re.compile(rb"`?[ \t]*\|[ \t]*(?P<quote>`)?(?=[^\s|]{4,1000}[ \t]*\|)")
-_NEXT_LINE = re.compile(rb"[\"']?:[ \t]*(?:[|>]-?[ \t]*)?\n[ \t]+(?=[^\s:]{8,1000}[ \t]*(?:\n|\Z))")
+_NEXT_CELL = re.compile(rb"`?[ \t]*\|[ \t]*`?(?P<s>[^\s|`]{4,1000})`?[ \t]*\|")
+_NEXT_LINE = re.compile(rb"[\"']?:[ \t]*(?:[|>]-?[ \t]*)?\n[ \t]+(?P<quote>[\"'])?(?=[^\s:]{8,1000}[ \t]*(?:\n|\Z))")
 _OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
-_SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx)[ \t]+\Z")
+_SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?)[ \t]+\Z")
 _BLANK = re.compile(rb"[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _SQL = re.compile(rb"[ \t]+(?P<quote>')(?=[^'\s]{4,1000}')")
 _KEY_OF = re.compile(rb"(?i:api|access|secret|auth|account|encryption|signing|private|license)[ ]\Z")
@@ -373,7 +373,7 @@ def _computed(sort: str, value: str) -> bool:
     """Whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of one."""
     if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
         return False
-    pieces = re.split(r"[(\[{|]", value)
+    pieces = re.split(r"[()\[\]{}|]", value)
     return sort != "password" or len(pieces) < 2 or value[-1] in ")]}" or any(map(slug, pieces))
 
 
@@ -439,7 +439,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
     whether as in an environment.
     """
     if match := _NEXT_LINE.match(raw, at):
-        yield *_value(raw, match.end(), None), False, False
+        yield *_value(raw, match.end(), match["quote"]), False, False
     elif match := _ASSIGNED.match(raw, at):
         quote, op = match["quote"], match["op"]
         closed = bool(match["closed"])
@@ -461,11 +461,13 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         start, end = _value(raw, match.end(), match["quote"])
         if match["quote"] or not slug(decoded(raw, start, end)):
             yield start, end, False, False
-    elif ("_" in name or name.isupper()) and (match := _NEXT_CELL.match(raw, at)):
-        if _IN_CELL.search(raw, max(0, lead_at - 8), lead_at):
-            yield *_value(raw, match.end(), match["quote"]), False, False
+    elif (match := _NEXT_CELL.match(raw, at)) and _IN_CELL.search(raw, max(0, lead_at - 8), lead_at):
+        if not slug(decoded(raw, *match.span("s"))):  # `| password | VARCHAR2 |`
+            yield *match.span("s"), False, False
     elif match := _OR.match(raw, at):
-        yield *_value(raw, match.end(), match["quote"]), False, False
+        start, end = _value(raw, match.end(), match["quote"])
+        if not slug(decoded(raw, start, end)):
+            yield start, end, False, False
     elif (match := _BLANK.match(raw, at)) and _SETS.search(raw, max(0, lead_at - 12), lead_at):
         yield *_value(raw, match.end(), match["quote"]), True, True
     elif name.lower() == "password" and (match := _SQL.match(raw, at)):

@@ -76,8 +76,8 @@ def slug(text: str) -> bool:
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 STAND_IN = re.compile(
-    # A bracket that is closed, or is not followed by letters and digits.
-    r"^(?:<.*>|\[.*\]|\{.*\}|\(.*\))$|^[<\[{(&](?!(?=.*\d).*[a-z])"
+    # A bracket that is closed around what is not drawn at random, or is not followed by letters and digits.
+    r"^(?!\W*\w*\d[a-z]\w*\d)(?:<.*>|\[.*\]|\{.*\}|\(.*\))$|^[<\[{(&](?!(?=.*\d).*[a-z])"
     r"|x{4,}|\*{3}|(?<!\.)\.{3}(?!\.)|^\.+$|^#[0-9a-f]{3,8}$|(?:(?<![a-z0-9])|^[a-z_-]+)%[sdr]\b|%\d*\.\d*f"
     # A variable has no digits on both sides of letters.
     r"|^\$(?!\w*\d[a-z]\w*\d)\w+$|\$[{(]|\{\{|^%\w+%?$|^@\w+@?$"
@@ -131,10 +131,10 @@ def _random(text: str) -> bool:
 
 
 def _letters_drawn(text: str) -> bool:
-    """Whether letters of both cases make no words put together: those have fewer capitals, or can be spoken."""
+    """Whether letters of both cases make no words put together: those have no two capitals side by side."""
     if len(text) < 20 or text.islower() or text.isupper() or entropy(text) < 3.5:
         return False
-    return unspeakable(text) or len(re.findall("[a-z][A-Z]", text)) * 4 >= len(text) - 4
+    return unspeakable(text) or re.search("[A-Z]{2}", text) is not None
 
 
 def _real_password(text: str) -> bool:
@@ -316,6 +316,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("password", ":5432:", r"[^:\s]{1,60}:[^:\s]{1,60}:(?P<s>[^\s\"'\\]{4,})"),  # .pgpass
     ("password", "-passin -passout", r"(?:[\s\"',]|\\+n)+pass:(?P<s>[^\s\"'\\]{4,})"),  # openssl
     ("password", "IDENTIFIED identified", r"(?i:\s+WITH\s+\w+)?(?i:\s+BY\s+)'(?P<s>[^'\\\n]{4,})(?=')", _real_password),
+    ("password", "PASSWORD('", r"(?P<s>[^\s'\\]{4,})(?='\))", lambda text: mixed(text) and no_stand_in(text)),  # MySQL
     ("password", "BasicAuth( auth=(",
      rf"\s*{_STRING}[^\"'\\\n]+{_STRING},\s*{_STRING}(?P<s>[^\"'\\\n]{{4,}})(?={_STRING})", _real_password),
 )  # fmt: skip
