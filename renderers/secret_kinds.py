@@ -50,12 +50,12 @@ _KEY_LINES = (
     rb"(?:" + _BETWEEN + rb"*(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]+))*"
     rb"(?:(?:\n|\\+n)[ \t+|>#*-]*[A-Za-z0-9+/]{1,76}={0,2}(?![\w ]))?"
 )
-_WHOLE_KEY = re.compile(
-    rb"-----BEGIN " + _BLOCK + rb"(?:(?s:.{0,20000}?)-----END " + _BLOCK + rb"|" + _KEY_LINES + rb")"
-)
+_BEGINNING_OF_KEY = re.compile(rb"-----BEGIN " + _BLOCK)
+_LINES_OF_KEY = re.compile(_KEY_LINES)
 _END_OF_KEY = re.compile(rb"-----END " + _BLOCK)
 _LAST_LINES = re.compile(rb"(?:[A-Za-z0-9+/=]{16,}" + _BETWEEN + rb"+)*[A-Za-z0-9+/]{2,76}={0,2}" + _BETWEEN + rb"+\Z")
 _PUTTY = re.compile(rb"Private-Lines: \d+(?P<s>(?:" + _BETWEEN + rb"+[A-Za-z0-9+/=]{16,})+)")
+_LONGEST_KEY = 20_000
 _IN_BASE64 = re.compile(rb"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
 
 
@@ -68,10 +68,19 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         if (coded := _IN_BASE64.match(raw, place)) and b"PRIVATE KEY" in base64.b64decode(coded[0][:40]):
             yield Found(*coded.span(), "private key")
     elif literal == b"-----BEGIN ":
-        block = _WHOLE_KEY.match(raw, place)
-        if block and re.search(rb"[A-Za-z0-9+/=]{16}", block[0]):  # not where only the marks are spoken of
-            yield Found(*block.span(), "private key")
-    elif (last := _END_OF_KEY.match(raw, place)) and (lines := _LAST_LINES.search(raw, max(0, place - 4000), place)):
+        if (first := _BEGINNING_OF_KEY.match(raw, place)) is None:
+            return
+        following = raw.find(literal, first.end(), place + _LONGEST_KEY)
+        at = raw.find(b"-----END ", first.end(), following if following >= 0 else place + _LONGEST_KEY)
+        last = _END_OF_KEY.match(raw, at) if at >= 0 else _LINES_OF_KEY.match(raw, first.end(), place + _LONGEST_KEY)
+        # Not where only the marks are spoken of.
+        if last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
+            yield Found(place, last.end(), "private key")
+    elif (last := _END_OF_KEY.match(raw, place)) and (
+        lines := _LAST_LINES.search(
+            raw, max(raw.rfind(b"-----", max(0, place - 4000), place) + 5, place - 4000, 0), place
+        )
+    ):
         yield Found(lines.start(), last.end(), "private key")
 
 
@@ -152,7 +161,8 @@ def _cookies(raw: bytes, all_: tuple[int, int]) -> Iterator[Found]:
 
 
 def _cookie(raw: bytes, place: int) -> Iterator[Found]:
-    if match := _COOKIES.match(raw, place):
+    again = raw.find(b"ookie", place + 5, place + 8000)
+    if match := _COOKIES.match(raw, place, again if again >= 0 else len(raw)):
         yield from _cookies(raw, match.span("all"))
 
 
@@ -202,7 +212,8 @@ def _command(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
     """A password that a command is given: `curl -u me:…`, `mysql -p…`, `sshpass -p …`."""
     if place and raw[place - 1] in WORD and not ESCAPE.search(raw, max(0, place - 12), place):
         return
-    arguments = _ARGUMENTS.match(raw, place + len(literal))
+    again = raw.find(literal, place + len(literal), place + 2000)
+    arguments = _ARGUMENTS.match(raw, place + len(literal), again if again >= 0 else len(raw))
     if arguments is None:
         return
     if literal == b"curl":
@@ -224,7 +235,8 @@ _ENTRY = re.compile(rb"[\w.-]+:[ ]*[\"']?(?P<s>[A-Za-z0-9+/_=.~!@#$%^&*-]{4,})")
 
 def _kubernetes(raw: bytes, place: int) -> Iterator[Found]:
     """The data of a `kind: Secret`, whatever its entries are called."""
-    first, last = raw.rfind(b"---", max(0, place - 4000), place), raw.find(b"---", place, place + 4000)
+    first = max(raw.rfind(sign, max(0, place - 4000), place) for sign in (b"---", b"kind:"))
+    last = min((at for sign in (b"---", b"kind:") if (at := raw.find(sign, place + 5, place + 4000)) >= 0), default=-1)
     for match in _KUBERNETES.finditer(raw, max(first, place - 4000, 0), last if last >= 0 else place + 4000):
         for entry in _ENTRY.finditer(raw, match.start() + 5, match.end()):
             value = decoded(raw, *entry.span("s"))
@@ -302,11 +314,13 @@ _VALUE_BEHIND = re.compile(_QUOTE + rb"?(?=[\s,\\])[^{}<>]{0,200}?" + _VALUE)
 _VALUE_BEFORE = re.compile(
     _VALUE + rb"(?P<s>[^\s\"'`\\{}<>]{4,1000})" + _QUOTE + rb"?(?:[\s,-]|\\+[nt])[^{}<>]{0,100}\Z"
 )
-_PLAIN = re.compile(rb"(?:(?!&[\w.-]{1,30}=|&quot;|&#3[49];|&amp;|%2[267]|\xe2\x80\xa6)[^\s\"'`,;<>\\]){1,10000}")
+_PLAIN = re.compile(rb"(?:(?!&[\w.-]{1,30}=|&quot;|&#3[49];|&amp;|%2[267]|\xe2\x80\xa6)[^\s\"'`,;<>\\]){1,300}")
 _QUOTED = {
-    sign: re.compile(rb"(?:(?!\xe2\x80\xa6)[^" + sign + rb"\\\n]|\\+[^" + sign + rb"\\\n]){1,10000}")
+    sign: re.compile(rb"(?:(?!\xe2\x80\xa6)[^" + sign + rb"\\\n]|\\+[^" + sign + rb"\\\n]){1,300}")
     for sign in (b'"', b"'", b"`")
 }
+_TELLING = 300
+"""Characters of a value, which tell as much as all."""
 _NAME_SIGNS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
 _REST = re.compile(_MORE)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -416,6 +430,9 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
         cut = raw.startswith(b"\xe2\x80\xa6", end)
         value = decoded(raw, start, end)
         if _is_secret(sort, name, value, written=written, env=env, cut=cut):
+            go_on = _QUOTED.get(raw[start - 1 : start], _PLAIN)
+            while end - start >= _TELLING and end - start < _LONGEST_KEY and (more := go_on.match(raw, end)):
+                end = more.end()
             yield Found(start, end, _KIND_OF.get(sort, sort))
             return
 

@@ -192,7 +192,7 @@ def _body(told: str) -> bytes:
 # same busy machine. `python -m tests.bench secrets` measures again.
 _STRICT = "strict"
 _STRING = r"\\*[\"']"
-_BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[str], bool]], ...] = (
+_BEGINNINGS: tuple[tuple[str, str, str, *tuple[str | Callable[[str], bool], ...]], ...] = (
     ("aws key", "AKIA ASIA ABIA ACCA", "u16!", _STRICT),
     ("aws key", "A3T", "u17!", _STRICT),
     ("aws key", "ABSK", "b100", _STRICT),
@@ -208,7 +208,7 @@ _BEGINNINGS: tuple[tuple[str, str, str] | tuple[str, str, str, str | Callable[[s
     ("teams address", ".webhook.office.com/webhookb2/", r"(?P<s>[\w@/-]{60,})"),
     ("discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"\d+/(?P<s>w40)"),
     ("anthropic key", "sk-ant-", "w20"),
-    ("openai key", "sk-", "(?!ant-)w20", _random_key),
+    ("openai key", "sk-", "(?!ant-)w20", _random_key, _STRICT),
     ("xai key", "xai-", "a40"),
     ("groq key", "gsk_", "a30", _random),
     ("replicate token", "r8_", "a30", _random),
@@ -381,17 +381,18 @@ def by_look(raw: bytes, place: int, look: _Look) -> Iterator[Found]:
 
 
 def _token(raw: bytes, place: int, look: _Look) -> Found | None:
+    group = "s" if "s" in look.pattern.groupindex else 0
+    if look.before is None and not group and not begins(raw, place, look.strict):
+        return None
     match = look.pattern.match(raw, place)
     if match is None:
         return _cut_off(raw, place, look)
-    start, end = match.span("s" if "s" in look.pattern.groupindex else 0)
+    start, end = match.span(group)
     if look.before is not None:
         begin = _lead(raw, place, look.before)
         if begin is None:
             return None
         start = begin
-    elif "s" not in look.pattern.groupindex and not begins(raw, place, look.strict):
-        return None
     return Found(start, end, look.kind) if look.accept(decoded(raw, start, end)) else None
 
 
@@ -410,16 +411,16 @@ def _lead(raw: bytes, place: int, before: re.Pattern[bytes]) -> int | None:
     return start if begins(raw, start, strict=False) else None
 
 
-_CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,}+(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
+_CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,600}(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
 
 
 def _cut_off(raw: bytes, place: int, look: _Look) -> Found | None:
     """The beginning of a token, where it was cut with an ellipsis: half a token is a secret as well."""
     inside = "s" in look.pattern.groupindex  # an address, say, in which the secret follows
+    if look.before is not None or len(look.literal) < 5 * inside:
+        return None
     match = _CUT.match(raw, place + len(look.literal))
     if match is None or not (len(match[0]) >= 16 or any(48 <= byte <= 57 for byte in match[0])):
-        return None
-    if look.before is not None or len(look.literal) < 5 * inside or not (inside or begins(raw, place, look.strict)):
         return None
     return Found(match.start() if inside else place, match.end(), look.kind)
 

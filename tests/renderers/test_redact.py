@@ -326,6 +326,17 @@ def test_ordinary_files_have_hardly_any() -> None:
     assert len(found) <= 3
 
 
+def test_long_values_go_as_a_whole() -> None:
+    for length in (299, 300, 301, 2400, 5000):
+        value = build(f"a{length}")
+        assert redact(f'client_secret: "{value}", more') == ('client_secret: "[redacted: secret]", more', 1)
+        assert redact(f"API_KEY={value} more") == ("API_KEY=[redacted: key] more", 1)
+
+
+def test_the_end_of_a_key_without_its_beginning() -> None:
+    assert redact(f"{BLOCK.partition(KEY_BODY[:64])[2].strip()}\nafter") == ("[redacted: private key]\nafter", 1)
+
+
 # -- JSON values -------------------------------------------------------------------------------------------------------
 
 LINES = BLOCK.split("\n")
