@@ -327,7 +327,10 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Between two cells of a Markdown table, of which the first is a name and nothing else.
 _IN_CELL = re.compile(rb"\|[ \t]*`?\Z")
 _NEXT_CELL = re.compile(rb"`?[ \t]*\|[ \t]*`?(?P<s>[^\s|`]{4,1000})`?[ \t]*\|")
-_NEXT_LINE = re.compile(rb"[\"']?:[ \t]*(?:[|>]-?[ \t]*)?\n[ \t]+(?P<quote>[\"'])?(?=[^\s:]{8,1000}[ \t]*(?:\n|\Z))")
+_NEXT_LINE = re.compile(
+    rb"(?:\\*[\"'])?:[ \t]*(?:[|>]-?[ \t]*)?(?:\n|\\+n)[ \t]*(?:[+|>-]|\d{1,6}\xe2\x86\x92)?[ \t]+(?P<quote>\\*[\"'])?"
+    rb"(?=[^\s:\"'\\]{8,1000}(?:\\*[\"'])?,?[ \t]*(?:\n|\\|\Z|\"))"
+)
 _OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
 _SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?)[ \t]+\Z")
 _BLANK = re.compile(rb"[ \t]+(?P<quote>" + _QUOTE + rb")?")

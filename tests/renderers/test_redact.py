@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import random
 from pathlib import Path
@@ -239,6 +240,17 @@ def test_forms_in_which_a_secret_stands(form: str) -> None:
     before, _, after = text.partition("[redacted: ")
     assert form.startswith(before)
     assert form.endswith(after.partition("]")[2])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_in_json_in_diffs_and_quoted(form: str) -> None:
+    text = form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY)
+    coded = json.dumps(text)
+    marked = ["\n".join(mark + line for line in text.split("\n")) for mark in ("+", "> ", "  12→")]
+    for around in (coded, json.dumps(coded), *marked):
+        redacted, count = redact(around)
+        assert PASSWORD not in redacted and RANDOM_KEY not in redacted
+        assert count == 1
 
 
 @pytest.mark.parametrize(
