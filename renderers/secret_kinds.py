@@ -24,6 +24,7 @@ from renderers.secret_looks import (
     UUID,
     WORD,
     Found,
+    Look,
     all_looks,
     basic,
     begins,
@@ -540,9 +541,14 @@ def names_a_secret(name: str, value: str) -> str | None:
 _Finder = Callable[[bytes, int], Iterable[Found]]
 
 
+def _airtable(raw: bytes, place: int, look: Look) -> Iterable[Found]:
+    # Its beginning is that of every `path`, so its dot is looked at first.
+    return by_look(raw, place, look) if raw[place + 17 : place + 18] == b"." else ()
+
+
 def _finders() -> Iterator[tuple[bytes, _Finder]]:
     for look in all_looks():
-        yield look.literal, partial(by_look, look=look)
+        yield look.literal, partial(_airtable if look.literal == b"pat" else by_look, look=look)
     for literal in (b"-----BEGIN ", b"-----END ", b"Private-Lines: ", b"LS0tLS1CRUdJTi"):
         yield literal, partial(_private_key, literal=literal)
     for literal in (b"uthorization", b"UTHORIZATION", b"earer ", b"asic "):

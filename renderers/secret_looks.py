@@ -154,7 +154,7 @@ def basic(text: str) -> bool:
 # -- tokens that are known by their look -------------------------------------------------------------------------------
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
     """A kind of token: a literal that stands in it, and the pattern from there.
 
     The secret is the whole match with what `before` matched in front of it, or the group `s`.
@@ -331,22 +331,22 @@ _INSIDE = (
 )  # fmt: skip
 
 
-def all_looks() -> Iterator[_Look]:
+def all_looks() -> Iterator[Look]:
     """Every kind of token that is known by its look."""
     for kind, literals, told, *more in _BEGINNINGS:
         accept = next((one for one in more if callable(one)), _no_example)
         for literal in literals.split():
             pattern = re.compile(re.escape(literal.encode()) + _body(told))
-            yield _Look(kind, literal.encode(), pattern, accept, strict=_STRICT in more)
+            yield Look(kind, literal.encode(), pattern, accept, strict=_STRICT in more)
     for kind, literals, lead, told in _INSIDE:
         for literal in literals.split():
             pattern = re.compile(re.escape(literal.encode()) + _body(told))
             before = re.compile(rb"(?:" + lead.encode() + rb")\Z")
-            yield _Look(kind, literal.encode(), pattern, before=before)
+            yield Look(kind, literal.encode(), pattern, before=before)
     # Discord's begin with the bot's number in base64: of two digits, these are the first two characters.
     for literal in ("MT", "MD", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"):
         pattern = re.compile(literal.encode() + rb"[A-Za-z0-9_-]{21,26}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}")
-        yield _Look("discord token", literal.encode(), pattern, _random, strict=True)
+        yield Look("discord token", literal.encode(), pattern, _random, strict=True)
 
 
 # An escape before a token (`\n`, `\\t`, `\u0022`, `%3D`) ends in a letter or a digit, which is no part of it.
@@ -374,13 +374,13 @@ def _is_mark(raw: bytes, start: int) -> bool:
     return raw[start - 1] == 0x3D  # =
 
 
-def by_look(raw: bytes, place: int, look: _Look) -> Iterator[Found]:
+def by_look(raw: bytes, place: int, look: Look) -> Iterator[Found]:
     """The token at a literal, if there is one."""
     if (one := _token(raw, place, look)) is not None:
         yield one
 
 
-def _token(raw: bytes, place: int, look: _Look) -> Found | None:
+def _token(raw: bytes, place: int, look: Look) -> Found | None:
     group = "s" if "s" in look.pattern.groupindex else 0
     if look.before is None and not group and not begins(raw, place, look.strict):
         return None
@@ -414,7 +414,7 @@ def _lead(raw: bytes, place: int, before: re.Pattern[bytes]) -> int | None:
 _CUT = re.compile(rb"[A-Za-z0-9_+/=.~%-]{4,600}(?=\xe2\x80\xa6)")  # the ellipsis, with which titles are cut
 
 
-def _cut_off(raw: bytes, place: int, look: _Look) -> Found | None:
+def _cut_off(raw: bytes, place: int, look: Look) -> Found | None:
     """The beginning of a token, where it was cut with an ellipsis: half a token is a secret as well."""
     inside = "s" in look.pattern.groupindex  # an address, say, in which the secret follows
     if look.before is not None or len(look.literal) < 5 * inside:
