@@ -77,12 +77,11 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         # Not where only the marks are spoken of.
         if last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
             yield Found(place, last.end(), "private key")
-    elif (last := _END_OF_KEY.match(raw, place)) and (
-        lines := _LAST_LINES.search(
-            raw, max(raw.rfind(b"-----", max(0, place - 4000), place) + 5, place - 4000, 0), place
-        )
-    ):
-        yield Found(lines.start(), last.end(), "private key")
+    elif last := _END_OF_KEY.match(raw, place):
+        first_line = raw.rfind(b"-----", max(0, place - 4000), place)  # of another key
+        begin = first_line + 5 if first_line >= 0 else max(0, place - 4000)
+        if lines := _LAST_LINES.search(raw, begin, place):
+            yield Found(lines.start(), last.end(), "private key")
 
 
 # -- addresses, headers, commands --------------------------------------------------------------------------------------
