@@ -174,6 +174,9 @@ class Document:
                 hidden = self._hide(text)
                 return Code(hidden, language, self._hide(label), runs if hidden == text else ())
             case Open(title, ending, kind, line):
+                words = [title, ending, *((line.verb, line.object, *(o.text for o in line.outcome)) if line else ())]
+                if self._hide(words) == words:  # mostly, and it is looked at once
+                    return piece
                 if line is not None:
                     outcome = tuple(Outcome(self._hide(words), tone) for words, tone in line.outcome)
                     line = Headline(self._hide(line.verb), self._hide(line.object), outcome)

@@ -582,8 +582,9 @@ def find_in_arguments(words: list[bytes]) -> list[Found]:
 def find(raw: bytes) -> list[Found]:
     """The secrets of a text in UTF-8, in order; none touches another."""
     hits = _SCAN.find_matches_as_indexes(raw, overlapping=True)
-    found = _looked_at(raw, hits)
-    found += _over_lines(raw, {place for _, place, _ in hits}, found)
+    found = _looked_at(raw, hits) if hits else []
+    if len(raw) > _SHORTEST_LINE:
+        found += _over_lines(raw, {place for _, place, _ in hits}, found)
     return _merged(found) if len(found) > 1 else found
 
 
@@ -628,8 +629,6 @@ def _over_lines(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Fo
     """Tokens that a line's end goes through, as where text was wrapped at 64, 76 or 80 columns and quoted. `places` are
     those of literals.
     """
-    if len(raw) < _SHORTEST_LINE:
-        return
     reach = 0
     for start, end in sorted(_line_ends(raw, places)):
         if start < reach:
