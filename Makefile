@@ -10,8 +10,9 @@ READY_DEV := $(VENV)/.ready-dev
 run: $(READY)
 	@$(BIN)/turnlog
 
+# Twice as many processes as cores: the tests of screens wait most of the time.
 test: $(READY_DEV)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 check: $(READY_DEV)
 	$(BIN)/ruff check .

@@ -204,8 +204,8 @@ async def test_what_comes_is_shown_when_followed_and_marked_as_new() -> None:
         await pilot.press("k", "g")
         assert not view.following
         top = lines(view)
-        written.write(lambda h: h.text("even later"))
-        await until(pilot, lambda: len(view.session.messages) == len(hand._made))
+        later = written.write(lambda h: h.text("even later"))
+        await until(pilot, lambda: view.unread == later)  # all before it was seen: one was at the end
         await pilot.pause()
         assert lines(view) == top
         await pilot.press("U")
@@ -433,6 +433,9 @@ async def test_what_still_runs_when_the_screen_goes_away_finds_nothing_to_write_
     async with transcript(story(1)) as (pilot, _, _):
         screen = pilot.app.screen
         assert isinstance(screen, TranscriptScreen)
+        await pilot.press("/")
+        await screen.query("FindBar > *").remove()
+        screen._show_count()
         await screen.query(TitleBar).remove()
         screen._totals_at = 0.0
         screen._show_totals()

@@ -98,11 +98,17 @@ class FindBar(Horizontal):
         """Keep what was looked for, so that it can be brought back."""
         self.box.keep()
 
-    def say(self, count: str, *, typing: bool) -> None:
-        """Say how many there are; and, unless one is still typing, the keys that go on from there."""
+    def say(self, count: str) -> None:
+        """Say how many there are; and, unless one is still typing, the keys that go on from there.
+
+        A search may still run while the bar goes away with its screen.
+        """
         keys = [key for key in effective("transcript", getattr(self.app, "keymap", {})) if key.action in _HINT]
-        hint = "" if typing else "".join(f"   {key_name(key.keys[0])} {_HINT[key.action]}" for key in keys)
-        self.query_one("#find-count", Static).update(Content.assemble(count, (hint, "$text-muted")))
+        hint = (
+            "" if self.has_focus_within else "".join(f"   {key_name(key.keys[0])} {_HINT[key.action]}" for key in keys)
+        )
+        for static in self.query("#find-count").results(Static):
+            static.update(Content.assemble(count, (hint, "$text-muted")))
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:

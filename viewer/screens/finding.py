@@ -158,7 +158,7 @@ class FindingScreen(Screen[None]):
     def _show_count(self) -> None:
         """Say which of the places one is at, and how many there are."""
         if self._find_bar is not None:
-            self._find_bar.say(self._count(), typing=self.focused is self._find_bar.box)
+            self._find_bar.say(self._count())
 
     def _count(self) -> str:
         finder, hit = self._finder, self._view.hit
