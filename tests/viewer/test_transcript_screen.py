@@ -440,4 +440,5 @@ async def test_what_still_runs_when_the_screen_goes_away_finds_nothing_to_write_
         screen._totals_at = 0.0
         screen._show_totals()
         screen._show_facts()
+        screen._show_position()
         assert screen._totals_due

@@ -328,6 +328,8 @@ class TranscriptScreen(FiguresScreen):
 
     def _show_position(self) -> None:
         """Where one is."""
+        if not self._is_there():
+            return
         session, view = self.session, self._view
         pieces: list[str] = []
         if view.folds.chosen:
