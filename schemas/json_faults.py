@@ -51,7 +51,13 @@ def say_depth(data: bytes) -> str:
     return ""
 
 
-def is_utf16(data: bytes) -> bool:
-    """Whether a text begins as UTF-16 does: with its mark, or with two ASCII characters of two bytes each."""
-    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return marked or re.match(rb"(?:[\t\n\r -~]\0){2}|(?:\0[\t\n\r -~]){2}", data) is not None
+_WIDE = {
+    # A mark, or two ASCII characters of four or two bytes each. UTF-32 first: its mark begins as that of UTF-16.
+    "UTF-32": re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff|(?:[\t\n\r -~]\0\0\0){2}|(?:\0\0\0[\t\n\r -~]){2}"),
+    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff|(?:[\t\n\r -~]\0){2}|(?:\0[\t\n\r -~]){2}"),
+}
+
+
+def wide_encoding(data: bytes) -> str:
+    """The encoding other than UTF-8 that a text begins as, `UTF-16` or `UTF-32`; empty for all else."""
+    return next((name for name, beginning in _WIDE.items() if beginning.match(data)), "")

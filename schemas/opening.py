@@ -15,7 +15,7 @@ from schemas.broken import read_broken
 from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
-from schemas.json_faults import is_utf16
+from schemas.json_faults import wide_encoding
 from schemas.paths import source_of
 from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Keyed, Provider, Reading, beginning, read_head
 from schemas.providers import each_provider
@@ -194,8 +194,8 @@ def _describe(head: Head) -> str:
         return f"a SQLite database with {f'the tables {names}' if names else 'no tables'}"
     if not head.data.strip():  # of a file that is not compressed `head_of` says so itself
         return "a compressed file that holds nothing, or was cut off"
-    if is_utf16(head.data):
-        return "a text in UTF-16, where UTF-8 belongs"
+    if wide := wide_encoding(head.data):
+        return f"a text in {wide}, where UTF-8 belongs"
     if b"\0" in head.data[:4096] and not head.records:
         return "a binary file"
     if not head.records and not head.compressed and breaks_off(head.data):  # what begins so was read whole

@@ -1,6 +1,6 @@
 """The one table of keys. Bindings, footer, help and README are made from it, so they cannot disagree.
 
-This module knows nothing of Textual: the README's table and `turnlog keys` in the help are made from it too.
+This module knows nothing of Textual: the README's table is made from it too.
 """
 
 from __future__ import annotations

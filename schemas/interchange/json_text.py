@@ -15,7 +15,7 @@ import orjson
 
 from schemas.clean import one_line
 from schemas.interchange.verdicts import Finding, pointer
-from schemas.json_faults import is_utf16, say_depth, say_fault
+from schemas.json_faults import say_depth, say_fault, wide_encoding
 
 BOM = b"\xef\xbb\xbf"
 _HUGE = 10**400
@@ -44,8 +44,8 @@ def read_json(data: bytes) -> Text:
             repeated.extend((made, key) for key in made if keys.count(key) > 1)
         return made
 
-    if is_utf16(data):
-        return Text(None, "not UTF-8: it begins as UTF-16 does", [])
+    if wide := wide_encoding(data):
+        return Text(None, f"not UTF-8: it begins as {wide} does", [])
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

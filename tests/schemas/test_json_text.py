@@ -30,6 +30,7 @@ from tests.schemas.test_verdicts import EVENT
         ('{"a": 1}'.encode("utf-16"), "not UTF-8: it begins as UTF-16 does"),
         ('{"a": 1}'.encode("utf-16-le"), "not UTF-8: it begins as UTF-16 does"),
         ('{"a": 1}'.encode("utf-16-be"), "not UTF-8: it begins as UTF-16 does"),
+        ('{"a": 1}'.encode("utf-32"), "not UTF-8: it begins as UTF-32 does"),
         (b'"\\u12', "not JSON: it breaks off at line 1, column 3"),
         (b'"\\u12g4"', "not JSON: a \\u without four digits at line 1, column 3"),
         (b"[" * 100_000, "nested too deeply to be checked: level 500 begins at line 1, column 500"),

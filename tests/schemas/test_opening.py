@@ -40,6 +40,8 @@ def document(path: Path, output: int = 1) -> Path:
         (b"\x7fELF\0\0\0\1\2", "a binary file"),
         ('{"a": 1}'.encode("utf-16"), "a text in UTF-16, where UTF-8 belongs; not a session"),
         ('{"a": 1}'.encode("utf-16-le"), "a text in UTF-16, where UTF-8 belongs; not a session"),
+        ('{"a": 1}'.encode("utf-32"), "a text in UTF-32, where UTF-8 belongs; not a session"),
+        ('{"a": 1}'.encode("utf-32-be"), "a text in UTF-32, where UTF-8 belongs; not a session"),
         (b'{"a":\n' + b"[" * 5000 + b"]" * 5000 + b"}", "JSON that is nested too deeply: level 500 begins at line 2"),
         (b"hello there\n", "it begins with 'hello there'"),
         (b'{"a": 1,\n "b": 2}\n', "it is a JSON object with the keys a, b"),

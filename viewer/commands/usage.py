@@ -416,4 +416,5 @@ def copies_note(count: int) -> str:
     """How many responses were left out as copies."""
     from renderers.facts import plural
 
-    return f"{plural(count, 'response')} left out as a copy: counted where it was made"
+    copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
+    return f"{plural(count, 'response')} left out as {copies}"

@@ -59,8 +59,8 @@ def _path(file: str) -> Path:
 
 
 def _read(path: Path, called: str) -> bytes:
-    """The file's bytes. Raises OSError, and CallError for UTF-16 and for no regular file: a pipe may never end."""
-    from schemas.json_faults import is_utf16
+    """Return the file's bytes. Raises OSError, and CallError for UTF-16, UTF-32 and a pipe, which may never end."""
+    from schemas.json_faults import wide_encoding
 
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CallError(f"{path_text(path)}: not a regular file")
@@ -69,8 +69,8 @@ def _read(path: Path, called: str) -> bytes:
     except OSError as error:
         error.filename = error.filename or str(path)  # reading, unlike opening, does not say what
         raise
-    if is_utf16(data):
-        raise CallError(f"{called}: a text in UTF-16, where UTF-8 belongs")
+    if wide := wide_encoding(data):
+        raise CallError(f"{called}: a text in {wide}, where UTF-8 belongs")
     return data
 
 
