@@ -105,6 +105,10 @@ class TurnlogApp(App[None]):
         self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
         # Textual takes the terminal back after `fg`, and draws what changes from then on only.
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True), immediate=True)
+        # Textual's handler writes to the terminal. Where it interrupts a write it would wait for a lock that its own
+        # thread holds, for ever; so it runs between two events.
+        if sys.platform != "win32" and callable(stop := signal.getsignal(signal.SIGTSTP)):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, stop, signal.SIGTSTP, None)
         self.call_after_refresh(self._settle)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
