@@ -51,20 +51,24 @@ def reason_of(error: OSError) -> str:
     return error.strerror.lower() if error.strerror else str(error)
 
 
-def matching(folder: str | Path, pattern: str, problems: list[Problem]) -> Iterator[tuple[str, os.stat_result]]:
-    """The files below a folder whose path fits a pattern, with their states: `*` is any name, `**` any folders."""
+def matching(
+    folder: str | Path, pattern: str, problems: list[Problem], *, is_root: bool = True
+) -> Iterator[tuple[str, os.stat_result]]:
+    """The files below an agent's folder whose path fits a pattern, with their states: `*` is any name, `**` any
+    folders.
+    """
     first, _, rest = pattern.partition("/")
     if first == "**":
-        yield from matching(folder, rest, problems)
-        for entry in entries_of(folder, problems):
+        yield from matching(folder, rest, problems, is_root=is_root)
+        for entry in entries_of(folder, problems, is_root=is_root):
             if entry.is_dir(follow_symlinks=False):
-                yield from matching(entry.path, pattern, problems)
+                yield from matching(entry.path, pattern, problems, is_root=False)
         return
-    for entry in entries_of(folder, problems):
+    for entry in entries_of(folder, problems, is_root=is_root):
         if not fnmatchcase(entry.name, first):
             continue
         if rest:
             if entry.is_dir():
-                yield from matching(entry.path, rest, problems)
+                yield from matching(entry.path, rest, problems, is_root=False)
         elif entry.is_file() and (stat := stat_of(entry, problems)) is not None:
             yield entry.path, stat

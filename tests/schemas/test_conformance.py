@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.message import Kind
 from schemas.opening import OpenError, head_of, open_reading, recognise
 from schemas.provider import Environment, Head, Problem, Provider
 from schemas.providers import providers
@@ -82,8 +83,11 @@ def test_what_a_source_lacks_is_unknown_and_not_zero(provider: Provider, samples
         session = whole(provider, sample.path)
         if Lack.TOKENS in session.lacks:
             assert session.usage() is None and len(session.groups) == 0
+        messages = [session.message(i) for i in range(len(session.messages))]
         if Lack.TIMES in session.lacks:  # when the session began may be known all the same
-            assert all(session.messages.when(i) is None for i in range(len(session.messages)))
+            assert all(message.timestamp is None for message in messages)
+        if Lack.THINKING in session.lacks:
+            assert not any(message.text for message in messages if message.kind is Kind.THINKING)
 
 
 def test_all_laws(provider: Provider, samples: dict[str, list[Sample]]) -> None:
@@ -386,6 +390,17 @@ def test_discovery_lists_each_session_once(provider: Provider, samples: dict[str
     assert {file.path for file in found} == {sample.path for sample in samples[provider.id] if sample.listed}
     assert len({file.id for file in found}) == len(found)
     assert all(file.provider == provider.id and file.size > 0 and file.mtime_ns > 0 for file in found)
+
+
+def test_a_linked_home_is_followed(provider: Provider, home: Path, tmp_path: Path) -> None:
+    """People keep what belongs to their programs on another disk."""
+    env, moved = (Environment({}, folder, "linux") for folder in (home / provider.id, tmp_path / "moved"))
+    for there, link in zip(provider.locations(env), provider.locations(moved), strict=True):
+        if there.path.is_dir():
+            link.path.parent.mkdir(parents=True, exist_ok=True)
+            link.path.symlink_to(there.path)
+    found = [sum(1 for place in provider.locations(one) for _ in provider.find(place, [])) for one in (env, moved)]
+    assert found[0] == found[1]
 
 
 def test_reading_changes_nothing(provider: Provider, samples: dict[str, list[Sample]], home: Path) -> None:

@@ -59,6 +59,7 @@ class Agent:
     files: ClassVar[tuple[str, ...]] = ("**/*.jsonl",)
     """Patterns of session files below a home."""
     lacks: ClassVar[frozenset[Lack]] = frozenset()
+    """What its sources may never tell: a session lacks what none of its records did."""
     tools: ClassVar[Mapping[str, ToolType]] = {}
     resume: ClassVar[tuple[str, ...]] = ()
     """The command that goes on with a session, but for its id at the end."""

@@ -6,7 +6,7 @@ within the source have readers of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from schemas.providers.kit.words import (
     Use,
 )
 from schemas.records import Record
-from schemas.session import Change, Op, Session, Subagent
+from schemas.session import Change, Lack, Op, Session, Subagent
 from schemas.values import text_of
 
 _INHERITED = int(Flag.INHERITED)
@@ -69,6 +69,8 @@ class Reader:
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
         self._last: Record = _NOWHERE
+        self._settled = 0
+        """How many messages were looked at for what they tell."""
         self._once: set[int] = set()
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
@@ -311,6 +313,22 @@ class Reader:
             self.talk.mark(row, live=live)
         for child in self.children.values():
             child._settle()
+        if self.session.lacks:
+            self.session.lacks -= set(self._told())
         self._link_within()
         self._link_beside()
         self.facts.settle_title(self.history.knows)
+
+    def _told(self) -> Iterator[Lack]:
+        """What the messages since the last time tell, though the agent's sources may lack it."""
+        messages, first = self.session.messages, self._settled
+        self._settled = len(messages)
+        new = range(first, len(messages))
+        if any(messages.when(row) is not None for row in new):
+            yield Lack.TIMES
+        if any(messages.kind[row] == Kind.THINKING and messages.chars[row] for row in new):
+            yield Lack.THINKING
+        if self.uses.answered:
+            yield Lack.RESULTS
+        if len(self.session.groups):
+            yield Lack.TOKENS

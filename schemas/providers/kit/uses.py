@@ -31,6 +31,8 @@ class Uses:
         self.tasks: dict[int, Task] = {}
         self.started: dict[str, int] = {}
         """The uses that started subagents, by the subagents' ids."""
+        self.answered = False
+        """Whether any result was told, apart from what uses say of themselves."""
         self.links = 0
         """Grows with each thing that was learned of who started whom."""
 
@@ -71,6 +73,7 @@ class Uses:
         messages = session.messages
         if answer.late and (row not in self.open or messages.flags[row] & _PENDING):
             return None
+        self.answered = self.answered or (text is not None and of < 0)
         if text is None:
             if row < 0:
                 return False
