@@ -29,6 +29,8 @@ from schemas.json_faults import say_depth, say_fault
 Record: TypeAlias = tuple[int, int, int, dict[str, Any]]
 """Offset of its first byte, its length in bytes, its line (from 1), and the object itself."""
 
+UNFINISHED = "the last line is unfinished"
+"""What is wrong with a line at whose end a file or a pipe breaks off."""
 # A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
 MAX_LINE = 512 << 20
 _DEEPEST = 500
@@ -150,7 +152,7 @@ class JsonLines:
         """Everything that can be read of a line that is not one JSON object."""
         found, lost = recover(raw, offset, line, anything=self._plain, unfinished=unfinished)
         if unfinished and lost and lost[-1].offset + lost[-1].length >= offset + len(raw.rstrip()):
-            lost[-1] = lost[-1]._replace(reason="the last line is unfinished")
+            lost[-1] = lost[-1]._replace(reason=UNFINISHED)
         if self._plain:
             cut = lost.pop() if unfinished and lost and _is_begun(raw, lost[-1].offset - offset) else None
             found = sorted([*found, *((gap.offset, gap.length, gap.line, {}) for gap in lost)], key=itemgetter(0))

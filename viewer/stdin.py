@@ -24,7 +24,6 @@ from threading import Condition, Event, Thread
 from schemas.opening import OpenError, head_of, recognise
 from schemas.paths import call_path
 from schemas.provider import HEAD_BYTES, NOISE_BYTES
-from schemas.reading import LinesReading
 from schemas.session import Change
 from viewer.follow import Follower
 from viewer.leftovers import remove_at_end
@@ -260,13 +259,12 @@ class StreamFollower(Follower):
 
     def _give_time(self) -> None:
         """Let what an agent prints without times have those at which it came (formats/streams.md 1.3)."""
-        from schemas.providers.streams.parser import StreamParser
+        from schemas.providers.kit.printed import Printed
 
-        parser = self.reading.parser if isinstance(self.reading, LinesReading) else None
-        self.is_stream = isinstance(parser, StreamParser)
+        self.is_stream = isinstance(self.reading, Printed)
         """Whether it is what an agent prints while it works, and no session file of one."""
-        if isinstance(parser, StreamParser) and self.spool.is_live:
-            parser.stream.clock = time.time
+        if isinstance(self.reading, Printed) and self.spool.is_live:
+            self.reading.parser.clock = time.time
 
     @property
     def written(self) -> float | None:

@@ -10,6 +10,8 @@ from typing import Any
 from schemas.diffs import FileDiff, Hunk, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
 from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import ToolType
+from schemas.providers import providers
+from schemas.providers.kit.agent import Agent
 
 _Table = dict[str, str]
 
@@ -74,7 +76,6 @@ _NAMES = {
     "cursor": "schemas.providers.cursor.tools",
     "gemini": "schemas.providers._google_tools",
     "qwen": "schemas.providers._google_tools",
-    "opencode": "schemas.providers.streams.opencode",
 }
 """Where the agents' own tables of tools are: a tool has the same type in a document as in the agent's own session."""
 _TYPES: dict[str, ToolType] = {
@@ -121,7 +122,8 @@ def type_of(provider: str, name: str, said: object) -> ToolType:
 def _named(provider: str) -> Callable[[str], ToolType]:
     """What tells an agent's tools by their names."""
     if (module := _NAMES.get(provider)) is None:
-        return lambda _: "unknown"
+        agent = providers().get(provider)
+        return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
     table: Callable[[str], ToolType] = import_module(module).tool_type
     return table
 

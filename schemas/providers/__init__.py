@@ -9,8 +9,12 @@ import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from schemas.provider import Provider
+
+if TYPE_CHECKING:
+    from schemas.providers.kit.agent import Stream
 
 
 @cache
@@ -25,6 +29,13 @@ def each_provider() -> Iterator[Provider]:
     for name in _names():
         provider: Provider = import_module(f"{__name__}.{name}").PROVIDER
         yield provider
+
+
+@cache
+def printers() -> tuple[Stream, ...]:
+    """What agents print, of each that prints something: the `STREAM` of its module."""
+    found = (getattr(import_module(f"{__name__}.{name}"), "STREAM", None) for name in _names())
+    return tuple(stream for stream in found if stream is not None)
 
 
 @cache

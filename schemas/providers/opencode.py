@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from schemas.clean import as_json
 from schemas.diffs import FileDiff
 from schemas.folders import matching
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.kit.agent import Data, Database, Home, Tree, diff_of, sources_in
+from schemas.providers.kit.agent import Data, Database, Home, Stream, Tree, diff_of, sources_in
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import Files
-from schemas.providers.kit.history import History
+from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
 from schemas.usage import TokenUsage, as_count
@@ -85,7 +87,7 @@ class OpenCode(Database, Tree):
     )
     files: ClassVar[tuple[str, ...]] = ("opencode*.db",)
     trees: ClassVar[str] = "storage/session/*/ses_*.json"
-    history = Copies
+    history: ClassVar[type[History]] = Copies
     resume = ("opencode", "--session")
     tools = {
         "bash": "shell", "read": "read", "webfetch": "read", "write": "write", "edit": "write", "multiedit": "write",
@@ -618,4 +620,100 @@ def _data(value: object) -> Data:
     return _object(value) or ({"data": value} if value else {})
 
 
+# -- what it prints ----------------------------------------------------------------------------------------------------
+
+
+class Spent(Fact):
+    """The cost of a step."""
+
+
+class Steps(History):
+    """Adds up what the steps cost: a step may be printed again."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._costs: dict[str, float] = {}
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """The cost of all steps so far."""
+        self._costs[item.said["step"]] = item.said["cost"]
+        yield record, number, Fact(costUsd=round(sum(self._costs.values()), 9))
+
+
+class OpenCodeStream(Stream, OpenCode):
+    """`opencode run --format json`: finished parts, each a line; one process is one exchange (formats/streams.md 6)."""
+
+    formats = (Format("OpenCode, `run --format json`", "lines with sessionID and a timestamp in milliseconds"),)
+    history = Steps
+    lacks = frozenset()
+    unended = "possibly cut off: the last step has no end; the session in OpenCode's own database may hold the rest"
+
+    def prints(self, record: Data) -> bool:
+        """The session's id and a time as a number."""
+        kind, stamp = record.get("type"), record.get("timestamp")
+        numeric = isinstance(stamp, int | float) and not isinstance(stamp, bool)
+        return isinstance(kind, str) and isinstance(record.get("sessionID"), str) and numeric
+
+    def run_of(self, record: Data) -> str:
+        """The session's id."""
+        return text_of(record.get("sessionID"))
+
+    def time(self, record: Data) -> float | None:
+        """When it was printed."""
+        return when(record.get("timestamp"))
+
+    def facts(self, record: Data) -> Data:
+        """The message, which is one step."""
+        step = dict_of(record.get("part")).get("messageID")
+        return {"messageId": step} if isinstance(step, str) and step else {}
+
+    def read(self, record: Data) -> Iterator[Item]:
+        """A line is read by its part, whatever its own type."""
+        part = dict_of(record.get("part"))
+        name, text = text_of(part.get("id")), text_of(part.get("text"))
+        kind = text_of(part.get("type")).replace("-", "_") or text_of(record.get("type"))
+        match kind:
+            case "text" | "reasoning" if text:
+                yield Say(Kind.TEXT if kind == "text" else Kind.THINKING, text, id=name)
+            case "tool" | "tool_use":
+                use = self._use(part, "", name, stopped=False)
+                yield replace(use, time=None)
+                if use.subagent:
+                    yield Child(use.subagent, task=use.task or Task(), use_id=use.use_id)
+                    label = "Tokens exclude subagents: theirs are in sessions of their own"
+                    yield Say(Kind.NOTE, label=label, once="subagents")
+            case "step_finish":
+                yield from self._step(part)
+            case "error":
+                yield self._failure(record.get("error"))
+                yield Turn(begins=False, how="error")
+            case "done":
+                yield Turn(begins=False, how=text_of(record.get("reason")) or "done")
+                yield Skip("done")
+            case "step_start" | "snapshot" | "patch" | "text" | "reasoning":
+                yield Skip(kind)
+            case _:
+                yield Say(Kind.UNKNOWN, label=text_of(part.get("type")) or kind or "(no type)")
+
+    def _step(self, part: Data) -> Iterator[Item]:
+        """Figures and cost of a step. All zero is what is printed where the model's provider told nothing."""
+        reason, cost = text_of(part.get("reason")), number(part.get("cost"))
+        usage, step = usage_of({"role": "assistant"} | part), text_of(part.get("id"))
+        if any(usage):
+            yield Count(usage, step)
+        if cost is not None and (cost or any(usage)):
+            yield Spent(step=step, cost=cost)
+        if reason != "tool-calls":
+            yield Turn(begins=False, how=reason)
+        yield Skip("step_finish")
+
+    def _failure(self, error: object) -> Say:
+        data = dict_of(dict_of(error).get("data"))
+        code = whole(data.get("statusCode"))
+        label = f"{text_of(dict_of(error).get('name')) or 'Error'}{f' {code}' if code is not None else ''}"
+        text = text_of(data.get("message")) or text_of(dict_of(error).get("message")) or text_of(error)
+        return Say(Kind.ERROR, text or (as_json(error) if error else ""), label=label)
+
+
 PROVIDER = OpenCode()
+STREAM = OpenCodeStream()

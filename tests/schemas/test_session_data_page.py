@@ -11,7 +11,6 @@ from schemas.providers import _google_tools
 from schemas.providers.claude import tools as claude
 from schemas.providers.codex import tools as codex
 from schemas.providers.cursor import tools as cursor
-from schemas.providers.streams import opencode
 
 PAGE = Path(documents.__file__).with_name("session-data.md").read_text()
 TYPES = ("write", "read", "search", "shell", "task", "generic")
@@ -20,7 +19,6 @@ AGENTS = {
     "Codex": codex,
     "Gemini CLI, Qwen Code": _google_tools,
     "Cursor": cursor,
-    "OpenCode": opencode,
 }
 
 

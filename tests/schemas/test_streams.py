@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schemas.message import Flag, Kind, SpanRole
 from schemas.opening import head_of, open_reading
 from schemas.provider import read_head
+from schemas.providers.kit.printed import Printed
 from schemas.providers.streams import PROVIDER
 from schemas.providers.streams.detect import Told, told_by
 from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
@@ -58,8 +59,6 @@ def claimed(*lines: Any) -> bool:
         ({"type": "thread.started", "thread_id": "t"}, Told.CODEX),
         ({"type": "turn.started"}, Told.CODEX),
         ({"type": "item.anything", "item": {}}, Told.CODEX),
-        ({"type": "tool_use", "timestamp": 1_795_000_000_000, "sessionID": "ses_1", "part": {}}, Told.OPENCODE),
-        ({"type": "error", "timestamp": 1_795_000_000_000, "sessionID": "ses_1", "error": {}}, Told.OPENCODE),
         ({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "session_id": "s"}, Told.ON_DISK),
         ({"type": "system", "subtype": "hook_started", "uuid": "u", "session_id": "s"}, Told.CLAUDE),
         ({"type": "user", "uuid": "u", "session_id": "s", "timestamp": "2026-11-20T10:00:00Z"}, Told.CLAUDE),
@@ -76,7 +75,6 @@ def claimed(*lines: Any) -> bool:
         ({"type": "message", "timestamp": "2026-11-20T10:00:00Z", "content": [{"type": "text"}]}, None),
         ({"type": "turn.prompt", "turnId": "t1", "input": [], "time": 1_767_225_600_001}, None),
         ({"type": "error", "timestamp": "2026-11-20T10:00:00Z", "id": "1", "content": "on disk"}, None),
-        ({"type": "text", "timestamp": True, "sessionID": "s"}, None),
         ({"type": ["thread.started"]}, None),
         ({}, None),
     ],
@@ -130,13 +128,13 @@ def test_another_session_of_the_same_agent_is_announced(tmp_path: Path) -> None:
 
 
 def test_runs_that_are_mixed_each_go_on(tmp_path: Path) -> None:
-    codex, opencode = codex_lines()[:10], opencode_lines()
-    mixed = [line for pair in zip(codex, opencode, strict=False) for line in pair] + codex[len(opencode) :]
+    codex, other = codex_lines()[:10], gemini_lines()[1:]
+    mixed = [line for pair in zip(codex, other, strict=False) for line in pair] + codex[len(other) :]
     session = read(tmp_path, mixed)
     seen = described(session)
-    assert [line for line in seen if line.startswith("TEXT")] == ["TEXT It was.", "TEXT Two lamps."]
+    assert sum(line.startswith("TEXT") for line in seen) == 3
     assert f"NOTE Codex {THREAD} goes on" in seen
-    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(120, 55, 2100, 50, 15)
+    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(500, 100, 100, 0)
     assert_sums(session)
     assert_builds_clean(session)
 
@@ -288,7 +286,7 @@ def test_byte_by_byte_is_the_same(tmp_path: Path, name: str) -> None:
 
 @given(data=st.data())
 def test_mixed_lines_in_any_pieces(tmp_path: Path, data: st.DataObject) -> None:
-    pool = [*codex_lines(), *gemini_lines(), *opencode_lines(), "plain", "{cut", {"x": 1}]
+    pool = [*codex_lines(), *gemini_lines(), "plain", "{cut", {"x": 1}]
     lines = data.draw(st.lists(st.sampled_from(pool), min_size=1, max_size=30))
     raw = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
     cuts = data.draw(st.lists(st.integers(0, len(raw)), max_size=8))
@@ -398,7 +396,7 @@ def test_ids_are_told_apart_and_many_pieces_are_one_text() -> None:
 
 def test_random_damage_is_survived(tmp_path: Path) -> None:
     chance = random.Random(7)
-    pool = json.dumps([*codex_lines(), *gemini_lines(), *opencode_lines()])
+    pool = json.dumps([*codex_lines(), *gemini_lines()])
     for _ in range(200):
         at, length = chance.randrange(len(pool)), chance.randrange(1, 4000)
         path = tmp_path / "damaged.jsonl"
@@ -413,7 +411,6 @@ def test_random_damage_is_survived(tmp_path: Path) -> None:
 def test_opened_like_any_other_session(tmp_path: Path) -> None:
     path = saved(tmp_path / "notes.txt", [said(1, "Hi"), gemini(2, "result", status="success")])
     session = open_reading(path)
-    assert isinstance(session, StreamReading)
-    assert PROVIDER.resume_command(session.session) is None
+    assert isinstance(session, Printed) and PROVIDER.resume_command(session.session) is None
     items = [item("completed", "item_1", "agent_message", text="x"), command("completed", "item_2", "ls", "", 0)]
     assert open_reading(saved(tmp_path / "other", items)).session is not None

@@ -13,7 +13,7 @@ from schemas.message import Flag, Kind, Message
 from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
 from schemas.records import FileStore
 from schemas.session import Session
-from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, opencode_lines, said, saved
+from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, said, saved
 from tests.fixtures.streams.claude_cursor import (
     begin,
     claude_lines,
@@ -147,6 +147,6 @@ def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
 def test_agents_that_print_no_pieces_have_nothing_that_grows(tmp_path: Path) -> None:
     """So that what they said last can be printed at once."""
     whole_lines = [init(), says("m", text("Whole."))]
-    for lines in (codex_lines()[:9], opencode_lines(), whole_lines):
+    for lines in (codex_lines()[:9], whole_lines):
         session = begun(tmp_path, lines).session
         assert Kind.TEXT in session.messages.kind and not growing(session)

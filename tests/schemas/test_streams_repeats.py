@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from schemas.message import Kind, Tool, ToolStatus
 from schemas.providers.streams import PROVIDER
 from schemas.session import Session
-from tests.fixtures.streams import THREAD, command, gemini, gemini_lines, item, part, saved, step, turn
-from tests.fixtures.streams import tool as opencode_tool
+from tests.fixtures.streams import THREAD, command, gemini, gemini_lines, item, saved, turn
 from tests.fixtures.streams.claude_cursor import (
     back,
     begin,
@@ -134,29 +133,6 @@ def test_codex_no_words_are_lost_whatever_the_ids(tmp_path: Path, steps: list[tu
                 expected.append(words)
             said[ident] = words
     assert texts(read(tmp_path, lines)) == expected
-
-
-# -- OpenCode ----------------------------------------------------------------------------------------------------------
-
-
-def test_opencode_a_part_with_other_words_is_another_one(tmp_path: Path) -> None:
-    lines = [part(1, "text", "text", text=words) for words in ("Hel", "Hello", "Hello", "Bye")]
-    assert texts(read(tmp_path, [*lines, step(2, "stop", 1, 1)])) == ["Hello", "Bye"]
-
-
-def test_opencode_tool_uses_with_one_id(tmp_path: Path) -> None:
-    running = opencode_tool(1, "bash", {"command": "ls"}, status="running")
-    lines = [running, opencode_tool(1, "bash", {"command": "ls"}, output="a\n")]
-    lines += [opencode_tool(1, "bash", {"command": "pwd"}, output="/w\n"), opencode_tool(1, "read", {}, output="/w\n")]
-    session = read(tmp_path, [*lines, step(2, "stop", 1, 1)])
-    assert [(tool.name, tool.text) for tool in tools(session)] == [("bash", "a\n"), ("bash", "/w\n"), ("read", "/w\n")]
-
-
-def test_opencode_steps_of_other_messages_count_for_themselves(tmp_path: Path) -> None:
-    other = step(1, "stop", 5, 5)
-    other["part"]["messageID"] = "msg_2"
-    usage_ = read(tmp_path, [step(1, "tool-calls", 1, 1), step(1, "tool-calls", 1, 1), other]).usage()
-    assert usage_ is not None and (usage_.input, usage_.output) == (6, 6)
 
 
 # -- Gemini ------------------------------------------------------------------------------------------------------------

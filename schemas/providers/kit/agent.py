@@ -135,6 +135,10 @@ class Agent:
         tool.diffs = self.diffs(tool, answer)
         return tool, {}
 
+    def tool_type(self, name: str) -> ToolType:
+        """What kind of tool has that name."""
+        return self.tools.get(name, "unknown")
+
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What a tool use changed, by the names that most agents give. A use that failed changed nothing."""
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
@@ -225,17 +229,32 @@ class Lines(Agent):
         return LinesReading(open_file(path), self.reader(path), start)
 
 
-class Stream(Lines):
-    """JSON lines that an agent prints, among them perhaps plain text; they have an end."""
+class Stream(Agent):
+    """JSON lines that an agent prints; a module's `STREAM`. `pipe` reads them, those of several agents together."""
 
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read what was printed."""
-        from schemas.providers.kit.readings import Printed
-        from schemas.reading import open_file
+    prompted = False
+    unended: ClassVar[str] = "the stream ended without its end marker"
+    """What is noted where no `Turn` said how it ended."""
 
-        reader = self.reader(path)
-        reader.session.metadata["source"] = "stream"
-        return Printed(open_file(path), reader, start, plain=True)
+    def prints(self, record: Data) -> bool:
+        """Whether a record is this agent's, and no other's."""
+        raise NotImplementedError
+
+    def may_print(self, record: Data) -> bool:
+        """Whether it may be, where nothing better is known."""
+        return False
+
+    def run_of(self, record: Data) -> str:
+        """The id of the session that a record names; empty where it names none."""
+        return ""
+
+    def told(self, head: Head) -> bool:
+        """No: what is printed is told by `prints`."""
+        return False
+
+    def stamps(self, session: Session) -> object:
+        """Nothing lies beside a stream."""
+        return ()
 
 
 class Document(Agent):

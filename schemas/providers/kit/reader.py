@@ -47,12 +47,19 @@ _NOWHERE: Record = (0, 0, 0, {})
 
 
 class Reader:
-    """Fills a session from records; a `schemas.provider.Parser`. `root` is the main agent's, for a subagent within."""
+    """Fills a session from records; a `schemas.provider.Parser`.
 
-    def __init__(self, agent: Speaker, session: Session, root: Reader | None = None) -> None:
+    `root` is the main agent's, for a subagent within; `beside` that of another run that fills the same session.
+    """
+
+    def __init__(
+        self, agent: Speaker, session: Session, root: Reader | None = None, beside: Reader | None = None
+    ) -> None:
+        self.clock: Callable[[], float] | None = root.clock if root is not None else None
+        """The time of what has none, while a pipe is read live and has told no time of its own."""
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
-        self.rows = Rows(session, agent.name_of)
+        self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
         self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
         self.uses = Uses(self.rows, self.talk, agent.answers)
         self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
@@ -64,7 +71,7 @@ class Reader:
         """The messages that show the uses that started them."""
         self._started_by: dict[str, str] = {}
         """The ids of the uses that started them, where those are not their names."""
-        self._beside: dict[Path, tuple[Child, Subagent]] = {}
+        self._beside: dict[Path | str, tuple[Child, Subagent]] = {}
         self._stamps: object = None
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
@@ -74,9 +81,12 @@ class Reader:
         self._once: set[int] = set()
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
-        session.build, session.lacks = builder(agent, self.rows, self.uses, items), agent.lacks
+        self.build = builder(agent, self.rows, self.uses, items)
+        """Builds the messages that came of its records."""
+        if beside is None:
+            session.build, session.lacks = self.build, agent.lacks
         if root is None:
-            self.tokens.family = lambda: (self.session, *(child.session for child in self.children.values()))
+            self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
         else:
             self.talk.untold = lambda: root.task_prompt(self)
         self._words: dict[type, Callable[[Record, int, Any], bool | None]] = {
@@ -114,7 +124,7 @@ class Reader:
         self.rows.changed.clear()
         record = self._last
         for record in records:
-            self._take(record)
+            self.take(record)
         self._last = (*record[:3], {})
         return self._changes(first)
 
@@ -143,13 +153,14 @@ class Reader:
         return self._changes(len(self.session.messages))
 
     def _changes(self, first: int) -> list[Change]:
-        self._settle()
+        self.settle()
         changes = [Change(Op.UPDATED, row) for row in sorted(self.rows.changed) if row < first]
         return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
 
     # -- a record --------------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record) -> None:
+    def take(self, record: Record) -> None:
+        """Take one record."""
         value, session, history, agent = record[3], self.session, self.history, self.agent
         kind = value.get("type")
         if type(kind) is str and kind in agent.silent:
@@ -158,16 +169,19 @@ class Reader:
         if self.root is None and (whose := history.whose(value)):
             child = self._child(whose)
             child.rows.store = self.rows.store
-            child._take(record)
+            child.take(record)
             if (row := self._task_rows.get(whose, -1)) >= 0:
                 self.rows.changed.add(row)
             return
         time = agent.time(value)
         if time is not None:
+            self.clock = None
             if session.created is None or time < session.created:
                 session.created = time
             if session.updated is None or time > session.updated:
                 session.updated = time
+        elif self.clock is not None:
+            time = self.clock()
         if not history.enter(record, time):
             session.duplicates += 1
             return
@@ -269,12 +283,12 @@ class Reader:
         self.uses.link(link)
 
     def _child_beside(self, child: Child) -> None:
-        path = child.path or address_of(source_of(self.session.path)[0], child.key)
-        if path in self._beside:
+        path = child.path or (address_of(source_of(self.session.path)[0], child.key) if child.key else None)
+        if (path or child.id) in self._beside:
             return
         subagent = Subagent(one_line(child.id, 80), path=path, internal=child.internal)
         subagent.name, subagent.description = one_line(child.task.name, 80), one_line(child.task.description, 200)
-        self._beside[path] = child, subagent
+        self._beside[path or child.id] = child, subagent
         if child.own:
             self.session.subagents.append(subagent)
 
@@ -307,12 +321,12 @@ class Reader:
         row = next((e.start for e in self.session.exchanges if e.opener is Kind.PROMPT), -1)
         return "" if row < 0 else self.session.message(row).text
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """After some records: what was taken back, who started whom, the title."""
         for row, live in self.history.settle():
             self.talk.mark(row, live=live)
         for child in self.children.values():
-            child._settle()
+            child.settle()
         if self.session.lacks:
             self.session.lacks -= set(self._told())
         self._link_within()

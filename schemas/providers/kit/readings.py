@@ -1,4 +1,4 @@
-"""Readings of the kit's sources: streams, documents with sides, and what is gathered whole whenever it changed."""
+"""Readings of the kit's sources: documents with sides, and what is gathered whole whenever it changed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from typing import Any, NamedTuple
 
 from schemas.changes import digest
 from schemas.providers.kit.reader import Reader
-from schemas.reading import DocumentReading, LinesReading, WholeReading
+from schemas.reading import DocumentReading, WholeReading
 from schemas.records import MemoryStore, Unreadable, read_document
-from schemas.session import Change, Session
+from schemas.session import Session
 
 Data = dict[str, Any]
-
-
-class Printed(LinesReading):
-    """A stream: its end may close what is open."""
-
-    def finish(self) -> list[Change]:
-        """No more will come."""
-        assert isinstance(self.parser, Reader)
-        return self.parser.finish(self.lines.finish())
 
 
 class Documents(DocumentReading):

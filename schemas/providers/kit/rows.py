@@ -44,10 +44,12 @@ class Items:
 class Rows:
     """The messages of one session; `time`, `copied`, `first` and `touched` are of the record being read."""
 
-    def __init__(self, session: Session, name_of: Callable[[dict[str, Any]], str]) -> None:
+    def __init__(
+        self, session: Session, name_of: Callable[[dict[str, Any]], str], beside: Rows | None = None
+    ) -> None:  # `beside`: those of another run, whose messages are the session's too
         self.session = session
         self._name_of = name_of
-        self.changed: set[int] = set()
+        self.changed: set[int] = set() if beside is None else beside.changed
         """Messages that changed since the piece began."""
         self.named: dict[str, int] = {}
         """Messages by the ids that their items give."""
@@ -65,7 +67,7 @@ class Rows:
         self.touched = False
         """Whether the record adds to a message."""
         self._key = 0
-        self._keys: set[int] = set()
+        self._keys: set[int] = set() if beside is None else beside._keys
         self._renamed: dict[int, str] = {}
         self._tails: dict[int, int] = {}
         self._models: dict[str, int] = {}

@@ -37,6 +37,10 @@ class Talk:
         self._command_text = ""
         self.branched = False
         """Whether a branch began, and nothing was said on it yet."""
+        self.ended = ""
+        """How the last turn ended, where the source says so; empty while it goes on."""
+        self.before: Callable[[Record], None] | None = None
+        """Called before a message is appended."""
 
     # -- messages --------------------------------------------------------------------------------------------------
 
@@ -50,6 +54,8 @@ class Talk:
     def add(self, record: Record, number: int, say: Say) -> int:
         """Append a message to the exchange in which it stands; returns its row."""
         session, kind = self.session, int(say.kind)
+        if self.before is not None:
+            self.before(record)
         spoken = _TEXT <= kind <= _TOOL or kind == _WRONG  # the agent's: it answers whoever asked last
         if spoken:
             if self.command >= 0:
@@ -59,7 +65,7 @@ class Talk:
             if self.branched:
                 self._leave_branch()
         elif kind == _PROMPT:
-            self.command, self.turn, self.branched = -1, False, False
+            self.command, self.turn, self.branched, self.ended = -1, False, False, ""
             session.open_exchange(Kind.PROMPT, say.text or say.label or "(image)")
         elif kind == _OUTPUT and not say.asks:
             self.command = -1
@@ -144,14 +150,21 @@ class Talk:
 
     def begin_turn(self, turn: Turn) -> None:
         """The agent's turn begins, or ends."""
-        self.turn = turn.begins
+        self.turn, self.ended = turn.begins, turn.how
         if turn.begins:
             return
-        for row in self.rows.growing:
-            self.session.messages.flags[row] &= ~_GROWING
+        self.stop_growing()
         if self.session.exchanges and turn.seconds is not None:
             exchange = self.session.exchanges[-1]
             exchange.seconds = (exchange.seconds or 0.0) + turn.seconds
+            self.rows.changed.add(exchange.start)
+
+    def stop_growing(self) -> None:
+        """No message that is being written goes on."""
+        for row in self.rows.growing:
+            if self.session.messages.flags[row] & _GROWING:
+                self.session.messages.flags[row] &= ~_GROWING
+                self.rows.changed.add(row)
 
     def drop(self, dropped: Dropped) -> None:
         """Flag what was taken back; it stays, and its tokens were spent."""

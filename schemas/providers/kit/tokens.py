@@ -10,7 +10,7 @@ from schemas.providers.kit.rows import Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Count, Total
 from schemas.records import Record
-from schemas.session import Inherited, Session
+from schemas.session import Inherited
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 
@@ -28,8 +28,8 @@ class Tokens:
         self._rows, self._talk, self.session = rows, talk, rows.session
         self._name_of, self._same_model = name_of, same_model
         self._largest = recount == "largest"
-        self.family: Callable[[], Iterable[Session]] = lambda: (self.session,)
-        """This session and the subagents within its source."""
+        self.family: Callable[[], Iterable[Tokens]] = lambda: (self,)
+        """These tokens and those of the subagents within the source."""
         self._groups: dict[str, int] = {}
         self._ends: dict[int, int] = {}
         self._last: tuple[int, TokenUsage] = -1, _NOTHING
@@ -64,9 +64,11 @@ class Tokens:
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
             if (rows or self._rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
                 session.exchanges[groups.exchange[group]].groups.remove(group)
+                self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
                 session.exchanges[-1].groups.append(group)
                 groups.exchange[group] = session.exchanges[-1].index
         self._last = group, usage
+        self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
         column = session.messages.group
         for row in rows:
             if column[row] == NONE:
@@ -117,8 +119,8 @@ class Tokens:
 
     def _counted(self, name: str) -> Iterator[TokenUsage | None]:
         """What the calls of a model took, those of subagents and those that were copied included."""
-        for session in self.family():
-            groups = session.groups
-            models = {n for n, model in enumerate(session.models) if self._same_model(model, name)}
-            yield groups.usage.total([g for g in range(len(groups)) if groups.model[g] in models])
+        for tokens in self.family():
+            groups, models = tokens.session.groups, tokens.session.models
+            same = {n for n, model in enumerate(models) if self._same_model(model, name)}
+            yield groups.usage.total([g for g in tokens._groups.values() if groups.model[g] in same])
         yield from (one.usage for one in self.session.inherited.values() if self._same_model(one.model, name))

@@ -41,9 +41,9 @@ class Uses:
         return self._row_of.get(hash(use_id), -1) if use_id else -1
 
     def use(self, record: Record, number: int, use: Use) -> bool:
-        """A tool use; False where it was told before."""
+        """A tool use; False where it was told before. One with the `id` of its message takes the place of that."""
         row, messages = self.row(use.use_id), self.session.messages
-        if row >= 0 and row not in self._rows.growing:
+        if row >= 0 and row not in self._rows.growing and not (use.id and self._rows.named.get(use.id) == row):
             return False
         if row >= 0:
             self._talk.again(row, record, number, use)

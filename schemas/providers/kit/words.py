@@ -97,7 +97,7 @@ class Child(NamedTuple):
 
     id: str
     path: Path | None = None
-    """None for another session of the same source, `key`."""
+    """None for another session of the same source, `key`; with neither it lies where nobody looks."""
     key: str = ""
     task: Task = Task()
     use_id: str = ""
@@ -152,6 +152,8 @@ class Turn(NamedTuple):
     seconds: float | None = None
     failed: bool | None = None
     """Of an end: what becomes of tool uses without a result. None: they stay pending; True: interrupted."""
+    how: str = ""
+    """Of an end in a stream: how it ended, in a word; empty where it is not the end yet."""
 
 
 @dataclass(slots=True, init=False)

@@ -1,10 +1,15 @@
-"""What agents print while they work: `claude -p --output-format stream-json`, `codex exec --json` and their like."""
+"""What agents print while they work: `claude -p --output-format stream-json`, `codex exec --json` and their like.
+
+The kit reads what is the `STREAM` of an agent's module; the formats named in `detect` have parsers of their own yet.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from schemas.provider import Format, Head, Reading, Saved
+from schemas.providers import printers
+from schemas.providers.kit.pipe import is_printed
 from schemas.providers.streams.detect import detect
 
 
@@ -18,22 +23,26 @@ class Streams(Saved):
         "Codex prints running totals of the thread, of which the differences count. What a stream does not print "
         "stays unknown."
     )
-    formats = (
-        Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
-        Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
-        Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
-        Format("Cursor CLI, `-p --output-format stream-json` (or json)", "session_id without uuid"),
-        Format("OpenCode, `run --format json`", "lines with sessionID and a timestamp in milliseconds"),
-    )
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """The kinds of streams."""
+        return (
+            Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
+            Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
+            Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
+            Format("Cursor CLI, `-p --output-format stream-json` (or json)", "session_id without uuid"),
+            *(form for stream in printers() for form in stream.formats),
+        )
 
     def detect(self, head: Head) -> bool:
-        """Whether it is what one of the five agents prints."""
-        return detect(head)
+        """Whether it is what one of the agents prints."""
+        return not head.compressed and (is_printed(printers(), head.records, head.document) or detect(head))
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a saved stream. Raises OSError."""
         # Here, since recognising is done without the parser, and often.
-        from schemas.providers.streams.parser import open_stream
+        from schemas.providers.streams.either import open_stream
 
         return open_stream(path, start)
 

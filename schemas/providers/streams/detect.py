@@ -27,7 +27,6 @@ class Told(StrEnum):
     """What one object says about who printed it."""
 
     CODEX = "codex"
-    OPENCODE = "opencode"
     ON_DISK = "a session of Claude Code's own, no stream"
     CLAUDE = "claude"
     GEMINI = "gemini"
@@ -53,8 +52,6 @@ def told_by(value: dict[str, Any]) -> Told | None:
 
 def _by_ids(value: dict[str, Any], kind: str) -> Told | None:
     stamp = value.get("timestamp")
-    if isinstance(value.get("sessionID"), str) and isinstance(stamp, int | float) and not isinstance(stamp, bool):
-        return Told.OPENCODE
     if "sessionId" in value and ("uuid" in value or "parentUuid" in value):
         return Told.ON_DISK
     ours = isinstance(value.get("session_id"), str)

@@ -245,8 +245,6 @@ def _id_of(told: Told, value: Value) -> str:
     """The session that an object names as its own; empty where its format names it elsewhere."""
     if told is Told.CODEX:
         found = value.get("thread_id") if value.get("type") == "thread.started" else None
-    elif told is Told.OPENCODE:
-        found = value.get("sessionID")
     elif told is Told.GEMINI:
         found = value.get("session_id") if value.get("type") in ("init", None) else None
     else:
@@ -269,10 +267,6 @@ def run_class(told: Told) -> type[Run]:
             from schemas.providers.streams.gemini import GeminiRun
 
             return GeminiRun
-        case Told.OPENCODE:
-            from schemas.providers.streams.opencode import OpenCodeRun
-
-            return OpenCodeRun
         case Told.OLD_CODEX:
             from schemas.providers.streams.codex_old import OldCodexRun
 

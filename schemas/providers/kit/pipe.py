@@ -1,0 +1,293 @@
+"""What agents print while they work: one session, filled by one run or several (formats/streams.md 1).
+
+A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
+Each run has a reader of its own; all of them fill the same session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from schemas.clean import clean_styled, one_line
+from schemas.message import Kind, Message, Part, ToolStatus
+from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.reader import Reader
+from schemas.providers.kit.rows import BODY
+from schemas.providers.kit.words import Item, Say
+from schemas.records import Record
+from schemas.session import Change, Op, Session
+
+MOST_RECORDS, MOST_BYTES = 200, 1 << 20
+"""How far to look for a record that tells who prints."""
+NOT_ENDED = "no end marker"
+_PLAIN_LINES = 500
+"""Lines of plain output in one message."""
+
+
+class _Nobody(Stream):
+    """Who prints what no agent claims: plain text, and records that nobody knows."""
+
+    id = "streams"
+    name = "Agent stream"
+
+    def prints(self, record: Data) -> bool:
+        return False
+
+    def read(self, record: Data) -> Iterable[Item]:
+        yield Say(Kind.UNKNOWN)
+
+
+class Run:
+    """One run of an agent."""
+
+    def __init__(self, agent: Stream, name: str, reader: Reader) -> None:
+        self.agent, self.id, self.reader = agent, name, reader
+        self.spoke = False
+        """Whether it has added a message."""
+
+    @property
+    def title(self) -> str:
+        """The agent and its session, for notes."""
+        return f"{self.agent.name} {one_line(self.id, 100)}".strip()
+
+
+class Pipe:
+    """Fills a session with what agents print; a `schemas.provider.Parser`."""
+
+    def __init__(self, agents: Sequence[Stream], path: Path, session: Session | None = None) -> None:
+        self.agents = agents
+        self.clock: Callable[[], float] | None = None
+        """Set while a live pipe is read: the time of arrival, for what tells no times of its own."""
+        nobody = _Nobody()
+        self._session = session or Session(nobody.id, nobody.name, path, path.stem)
+        self._nobody = Run(nobody, "", Reader(nobody, self._session))
+        self._nobody.reader.talk.turn = False
+        self._watch(self._nobody)
+        self._session.build = self._build
+        self._session.metadata["source"] = "stream"
+        self._runs: dict[tuple[str, str], Run] = {}
+        """By the agent and the session; that which spoke last comes last."""
+        self._current = self._speaking = self._nobody
+        self._owners: list[Run] = []
+        """The run of each message."""
+        self._plain: set[int] = set()
+        """The messages that are plain text."""
+        self._waiting: list[Record] = []
+        self._waiting_bytes = 0
+        self._last: Record | None = None
+        self._closed = False
+
+    @property
+    def session(self) -> Session:
+        """The session that is filled."""
+        return self._session
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self._session = session
+        for run in (self._nobody, *self._runs.values()):
+            run.reader.session = session
+
+    # -- Parser ----------------------------------------------------------------------------------------------------
+
+    def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
+        """Take more records, in the order in which they were printed; returns what changed."""
+        first = self._begin()
+        for record in records:
+            self._last = (*record[:3], {})
+            self._take(record)
+        return self._changes(first)
+
+    def finish(self, records: Iterable[Record], cut: Record | None = None) -> list[Change]:
+        """Take the last records, and where a line that was cut off begins: no more will come."""
+        first = self._begin()
+        self._closed = True
+        for record in records:
+            self._last = (*record[:3], {})
+            self._take(record)
+        if self._waiting:
+            self._give_up()
+        for run in self._runs.values():
+            for reader in (run.reader, *run.reader.children.values()):
+                reader.talk.stop_growing()
+        if cut is not None:
+            self._note(cut, "stream cut off: the last line is unfinished")
+        elif self._last is not None:
+            for run in list(self._runs.values()):
+                if not run.reader.talk.ended:
+                    self._note(self._last, f"{run.title}: " * (len(self._runs) > 1) + run.agent.unended)
+        return self._changes(first)
+
+    def refresh(self) -> list[Change]:
+        """Look for what the runs say of other sessions: nothing of these lies beside a stream."""
+        return []
+
+    def _begin(self) -> int:
+        self._nobody.reader.rows.changed.clear()
+        return len(self.session.messages)
+
+    def _changes(self, first: int) -> list[Change]:
+        for run in self._runs.values():
+            run.reader.settle()
+        if self._runs:
+            ends = [run.reader.talk.ended for run in self._runs.values()]
+            self.session.metadata["ended"] = NOT_ENDED if "" in ends else ends[-1]
+        changed = self._nobody.reader.rows.changed
+        changes = [Change(Op.UPDATED, row) for row in sorted(changed) if row < first]
+        return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
+
+    # -- who prints ------------------------------------------------------------------------------------------------
+
+    def _take(self, record: Record) -> None:
+        if not record[3] and not self._waiting:
+            self._take_plain(record)
+        elif self._current is self._nobody:
+            self._wait(record)
+        elif record[3]:
+            self._deliver(record)
+        else:
+            self._take_plain(record)
+
+    def _wait(self, record: Record) -> None:
+        """Keep back what comes before a record that tells who prints; they are that agent's."""
+        self._waiting.append(record)
+        self._waiting_bytes += record[1]
+        if found := self._printer(record[3]):
+            self._decide(*found)
+        elif len(self._waiting) >= MOST_RECORDS or self._waiting_bytes >= MOST_BYTES:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Take what may be an agent's for that, where nothing better came."""
+        records = [record[3] for record in self._waiting]
+        perhaps = next((a for a in self.agents if any(map(a.may_print, filter(None, records)))), None)
+        if perhaps is not None:
+            self._decide(perhaps, "")
+            return
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        for record in waiting:
+            if record[3]:
+                self._nobody.reader.take(record)
+            else:
+                self._take_plain(record)
+
+    def _decide(self, agent: Stream, name: str) -> None:
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        names = (agent.run_of(record[3]) for record in waiting if agent.prints(record[3]))
+        self._switch(agent, name or next(filter(None, names), ""), waiting[0])
+        for record in waiting:
+            if record[3]:
+                self._deliver(record)
+            else:
+                self._take_plain(record)
+
+    def _printer(self, record: Data) -> tuple[Stream, str] | None:
+        """The agent that prints such a record, and its session as far as the record names it."""
+        current = self._current.agent
+        name = current.run_of(record)
+        if name and name == self._current.id:  # a line of a run that lacks what tells its agent
+            return current, name
+        if current.prints(record):
+            return current, name
+        agent = next((agent for agent in self.agents if agent.prints(record)), None)
+        return (agent, agent.run_of(record)) if agent is not None else None
+
+    def _deliver(self, record: Record) -> None:
+        """Give a record to its run, which is another one where the record says so."""
+        if (found := self._printer(record[3])) is not None:
+            agent, name = found
+            if agent is not self._current.agent or (name and name != self._current.id):
+                self._switch(agent, name, record)
+        self._current.reader.take(record)
+
+    def _switch(self, agent: Stream, name: str, record: Record) -> None:
+        """Another run begins or goes on. Where its record names no session it is the latest of its agent."""
+        if not name:
+            name = next((run.id for run in reversed(self._runs.values()) if run.agent is agent), "")
+        run = self._runs.pop((agent.id, name), None)
+        if run is None:
+            run = Run(agent, name, Reader(agent, self.session, beside=self._nobody.reader))
+            self._watch(run)
+            if self._runs:
+                self._note(record, f"{run.title} begins")
+                self.session.lacks &= agent.lacks
+            else:
+                self._name(run)
+            run.reader.clock = self.clock
+        self._runs[agent.id, name] = self._current = run
+
+    def _name(self, run: Run) -> None:
+        """Let the first run give the session its name."""
+        session, agent = self.session, run.agent
+        session.provider, session.provider_name = agent.id, agent.name
+        session.lacks = agent.lacks
+        if run.id:
+            session.id = one_line(run.id, 300)
+            for exchange in session.exchanges:
+                exchange.id = f"{session.id}:{exchange.index}"
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def _watch(self, run: Run) -> None:
+        run.reader.talk.before = lambda record: self._speak(run, record)
+
+    def _speak(self, run: Run, record: Record) -> None:
+        """Note whose the next message is, and say so where another run spoke since."""
+        speaking = self._speaking
+        if run is not self._nobody and run is not speaking:
+            self._speaking = run
+            if run.spoke and speaking is not self._nobody:
+                self._note(record, f"{run.title} goes on")
+                run.reader.rows.first += run.reader.rows.first == len(self._owners) - 1  # the note is not the record's
+            run.spoke = True
+        self._owners.append(run)
+
+    def _note(self, record: Record, label: str) -> None:
+        note = Say(Kind.NOTE, label=one_line(label, 300), id=f"note@{record[0]}:{len(self._owners)}")
+        self._nobody.reader.rows.begin(None, False)
+        self._nobody.reader.talk.add(record, -1, note)
+
+    def _take_plain(self, record: Record) -> None:
+        """A line of text; neighbours make one message."""
+        messages, rows = self.session.messages, self._nobody.reader.rows
+        rows.begin(None, False)
+        row = len(messages) - 1
+        if row in self._plain and messages.lines[row] < _PLAIN_LINES:
+            rows.extend(row, record, 0, BODY)
+        else:
+            row = self._nobody.reader.talk.add(record, 0, Say(Kind.NOTE, id=f"plain@{record[0]}"))
+            self._plain.add(row)
+        messages.chars[row] += record[1]
+        messages.lines[row] += 1
+
+    def _build(self, session: Session, index: int) -> Message:
+        """A message, made by the run that said it."""
+        run = self._owners[index]
+        message = run.reader.build(session, index)
+        if index in self._plain:
+            raw = b"\n".join(session.raw(span) for span in session.message_spans(index))
+            text, runs = clean_styled(raw.decode("utf-8", "replace"))
+            message.label, message.parts = "plain output", [Part("text", text, runs=runs)] if text else []
+        elif self._closed and message.tool is not None and message.tool.status is ToolStatus.PENDING:
+            message.metadata |= {} if run.reader.talk.ended else {"ending": "stream ended"}
+        return message
+
+
+def events_in(agents: Sequence[Stream], document: Any) -> list[Data]:
+    """The events in one JSON value that is all of an output; none where no agent printed it."""
+    items = document if isinstance(document, list) else [document]
+    events = [item for item in items if isinstance(item, dict)]
+    mine = any(agent.prints(event) for event in events for agent in agents)
+    return events if mine and len(events) == len(items) else []
+
+
+def is_printed(agents: Sequence[Stream], records: Sequence[Data], document: Any) -> bool:
+    """Whether a file begins as what one of the agents prints."""
+    if document is not None and not records:
+        return bool(events_in(agents, document))
+    records = records[:MOST_RECORDS]
+    if any(agent.prints(record) for record in records for agent in agents):
+        return True
+    return bool(records) and any(all(map(agent.may_print, records)) for agent in agents)
