@@ -76,6 +76,8 @@ class Talk:
         if spoken:
             if model := say.model or self.model:
                 session.messages.model[row] = self.rows.model(model)
+                if not exchange.groups:
+                    exchange.model = session.messages.model[row]
             if kind == _TOOL:
                 exchange.tools += 1
             elif kind == _WRONG:
