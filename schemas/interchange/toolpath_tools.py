@@ -73,7 +73,6 @@ _DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_t
 _NAMES = {
     "claude": "schemas.providers.claude.tools",
     "codex": "schemas.providers.codex.tools",
-    "cursor": "schemas.providers.cursor.tools",
     "gemini": "schemas.providers._google_tools",
     "qwen": "schemas.providers._google_tools",
 }

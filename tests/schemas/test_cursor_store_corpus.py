@@ -43,7 +43,7 @@ STORY = [
     "CONTEXT <user_info> OS Version: linux 6.8 Workspace Path: /home/u/pr",
     "PROMPT fix the bug in a.py",
     "THINKING I should read a.py first.",
-    "THINKING The provider keeps the text of this thinking back.",
+    "THINKING Thinking withheld by the provider",
     "TEXT Let me look at the file.",
     "TOOL Read",
     "TOOL StrReplace",
@@ -59,7 +59,7 @@ def test_the_story_is_told_in_the_roots_order(home: Path, identifier: str) -> No
     session = of(home, identifier)
     assert described(session) == STORY
     assert session.title == "Fix bug in a.py" and session.workspace_root == "/home/u/proj"
-    assert session.hidden == {"system prompt": 1} and not session.unknown
+    assert session.hidden == {"store": 1, "system prompt": 1} and not session.unknown
     tools = [m.tool for i in range(len(session.messages)) if (m := session.message(i)).tool]
     assert [(t.name, t.type, str(t.status)) for t in tools] == [
         ("Read", "read", "ok"),

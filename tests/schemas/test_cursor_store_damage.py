@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.opening import OpenError, read_session
-from schemas.providers.cursor.store import StoreReading
+from schemas.opening import OpenError, open_reading, read_session
 from tests.fixtures.cursor.stores import agent, create, harbour, user
 from tests.schemas.conformance import described
 
@@ -71,7 +70,7 @@ def test_what_was_read_stays_when_the_store_is_damaged_later(stores: tuple[Files
     whole, broken = stores
     with TemporaryDirectory() as folder:
         path = put(Path(folder), whole, 1e9)
-        reading = StoreReading(path)
+        reading = open_reading(path)
         reading.step()
         shown = described(reading.session)
         put(Path(folder), broken, 1e9 + 5)

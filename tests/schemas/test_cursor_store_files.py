@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
-from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.message import Flag, Kind, ToolStatus
+from schemas.message import Flag
 from schemas.opening import head_of, recognise
 from schemas.provider import Location, Problem
-from schemas.providers.cursor import PROVIDER, workspace
-from schemas.providers.cursor.locate import subagents_of, transcripts_of
-from schemas.session import Session
-from tests.fixtures.cursor.stores import INFO, NINE, Builder, agent, answer, harbour, put, says, text, use, user
+from schemas.providers.cursor import PROVIDER, locate
+from tests.fixtures.cursor.stores import INFO, Builder, agent, answer, harbour, put, text, use, user
 from tests.fixtures.cursor.transcripts import agent as told
-from tests.fixtures.cursor.transcripts import asked, ended, lines
+from tests.fixtures.cursor.transcripts import asked, lines
 from tests.fixtures.cursor.transcripts import use as told_use
-from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
+from tests.schemas.conformance import described, whole
 
 A = "aaaaaaaa-0000-4000-8000-000000000001"
 B = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -94,7 +92,6 @@ def test_of_copies_the_newest_counts(tmp_path: Path) -> None:
     first, second = transcript(tmp_path, B, slug="one"), transcript(tmp_path, B, slug="two", layout="flat")
     os.utime(first, (2e9, 2e9))
     assert found(tmp_path) == {A: new, B: first}
-    assert transcripts_of(tmp_path / ".cursor", B) == [first, second]
     both = Builder(B).message(user("Hello")).save(tmp_path)
     assert whole(PROVIDER, both).metadata["otherTranscripts"] == [str(second)]
 
@@ -136,6 +133,11 @@ def test_nothing_there_is_no_problem(tmp_path: Path) -> None:
 # -- the workspace -----------------------------------------------------------------------------------------------------
 
 
+def slug_of(path: str) -> str:
+    """What Cursor calls the project of a directory."""
+    return re.sub(r"[^A-Za-z0-9]", "-", path).lstrip("-")
+
+
 def root_of(built: Builder, home: Path, folder: str = "/srv/by/hash", **beside: Any) -> str | None:
     return whole(PROVIDER, built.save(home, folder, **beside)).workspace_root
 
@@ -162,7 +164,7 @@ def test_the_workspace_by_the_slug_of_the_transcript(tmp_path: Path) -> None:
     place = tmp_path / "my.project-x" / "sub_dir"
     place.mkdir(parents=True)
     built = Builder().message(user("Hello"))
-    transcript(tmp_path / "home", built.id, slug=workspace.slug_of(str(place)))
+    transcript(tmp_path / "home", built.id, slug=slug_of(str(place)))
     assert root_of(built, tmp_path / "home") == str(place)
     other = Builder(B).message(user("Hello"))
     transcript(tmp_path / "home", B, slug="no-such-place-anywhere")
@@ -177,190 +179,33 @@ def test_the_workspace_by_the_slug_of_the_transcript(tmp_path: Path) -> None:
         ("file:///home/u/a#1?x", "/home/u/a#1?x"),
         ("file:///home/u/a?1#x", "/home/u/a?1#x"),
         ("file://server/share", "//server/share"),
-        ("vscode-remote://ssh/home", None),
-        ("file://[bad", None),
-        ("", None),
+        ("vscode-remote://ssh/home", ""),
+        ("file://[bad", ""),
+        ("", ""),
     ],
 )
-def test_file_uris(uri: str, path: str | None) -> None:
-    assert workspace.from_uri(uri) == path
+def test_file_uris(uri: str, path: str) -> None:
+    assert locate.path_in(uri) == path
 
 
 @pytest.mark.parametrize("slug", ["empty-window", "1690000000", "var-folders-xy-zz", "", "-", "no-such-thing-here"])
 def test_slugs_that_are_no_directories(slug: str) -> None:
-    assert workspace.resolve_slug(slug) == slug
+    assert locate.resolve_slug(slug) == slug
 
 
 @given(st.text(max_size=30))
 def test_any_slug_resolves_to_something_with_that_slug(slug: str) -> None:
-    resolved = workspace.resolve_slug(slug)
-    assert resolved == slug or workspace.slug_of(resolved) == slug
-
-
-def test_hashes_are_md5() -> None:
-    assert workspace.by_hash(md5(b"/srv/a").hexdigest(), ["/srv/b", "", "/srv/a"]) == "/srv/a"
+    resolved = locate.resolve_slug(slug)
+    assert resolved == slug or slug_of(resolved) == slug
 
 
 # -- store and transcript ----------------------------------------------------------------------------------------------
 
 
-def merged(built: Builder, home: Path, *records: dict[str, Any]) -> Session:
-    transcript(home, built.id, lines(*records))
-    session = whole(PROVIDER, built.save(home))
-    assert_builds_clean(session)
-    assert_sums(session)
-    return session
-
-
-def story() -> list[dict[str, Any]]:
-    """What a transcript tells of `harbour`."""
-    return [
-        asked("Light the harbour"),
-        told("I look at the lamp.\n\n[REDACTED]", told_use("Read", {"path": "lamp.py"})),
-        told(told_use("StrReplace", {"path": "lamp.py", "old_string": "off", "new_string": "on"})),
-        told("The lamp is lit."),
-        ended(),
-        asked("And the buoy?"),
-        told(told_use("Shell", {"command": "ring buoy"})),
-        told("There is none."),
-    ]
-
-
-def test_where_both_tell_the_same_the_store_is_shown(tmp_path: Path) -> None:
+def test_a_session_is_its_store_where_there_is_one(tmp_path: Path) -> None:
     alone = described(whole(PROVIDER, harbour().save(tmp_path / "alone")))
-    assert described(merged(harbour(), tmp_path, *story())) == alone
-
-
-def notes(session: Session) -> list[str]:
-    """The remarks about the store."""
-    built = [session.message(i) for i in range(len(session.messages))]
-    return [message.label for message in built if message.kind is Kind.NOTE]
-
-
-def plain_story(count: int) -> tuple[Builder, list[dict[str, Any]]]:
-    """So many exchanges of a prompt and an answer, in a store and in a transcript."""
-    built, records = Builder(), []
-    for n in range(count):
-        built.message(user(f"prompt {n}"), agent(f"answer {n}"))
-        records += [asked(f"prompt {n}"), told(f"answer {n}")]
-    return built, records
-
-
-def test_the_remark_stands_before_all_that_was_recovered(tmp_path: Path) -> None:
-    built, records = plain_story(3)
-    session = merged(built.drop(2).drop(2), tmp_path, *records)
-    assert notes(session) == ["2 messages are missing from the store; taken from the transcript"]
-    assert [line.split(" ", 1)[0] for line in described(session)] == [
-        *("PROMPT", "TEXT", "NOTE", "PROMPT", "TEXT", "PROMPT", "TEXT")
-    ]
-    assert [e.prompt for e in session.live_exchanges if e.prompt] == ["prompt 0", "prompt 1", "prompt 2"]
-
-
-def test_a_first_prompt_that_was_recovered_is_said(tmp_path: Path) -> None:
-    built, records = plain_story(2)
-    session = merged(built.drop(0), tmp_path, *records)
-    assert notes(session) == ["A message is missing from the store; taken from the transcript"]
-    assert described(session)[1:3] == ["PROMPT prompt 0", "TEXT answer 0"]
-
-
-def test_a_store_of_gaps_alone_is_one_remark_and_the_transcript(tmp_path: Path) -> None:
-    built, records = plain_story(3)
-    for _ in range(6):
-        built.drop(0)
-    session = merged(built, tmp_path, *records)
-    assert notes(session) == ["6 messages are missing from the store; taken from the transcript"]
-    assert described(session)[1] == "PROMPT prompt 0" and len(session.messages) == 7
-
-
-def test_a_transcript_that_has_not_all_of_them_is_not_said_to(tmp_path: Path) -> None:
-    built, records = plain_story(3)
-    session = merged(built.drop(2).drop(2), tmp_path, *records[:3], *records[4:])
-    assert notes(session) == ["2 messages are missing from the store; what follows is what the transcript has of them"]
-    session = whole(PROVIDER, plain_story(3)[0].drop(2).drop(2).save(tmp_path / "alone"))
-    assert notes(session) == ["2 messages are missing from the store"]
-
-
-def test_what_the_turns_tell_of_missing_messages_is_said_to_be_theirs(tmp_path: Path) -> None:
-    for number in range(3):
-        built = Builder()
-        for n in range(3):
-            built.message(user(f"prompt {n}"), agent(f"answer {n}"))
-        for n in range(3):
-            built.turn(f"prompt {n}", NINE + n * 1000, says(f"answer {n}"))
-        session = whole(PROVIDER, built.drop(2 * number).drop(2 * number).save(tmp_path / str(number)))
-        assert notes(session) == ["2 messages are missing from the store; taken from the turns"]
-        shown = described(session)
-        assert shown[2 * number].startswith("NOTE")
-        del shown[2 * number]
-        assert shown == [f"{kind} {n}" for n in range(3) for kind in ("PROMPT prompt", "TEXT answer")]
-
-
-def test_a_missing_message_comes_from_the_transcript(tmp_path: Path) -> None:
-    session = merged(harbour().drop(6), tmp_path, *story())
-    shown = described(session)
-    at = shown.index("TEXT The lamp is lit.")
-    assert notes(session) == ["A message is missing from the store; taken from the transcript"]
-    assert shown[at - 1].startswith("NOTE A message is missing")
-    assert shown.count("TEXT The lamp is lit.") == 1
-    assert shown[at + 1] == "PROMPT And the buoy?"
-
-
-def test_a_missing_prompt_comes_from_the_transcript_or_the_turns(tmp_path: Path) -> None:
-    session = merged(harbour().drop(7), tmp_path / "a", *story())
-    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?"]
-    built = harbour().message(user("Last")).turn("Last", NINE + 90_000).drop(7)
-    session = whole(PROVIDER, built.save(tmp_path / "b"))
-    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?", "Last"]
-
-
-def test_what_came_before_and_after_comes_from_the_transcript(tmp_path: Path) -> None:
-    before = [asked("Long ago"), told("Old answer.", told_use("Shell", {"command": "old"}))]
-    after = [asked("Afterwards"), told("New answer.")]
-    session = merged(harbour(), tmp_path, *before, *story(), *after)
-    shown = described(session)
-    assert shown[:4] == [shown[0], "PROMPT Long ago", "TEXT Old answer.", "TOOL Shell"]
-    assert shown[-2:] == ["PROMPT Afterwards", "TEXT New answer."]
-    tool = session.message(3).tool
-    assert tool is not None and tool.status is ToolStatus.OK and not session.messages.has(3, Flag.PENDING)
-
-
-def test_how_a_turn_ended_comes_from_the_transcript(tmp_path: Path) -> None:
-    records = story()
-    records[4] = ended("aborted", error="User aborted")
-    session = merged(harbour(), tmp_path, *records, ended("error", error="Out of oil"))
-    kinds = [m.kind for m in (session.message(i) for i in range(len(session.messages)))]
-    assert kinds.index(Kind.INTERRUPT) + 1 == kinds.index(Kind.PROMPT, 2)
-    assert kinds[-1] is Kind.ERROR and session.exchanges[-1].errors == 2
-    assert session.exchanges[1].interrupted
-
-
-def test_another_conversation_adds_nothing(tmp_path: Path) -> None:
-    alone = described(whole(PROVIDER, harbour().save(tmp_path / "alone")))
-    session = merged(harbour(), tmp_path, asked("Something else"), told("Altogether."))
-    assert described(session) == alone
-
-
-def test_the_same_in_other_words_is_not_told_twice(tmp_path: Path) -> None:
-    records = story()
-    records[3] = told("The lamp is lit now.")
-    assert "TEXT The lamp is lit now." not in described(merged(harbour(), tmp_path, *records))
-
-
-def test_a_store_without_a_prompt_shows_its_transcript(tmp_path: Path) -> None:
-    built = Builder().message({"role": "system", "content": "x"})
-    session = merged(built, tmp_path, *story())
-    assert [e.prompt for e in session.live_exchanges] == ["Light the harbour", "And the buoy?"]
-    assert session.id == built.id and session.title == "Light the harbour"
-
-
-def test_a_transcript_in_text_fills_gaps_too(tmp_path: Path) -> None:
-    built = Builder().message(user("Hello"), agent("Lost"), user("And?"), agent("Kept")).drop(1)
-    data = (
-        b"user:\n<user_query>\nHello\n</user_query>\n\nassistant:\nLost\n\nuser:\n<user_query>\nAnd?\n</user_query>\n"
-    )
-    transcript(tmp_path, built.id, data, layout="text")
-    session = whole(PROVIDER, built.save(tmp_path))
-    assert described(session)[2:] == ["TEXT Lost", "PROMPT And?", "TEXT Kept"]
+    transcript(tmp_path, harbour().id, lines(asked("Long ago"), told("Light the harbour?"), asked("Light the harbour")))
+    assert described(whole(PROVIDER, harbour().save(tmp_path))) == alone
 
 
 def test_subagents_are_linked_to_the_uses_that_started_them(tmp_path: Path) -> None:
@@ -373,7 +218,7 @@ def test_subagents_are_linked_to_the_uses_that_started_them(tmp_path: Path) -> N
     assert (subagent.id, subagent.path, subagent.name, subagent.tool_use) == (B, child, "explore", 1)
     tool = session.message(1).tool
     assert tool is not None and tool.subagent == B and session.messages.has(1, Flag.SUBAGENT)
-    assert subagents_of(child) == []
+    assert whole(PROVIDER, child).subagents == []
 
 
 # -- recognised --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,13 +14,18 @@ from pathlib import Path
 import pytest
 
 from schemas.message import Flag
-from schemas.providers.cursor.store import StoreReading
+from schemas.providers.cursor import PROVIDER
+from schemas.reading import WholeReading
 from schemas.session import Change, Op, Session
-from schemas.sqlite import log_of
-from tests.fixtures.cursor.stores import NINE, Builder, agent, answer, create, harbour, text, use, user
-from tests.fixtures.cursor.transcripts import agent as told
-from tests.fixtures.cursor.transcripts import asked, lines
+from tests.fixtures.cursor.stores import NINE, Builder, agent, answer, create, harbour, use, user
 from tests.schemas.conformance import described
+
+
+def reading_of(path: Path) -> WholeReading:
+    """A store's reading, which has read nothing yet."""
+    reading = PROVIDER.open(path)
+    assert isinstance(reading, WholeReading)
+    return reading
 
 
 class Live:
@@ -31,7 +35,7 @@ class Live:
         self.built = built
         self.path = built.save(home)
         self.writer = create(self.path)
-        self.reading = StoreReading(self.path)
+        self.reading = reading_of(self.path)
         self.reading.step()
 
     @property
@@ -66,37 +70,9 @@ def test_more_is_appended_and_the_session_stays(live: Live) -> None:
     assert described(session)[-2:] == ["PROMPT And the bell?", "TEXT It rings."]
 
 
-def test_nothing_new_costs_no_look_into_the_database(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    for ending in ("", "-wal"):
-        if os.path.exists(f"{live.path}{ending}"):
-            os.utime(f"{live.path}{ending}", (1e9, 1e9))
-    assert live.reading.reread() == []
-    monkeypatch.setattr("schemas.providers.cursor.store.read_database", lambda *_: pytest.fail("opened"))
-    assert live.reading.reread() == []
-
-
 def test_a_commit_that_changes_no_message_changes_nothing(live: Live) -> None:
     live.writer.execute("INSERT INTO blobs VALUES ('0', 'orphan')")
     assert live.reading.reread() == []
-
-
-def test_a_second_write_within_a_tick_of_the_clock_is_seen(live: Live) -> None:
-    """Sizes and times are the same, as they are where the log was begun anew and both writes fell into one tick."""
-    live.built.message(agent("one"))
-    live.write()
-    stats = {p: os.stat(p) for p in (live.path, log_of(live.path))}
-    now = max(s.st_mtime_ns for s in stats.values())
-    live.built.message(agent("two"))
-    live.built.commit(live.writer)
-    live.reading._stamps = [
-        (s.st_size, s.st_mtime_ns, s.st_ino) if (s := _stat(p)) else None for p in live.reading.sources
-    ]
-    live.reading._looked = max(now, max(s.st_mtime_ns for p in stats if (s := _stat(p))))
-    assert [c.op for c in live.reading.reread()] == [Op.APPENDED]
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    return os.stat(path) if path.exists() else None
 
 
 def test_a_result_that_comes_updates_its_use(live: Live) -> None:
@@ -193,21 +169,6 @@ def test_a_store_that_begins_empty(tmp_path: Path) -> None:
     live.writer.close()
 
 
-def test_a_transcript_that_grows(tmp_path: Path) -> None:
-    built = Builder().message({"role": "system", "content": "x"})
-    folder = tmp_path / ".cursor" / "projects" / "p" / "agent-transcripts"
-    folder.mkdir(parents=True)
-    path = folder / f"{built.id}.jsonl"
-    path.write_bytes(lines(asked("Hello")))
-    live = Live(tmp_path, built)
-    assert path in live.reading.sources
-    with path.open("ab") as file:
-        file.write(lines(told("Hi.")))
-    assert [c.op for c in live.reading.reread()] == [Op.APPENDED]
-    assert described(live.session) == ["PROMPT Hello", "TEXT Hi."]
-    live.writer.close()
-
-
 def test_a_store_that_goes_away_leaves_what_was_read(live: Live) -> None:
     live.writer.close()
     shutil.rmtree(live.path.parent)
@@ -229,7 +190,7 @@ def test_only_in_the_log_with_and_without_shm(tmp_path: Path) -> None:
         shutil.copy(f"{path}{ending}", f"{bare}{ending}")
     for store in (path, bare):
         before = tree(store.parent)
-        reading = StoreReading(store)
+        reading = reading_of(store)
         reading.step()
         reading.reread()
         assert len(reading.session.live_exchanges) == 2
@@ -244,7 +205,7 @@ def test_a_place_that_may_not_be_written_to_and_a_name_full_of_signs(tmp_path: P
     path.parent.chmod(0o500)
     try:
         before = tree(folder)
-        reading = StoreReading(path)
+        reading = reading_of(path)
         reading.step()
         assert len(reading.session.live_exchanges) == 2 and tree(folder) == before
     finally:
@@ -284,7 +245,7 @@ def test_another_process_writes_and_every_reading_is_a_beginning_of_the_story(tm
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as writer:
         assert writer.stdin is not None and writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
-        reading = StoreReading(path)
+        reading = reading_of(path)
         reading.step()
         writer.stdin.write("go\n")
         writer.stdin.flush()
@@ -310,26 +271,3 @@ def test_another_process_writes_and_every_reading_is_a_beginning_of_the_story(tm
     assert not any(reading.session.messages.has(i, Flag.PENDING) for i in range(450))
     assert looks > 3 and grown > 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["store.db"]
-
-
-def test_text_of_the_writer_is_not_needed(live: Live) -> None:
-    """Blobs are kept by id between readings, so a blob that was read once is not fetched again."""
-    live.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    kept = set(live.reading._read.blobs)
-    live.built.message(user(text("<user_query>more</user_query>")))
-    fetched: list[str] = []
-
-    class Counting(sqlite3.Connection):
-        def execute(self, sql: str, parameters: object = (), /) -> sqlite3.Cursor:
-            if "FROM blobs" in sql and isinstance(parameters, tuple):
-                fetched.append(parameters[0])
-            return super().execute(sql, parameters)  # type: ignore[arg-type]
-
-    live.built.commit(live.writer)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "schemas.providers.cursor.store.read_database",
-            lambda path, read: read(sqlite3.connect(path, factory=Counting)),
-        )
-        live.reading.reread()
-    assert fetched and not kept & set(fetched)

@@ -9,7 +9,6 @@ import pytest
 from schemas.message import Flag, Kind
 from schemas.opening import head_of, recognise
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.told import detect_lines, detect_text
 from schemas.session import Lack
 from tests.schemas.conformance import (
     assert_all_laws,
@@ -50,12 +49,12 @@ def test_no_other_agents_file_is_taken_for_a_transcript():
     for path in others:
         if path.stat().st_size and path.suffix != ".zst":
             head = head_of(path)
-            assert not detect_lines(head) and not detect_text(head), path
+            assert not PROVIDER.detect(head), path
 
 
 def test_the_files_about_cursor_that_are_no_transcripts():
     for path in (SHARED / "corpus" / "streams").glob("cursor*.jsonl"):
-        assert not detect_lines(head_of(path)), path
+        assert not PROVIDER.detect(head_of(path)), path
 
 
 def test_timed_turns_with_their_ends_in_the_content():

@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.message import Kind
-from schemas.providers.cursor.prompts import MOST_SEGMENTS, Split, split_prompt, split_prompts, workspace_of
-from schemas.providers.cursor.times import parse_timestamp
+from schemas.providers.cursor.prompts import Split, sent_at, split, workspace_of
 
 
-def pieces(split: Split) -> list[tuple[str, str]]:
-    return [(s.label or s.kind.name, s.text) for s in split.segments]
+def split_prompt(text: str) -> Split:
+    return split([text])
+
+
+def pieces(found: Split) -> list[tuple[str, str]]:
+    """The prompt, if there is one, and what was put around it."""
+    typed = [] if found.prompt is None else [("PROMPT", found.prompt)]
+    return typed + [(label, text) for text, label in found.context]
 
 
 @pytest.mark.parametrize(
@@ -22,18 +26,18 @@ def pieces(split: Split) -> list[tuple[str, str]]:
         ("<user_query>\nhi\n</user_query>", [("PROMPT", "hi")]),
         (
             "<rules>be kind</rules>\n<user_query>hi</user_query>",
-            [("rules", "<rules>be kind</rules>"), ("PROMPT", "hi")],
+            [("PROMPT", "hi"), ("rules", "<rules>be kind</rules>")],
         ),
         (
             "<user_query>a</user_query>\n<git_status>x</git_status>\n<user_query>b</user_query>",
             [("PROMPT", "a\n\nb"), ("git status", "<git_status>x</git_status>")],
         ),
-        ("<user_info>x</user_info>", [("environment", "<user_info>x</user_info>")]),
+        ("<user_info>x</user_info>", [("user info", "<user_info>x</user_info>")]),
         (
             "<user_info>x</user_info>\nwords",
-            [("environment", "<user_info>x</user_info>"), ("context", "words")],
+            [("user info", "<user_info>x</user_info>"), ("context", "words")],
         ),
-        ("stray words\n<user_query>hi</user_query>", [("context", "stray words"), ("PROMPT", "hi")]),
+        ("stray words\n<user_query>hi</user_query>", [("PROMPT", "hi"), ("context", "stray words")]),
         ("why does <rules> not work?", [("PROMPT", "why does <rules> not work?")]),
         ("<div>is this right?</div>", [("PROMPT", "<div>is this right?</div>")]),
         ("<user_query>what is <user_query>?</user_query>", [("PROMPT", "what is <user_query>?")]),
@@ -42,15 +46,15 @@ def pieces(split: Split) -> list[tuple[str, str]]:
             [("PROMPT", "an <user_query>x</user_query> in it")],
         ),
         ("<user_query>never closed", [("PROMPT", "never closed")]),
-        ("<rules>never closed\n<user_query>hi</user_query>", [("rules", "<rules>never closed"), ("PROMPT", "hi")]),
+        ("<rules>never closed\n<user_query>hi</user_query>", [("PROMPT", "hi"), ("rules", "<rules>never closed")]),
         (
             "<rules>say <user_query>x</user_query></rules><user_query>hi</user_query>",
-            [("rules", "<rules>say <user_query>x</user_query></rules>"), ("PROMPT", "hi")],
+            [("PROMPT", "hi"), ("rules", "<rules>say <user_query>x</user_query></rules>")],
         ),
         ('<rules kind="a">x</rules>', [("rules", '<rules kind="a">x</rules>')]),
         (
             "<external_links>http://a</external_links>\n<user_query>see</user_query>",
-            [("external links", "<external_links>http://a</external_links>"), ("PROMPT", "see")],
+            [("PROMPT", "see"), ("external links", "<external_links>http://a</external_links>")],
         ),
         ("", []),
         ("  \n", []),
@@ -72,26 +76,26 @@ def test_a_text_is_cut_into_prompt_and_context(text, expected):
 )
 def test_what_cursor_says_itself_is_no_prompt(words):
     for text in (words, f"<user_query>\n{words}\n</user_query>"):
-        split = split_prompt(text)
-        assert split.prompt is None and [s.text for s in split.context] == [words] and split.context[0].label
+        found = split_prompt(text)
+        assert found.prompt is None and [text for text, _ in found.context] == [words] and found.context[0][1]
     both = split_prompt(f"<user_query>{words}</user_query><user_query>mine</user_query>")
     assert both.prompt == "mine" and len(both.context) == 1
 
 
 def test_parts_of_one_message_need_one_query():
-    split = split_prompts(["<user_info>x</user_info>", "leftover", "<user_query>hi</user_query>"])
-    assert pieces(split) == [("environment", "<user_info>x</user_info>"), ("context", "leftover"), ("PROMPT", "hi")]
-    assert pieces(split_prompts(["<user_info>x</user_info>", "words", "more"])) == [
-        ("environment", "<user_info>x</user_info>"),
+    found = split(["<user_info>x</user_info>", "leftover", "<user_query>hi</user_query>"])
+    assert pieces(found) == [("PROMPT", "hi"), ("user info", "<user_info>x</user_info>"), ("context", "leftover")]
+    assert pieces(split(["<user_info>x</user_info>", "words", "more"])) == [
         ("PROMPT", "words\n\nmore"),
+        ("user info", "<user_info>x</user_info>"),
     ]
 
 
 def test_images_are_named_by_their_paths():
     files = "<image_files>\nThese were saved:\n1. /a/b c.png\n2. /d.jpg\n\nThey can be copied.\n</image_files>"
-    split = split_prompt(f"[Image]\n{files}\n<user_query>look</user_query>")
-    assert pieces(split) == [("PROMPT", "look")]
-    assert [part.text for part in split.images] == ["[image /a/b c.png]", "[image /d.jpg]"]
+    found = split_prompt(f"[Image]\n{files}\n<user_query>look</user_query>")
+    assert pieces(found) == [("PROMPT", "look")]
+    assert [part.text for part in found.images] == ["[image /a/b c.png]", "[image /d.jpg]"]
     assert split_prompt(files).prompt == "" and split_prompt(f"{files}\nlook").prompt == "look"
     assert [part.text for part in split_prompt("[Image]\n<user_query>x</user_query>").images] == ["[image]"]
 
@@ -99,19 +103,13 @@ def test_images_are_named_by_their_paths():
 def test_the_workspace_stands_in_user_info():
     text = "<user_info>\nOS Version: darwin\n\nWorkspace Path: /Users/u/my app  \n\nToday\n</user_info>"
     assert workspace_of(text) == "/Users/u/my app"
-    assert workspace_of("Workspace Path: /x") is None and workspace_of("<user_info>x</user_info>") is None
-
-
-def test_very_many_pieces_end_in_one():
-    split = split_prompt("<user_query>hi</user_query>" + "<rules>x</rules>" * 5000)
-    assert len(split.segments) == MOST_SEGMENTS and split.prompt == "hi"
-    assert "".join(s.text for s in split.context).count("<rules>") == 5000
+    assert workspace_of("Workspace Path: /x") == workspace_of("<user_info>x</user_info>") == ""
 
 
 @given(st.lists(st.sampled_from(["<user_query>", "</user_query>", "<rules>", "</rules>", "a", "\n", "<timestamp>"])))
 def test_no_word_is_lost(parts):
     text = "".join(f"{part}w{n}" for n, part in enumerate(parts))
-    shown = "".join(segment.text for segment in split_prompt(text).segments)
+    shown = "".join(shown for _, shown in pieces(split_prompt(text)))
     assert all(f"w{n}" in shown for n in range(len(parts)))
 
 
@@ -135,11 +133,11 @@ def test_no_word_is_lost(parts):
     ],
 )
 def test_times_have_an_offset_or_are_unknown(text, seconds):
-    assert parse_timestamp(text) == seconds
+    assert sent_at(text) == seconds
 
 
 def test_a_time_that_cannot_be_read_stays_to_be_seen():
-    split = split_prompt("<timestamp>soon</timestamp>\n<user_query>hi</user_query>")
-    assert split.time is None and pieces(split) == [("timestamp", "<timestamp>soon</timestamp>"), ("PROMPT", "hi")]
+    found = split_prompt("<timestamp>soon</timestamp>\n<user_query>hi</user_query>")
+    assert found.time is None and pieces(found) == [("PROMPT", "hi"), ("timestamp", "<timestamp>soon</timestamp>")]
     good = split_prompt("<timestamp>Jun 2, 2026, 3:20 AM (UTC)</timestamp>\nhi")
-    assert good.time == 1_780_370_400 and pieces(good) == [("PROMPT", "hi")] and good.segments[0].kind is Kind.PROMPT
+    assert good.time == 1_780_370_400 and pieces(good) == [("PROMPT", "hi")]

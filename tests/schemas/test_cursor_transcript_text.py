@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Kind
-from schemas.opening import head_of
 from schemas.provider import read_head
-from schemas.providers.cursor.legacy import TextReading, text_records
-from schemas.providers.cursor.told import detect_lines, detect_text
-from schemas.providers.cursor.transcript import open_transcript, transcript_records
+from schemas.providers.cursor import PROVIDER
+from schemas.providers.cursor.legacy import records_of
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
-from tests.schemas.conformance import assert_builds_clean, assert_sums, described
+from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
 from viewer.follow import Follower
 
 
@@ -27,12 +25,10 @@ def session_of(tmp_path: Path) -> Any:
     def made(text: str | bytes) -> Session:
         path = tmp_path / "old.txt"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-        reading = open_transcript(path)
-        assert isinstance(reading, TextReading)
-        reading.step()
-        assert_sums(reading.session)
-        assert_builds_clean(reading.session)
-        return reading.session
+        session = whole(PROVIDER, path)
+        assert_sums(session)
+        assert_builds_clean(session)
+        return session
 
     return made
 
@@ -45,13 +41,10 @@ def tools(session: Session) -> list[tuple[str, dict[str, Any], str]]:
 def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
     """The tool uses in the body of an agent's block: name, input, result."""
     found: list[tuple[str, dict[str, Any], str]] = []
-    blocks = text_records(f"user:\nq\n\nassistant:\n{body}".encode())[1]["message"]["content"]
-    results = {
-        block["call"]: block["content"] for block in blocks if block["type"] == "tool_result" and "call" in block
-    }
-    for block in blocks:
+    _, record = records_of(f"user:\nq\n\nassistant:\n{body}".encode())
+    for block in record["message"]["content"]:
         if block["type"] == "tool_use":
-            found.append((block["name"], block["input"], results.get(block["call"], "")))
+            found.append((block["name"], block["input"], block.get("result", "")))
     return found
 
 
@@ -70,12 +63,6 @@ def test_a_text(session_of):
         ("Shell", {"command": "wc -l manual.md", "block_until_ms": 0}, "4 manual.md"),
     ]
     assert session.lacks == {Lack.TOKENS, Lack.TIMES}
-    span = session.message_spans(5)[0]
-    assert (
-        session.raw(span) == b"assistant:\nDone.\n"
-        and span.line == TEXT[: TEXT.index("assistant:\nDone")].count("\n") + 1
-    )
-    assert session.message(5).id == f"old:{TEXT.encode().index(b'assistant:' + bytes([10]) + b'Done')}"
 
 
 def test_the_older_name_of_the_agent(session_of):
@@ -105,7 +92,7 @@ def test_times_images_and_context_are_read_as_in_lines(session_of):
         "user:\n<attached_files>\nx\n</attached_files>\n<timestamp>Jun 2, 2026, 3:20 AM (UTC)</timestamp>\n"
         "<image_files>\n1. /a.png\n</image_files>\n<user_query>\nhi\n</user_query>\n\nassistant:\nok\n"
     )
-    assert described(session)[0].startswith("CONTEXT") and session.message(1).parts[1].text == "[image /a.png]"
+    assert described(session)[1].startswith("CONTEXT") and session.message(0).parts[1].text == "[image /a.png]"
     assert session.created == session.messages.when(2) == 1_780_370_400
 
 
@@ -119,7 +106,7 @@ def test_windows_line_ends_and_a_byte_order_mark(session_of):
 
 def test_thinking_that_is_not_told_is_withheld(session_of):
     session = session_of("user:\n<user_query>a</user_query>\nassistant:\n[Thinking] \n[Tool call] LS\n")
-    assert described(session)[1].startswith("THINKING Cursor keeps")
+    assert described(session)[1].startswith("THINKING Thinking withheld")
     assert Lack.THINKING in session.lacks
 
 
@@ -191,9 +178,7 @@ def test_a_result_in_the_next_block_joins_by_name(session_of):
 
 
 def _told(data: bytes) -> bool:
-    head = read_head(Path("x"), data, whole=True)
-    assert not detect_lines(head)
-    return detect_text(head)
+    return PROVIDER.detect(read_head(Path("x"), data, whole=True))
 
 
 @pytest.mark.parametrize(
@@ -229,14 +214,6 @@ def test_a_transcript_is_told_by_its_content(data):
 )
 def test_ordinary_text_is_not_claimed(data):
     assert not _told(data)
-
-
-def test_records_for_the_store(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_text(TEXT)
-    records = transcript_records(path)
-    assert [record["role"] for record in records] == ["user", "assistant", "assistant"]
-    assert detect_text(head_of(path))
 
 
 # -- live --------------------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from schemas.message import Message
 from schemas.opening import read_session
 from schemas.providers._google_tools import hints_of
 from schemas.providers._google_tools import make_tool as google_tool
-from schemas.providers.cursor.tools import make_tool as cursor_tool
-from schemas.providers.cursor.tools import tool_path_hints as cursor_hints
 from schemas.session import Session
 from tests.fixtures.codex.rollouts import Rollout
+from tests.fixtures.cursor.stores import Builder, agent, user
+from tests.fixtures.cursor.stores import use as cursor_use
 from tests.fixtures.qwen import Chat, call
 
 GOLDENS = Path(__file__).parents[2] / "../shared/goldens/specstory/cases/TestExtractShellPathHints.json"
@@ -99,7 +99,9 @@ def gemini(folder: Path, command: str) -> list[str]:
 
 
 def cursor(folder: Path, command: str) -> list[str]:
-    return cursor_hints(cursor_tool("Shell", {"command": command, "working_directory": "src"}), ROOT)
+    shell = cursor_use("t", "Shell", {"command": command, "working_directory": "src"})
+    path = Builder().message(user("go"), agent(shell)).save(folder, cwd=ROOT)
+    return tool_of(read_session(path)).path_hints
 
 
 CODEX = [codex_turn, codex_address, codex_settings, codex_argument, codex_event, codex_of_2025]

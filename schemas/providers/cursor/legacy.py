@@ -1,127 +1,80 @@
 """Cursor's transcripts in text, as they were before 2026 (formats note 3.4).
 
-A line `user:` or `assistant:` (older: `A:`) opens a block, which is one record here: its bytes are those of the file,
-its object has the form of a line of today's transcripts, so that both are read by the same parser.
+A line `user:` or `assistant:` (older: `A:`) opens a block, which becomes a record like a line of today's transcripts.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import orjson
-
-from schemas.provider import Parser
-from schemas.providers.cursor.transcript import TranscriptParser
-from schemas.reading import ParsedReading
-from schemas.records import Record
+from schemas.provider import Head
+from schemas.providers.cursor.store import OURS
+from schemas.records import read_document
 
 _ROLES = {b"user:": "user", b"assistant:": "assistant", b"A:": "assistant"}
+_SIGN = re.compile(rb"^\[(?:Thinking|Tool call|Tool result)\](?:[ \t\r]|$)", re.MULTILINE)
+_QUERY = re.compile(rb"^<(?:user_query|user_info|timestamp)>", re.MULTILINE)
 _MARKER = re.compile(r"\[(Thinking|Tool call|Tool result)\](?:[ \t]+(.*))?$")
 _OPEN, _CLOSE = b"<user_query>", b"</user_query>"
 _KEY = re.compile(r"([A-Za-z_-][\w.-]{0,60})(?:: ?|=)(.*)$")
-# Values that Cursor writes over many lines as they are, without indenting them, and the keys that may follow one.
 _LONG = frozenset(["old_string", "new_string", "contents", "content", "file_text", "code_edit", "patch"])
+"""Values that Cursor writes over many lines as they are, without indenting them."""
 _SIBLINGS = _LONG | frozenset(["path", "file_path", "target_file", "replace_all", "instructions"])
-# Values that stay text whatever they look like.
+"""The keys that may follow one."""
 _TEXTS = _SIBLINGS - {"replace_all"} | frozenset(
     ["command", "pattern", "query", "search_term", "prompt", "description"]
 )
+"""Values that stay text whatever they look like."""
 
 
-class TextReading(ParsedReading):
-    """A transcript in text, read anew whenever it changed."""
+def is_text(head: Head) -> bool:
+    """Whether a file is a transcript in text: `user:` alone on its first line, and something that only Cursor writes.
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, TranscriptParser(path))
-
-    def parse(self, data: bytes) -> Parser:
-        """The blocks of the text, one record after the other."""
-        parser, store = TranscriptParser(self.path), TextStore(self.path, data)
-        parser.session.stores.append(store)
-        parser.feed(store.records())
-        return parser
+    A file may begin with the agent's part; then it must use a tool or think.
+    """
+    if head.records or head.document is not None or head.tables:
+        return False
+    data = head.data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first = data.partition(b"\n")[0].rstrip()
+    return first in _ROLES and bool(_SIGN.search(data) or (first == b"user:" and _QUERY.search(data)))
 
 
-class TextStore:
-    """The blocks of a text, whose bytes are kept: transcripts of that time have at most a few MB."""
-
-    def __init__(self, path: Path, data: bytes) -> None:
-        self.path = path
-        self._data = data
-
-    def records(self) -> list[Record]:
-        """All blocks, in order."""
-        found: list[Record] = []
-        line, ends = 1, [*_starts(self._data), len(self._data)]
-        for start, end in pairwise(ends):
-            raw = self._data[start:end]
-            if raw.strip():
-                found.append((start, len(raw), line, block_record(raw)))
-            line += raw.count(b"\n")
-        return found
-
-    def read(self, offset: int, length: int) -> bytes:
-        """The bytes of a block."""
-        return self._data[offset : offset + length]
-
-    def record(self, offset: int, length: int) -> dict[str, Any]:
-        """The record of a block."""
-        return block_record(self.read(offset, length))
-
-    def close(self) -> None:
-        """Let go of the text."""
-        self._data = b""
+def records_of(data: bytes) -> Iterator[dict[str, Any]]:
+    """The blocks of a text."""
+    for start, end in pairwise([*_starts(data), len(data)]):
+        text = data[start:end].decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+        first, _, body = text.lstrip("\n").partition("\n")
+        role = _ROLES.get(first.rstrip().encode())
+        if role is not None:
+            content = body.strip("\n") if role == "user" else _parts(body.split("\n"))
+            yield {"role": role, "message": {"content": content}}
+        elif text.strip():
+            yield {OURS: {"context": text.strip("\n")}}
 
 
-def text_records(data: bytes) -> list[dict[str, Any]]:
-    """The records of a transcript in text."""
-    return [record[3] for record in TextStore(Path(), data).records()]
-
-
-# -- blocks ------------------------------------------------------------------------------------------------------------
-
-
-def _starts(data: bytes) -> list[int]:
+def _starts(data: bytes) -> Iterator[int]:
     """Where blocks begin. Within an open `<user_query>` a person may quote what looks like a role."""
     lines = data.split(b"\n")
-    roles = set(_ROLES)
-    if any(line.rstrip() == b"assistant:" for line in lines):
-        roles.discard(b"A:")  # then it is an answer that somebody wrote down
-    starts = [0]
+    # Where agents are called otherwise, `A:` is an answer that somebody wrote down.
+    roles = set(_ROLES) - ({b"A:"} if any(line.rstrip() == b"assistant:" for line in lines) else set())
+    yield 0
     position = query = 0
     last_close = data.rfind(_CLOSE)
     for line in lines:
-        if query <= position and line.rstrip().removeprefix(b"\xef\xbb\xbf") in roles and position:
-            starts.append(position)
+        if position and query <= position and line.rstrip() in roles:
+            yield position
         if query <= position and (opened := line.find(_OPEN)) >= 0 and position + opened < last_close:
             query = data.find(_CLOSE, position + opened)
         position += len(line) + 1
-    return starts
 
 
-def block_record(raw: bytes) -> dict[str, Any]:
-    """A block as a line of a transcript would have it. What stands before the first role is taken for context."""
-    text = raw.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    first, _, body = text.lstrip("\n").partition("\n")
-    role = _ROLES.get(first.rstrip().encode())
-    if role is None:
-        return {"role": "system", "message": {"content": text.strip("\n")}}
-    if role == "user":
-        return {"role": role, "message": {"content": body.strip("\n")}}
-    return {"role": role, "message": {"content": _blocks(body.split("\n"))}}
-
-
-def _blocks(lines: list[str]) -> list[dict[str, Any]]:
-    """What the agent said, thought and used, in order."""
-    found: list[dict[str, Any]] = []
-    calls: list[str] = []
-    answered: set[int] = set()
-    said: list[str] = []
+def _parts(lines: list[str]) -> list[dict[str, Any]]:
+    """What the agent said, thought and used, in order; a result stands with its use where the block has that."""
+    found, said, at = list[dict[str, Any]](), list[str](), 0
     goes_on = _goes_on(lines)
-    at = 0
     while at < len(lines):
         match = _MARKER.match(lines[at])
         if match is None:
@@ -135,15 +88,12 @@ def _blocks(lines: list[str]) -> list[dict[str, Any]]:
         if match[1] == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, _dedent(body)]))})
         elif match[1] == "Tool call":
-            inline, name = _inline(name)
-            found.append({"type": "tool_use", "name": name, "input": inline or _input(body), "call": len(calls)})
-            calls.append(name)
+            word, _, rest = name.partition(" ")
+            inline = read_document(rest.encode("utf-8", "surrogatepass"))
+            word, asked = (word, inline) if isinstance(inline, dict) else (name, _input(body))
+            found.append({"type": "tool_use", "name": word, "input": asked})
         elif any(line.strip() for line in body):  # most say only that there was a result
-            result: dict[str, Any] = {"type": "tool_result", "name": name, "content": _dedent(body)}
-            if (call := _call_of(name, calls, answered)) is not None:
-                answered.add(call)
-                result["call"] = call
-            found.append(result)
+            _answer(found, name, _dedent(body))
     _say(found, said)
     return found
 
@@ -154,19 +104,20 @@ def _say(found: list[dict[str, Any]], said: list[str]) -> None:
     said.clear()
 
 
-def _call_of(name: str, calls: list[str], answered: set[int]) -> int | None:
-    """The use in the same block that a result belongs to: the first of its name, or the last where it has no name."""
-    free = [n for n, call in enumerate(calls) if n not in answered and (call == name or not name)]
-    return None if not free else free[0] if name else free[-1]
+def _answer(found: list[dict[str, Any]], name: str, text: str) -> None:
+    """Give a result to its use: the first of its name, or the last where it has no name."""
+    open_uses = [part for part in found if part["type"] == "tool_use" and "result" not in part]
+    same = [part for part in open_uses if part["name"] == name] if name else open_uses[-1:]
+    if same:
+        same[0]["result"] = text
+    else:
+        found.append({"type": "tool_result", "name": name, "content": text})
 
 
 def _body_end(lines: list[str], at: int, goes_on: list[bool]) -> int:
     """Where the body of a marker ends: at the first line that is not indented, unless that goes on with a value."""
     margin, long, seen = _margin(lines[at : at + 1]), False, set[str]()
-    while at < len(lines):
-        line = lines[at]
-        if _MARKER.match(line):
-            break
+    while at < len(lines) and not _MARKER.match(line := lines[at]):
         if (key := _key(line, margin)) and key[0] not in seen:
             long = key[0] in _LONG or (long and key[0] not in _SIBLINGS)
             seen.add(key[0])
@@ -205,17 +156,10 @@ def _dedent(lines: list[str]) -> str:
     return "\n".join(line[margin:] for line in lines).strip("\n")
 
 
-def _inline(name: str) -> tuple[dict[str, Any] | None, str]:
-    """An input that stands behind the name on the same line."""
-    word, _, rest = name.partition(" ")
-    value = _json(rest) if rest.lstrip().startswith("{") else None
-    return (value, word) if isinstance(value, dict) else (None, name)
-
-
 def _input(body: list[str]) -> object:
     """A tool's input: JSON, a patch, or keys with their values."""
     text, margin = _dedent(body), _margin(body)
-    if text.startswith("{") and isinstance(value := _json(text), dict):
+    if isinstance(value := read_document(text.encode("utf-8", "surrogatepass")), dict):
         return value
     if text.startswith("@@ "):
         return {"patch": text}
@@ -234,14 +178,11 @@ def _input(body: list[str]) -> object:
 
 
 def _value(key: str, text: str) -> object:
+    """A value as JSON where it is a list, an object, a whole number or a truth."""
     if key in _TEXTS:
         return text
-    value = _json(text.strip()) if text.strip()[:1] in "[{-0123456789tf" and text.strip() else None
-    return text if value is None or isinstance(value, float) else value
-
-
-def _json(text: str) -> object:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
+    found = read_document(f"[{text}]".encode("utf-8", "surrogatepass"))
+    whole = (
+        isinstance(found, list) and len(found) == 1 and not isinstance(found[0], float | str) and found[0] is not None
+    )
+    return found[0] if isinstance(found, list) and whole else text

@@ -1,263 +1,286 @@
-"""What a message of the store is to a reader: one draft for each block of it (formats note 3.2).
+"""What a record of Cursor's holds: a message of a store, or a line of a transcript, which differ in names only.
 
-The same drafts are made twice: when a session is filled, for their sizes, and when somebody looks, for their text.
-Records of a transcript, and what turns become, are read here too: they differ in names only.
+A transcript has neither ids of tool uses nor, mostly, their results (formats note 3.3): a use is over when something
+follows it, or when the turn ends.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import as_json, one_line
-from schemas.message import Kind, Part
-from schemas.providers.cursor.blocks import line_of
-from schemas.providers.cursor.prompts import split_prompts, workspace_of
-from schemas.providers.cursor.results import image_part, is_image
-from schemas.providers.cursor.tools import tool_name
+from schemas.message import Flag, Kind, Lack
+from schemas.providers.cursor.prompts import split
+from schemas.providers.cursor.store import OURS, Data, is_summary, options, parts_of, words_of
+from schemas.providers.cursor.tools import SPAWNS, answer_of, is_error, is_image, picture, tool_name, tool_type
+from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Task, Title, Turn, Use
+from schemas.records import Record
+from schemas.values import dict_of, list_of, number, text_of
 
-Data = dict[str, Any]
-NOTE = "turnlog"
-"""The key of records that are ours: a remark about the store, as a sentence."""
-BLOBS = "blobs"
-"""In such a record, the ids of the blobs that are missing."""
-WITHHELD = "The provider keeps the text of this thinking back."
+if TYPE_CHECKING:
+    from schemas.session import Session
+
 _REDACTED = "[REDACTED]"
-_CALLS = frozenset({"tool-call", "tool_use", "tool_call"})
+_UNTITLED = frozenset({"", "new agent", "untitled", "new chat"})
+_STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
+_FINE = frozenset({"success", "completed", "complete", "ok", "finished", ""})
+_THOUGHTS = frozenset({"reasoning", "thinking"})
+_SEALED = frozenset({"redacted-reasoning", "redacted_reasoning", "redacted", "redacted_thinking"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
-_THINKING = frozenset({"reasoning", "thinking"})
-_SEALED = frozenset({"redacted-reasoning", "redacted", "redacted_thinking"})
+_USES = frozenset({"tool-call", "tool_use", "tool_call"})
+_IDS = ("toolCallId", "tool_use_id", "tool_call_id", "id")
+_MOST_WAITING = 100
+"""Tool uses that are looked at for the result of one."""
 
 
-class Draft(NamedTuple):
-    """One block of a message. `part` is the content part a tool use or a result is made from."""
-
-    kind: Kind
-    text: str = ""
-    label: str = ""
-    images: tuple[Part, ...] = ()
-    part: Data = {}
-    result: bool = False
-    """Whether it is a tool's result, which joins the tool use with its id."""
-    use_id: str = ""
-    model: str = ""
-    withheld: bool = False
-    unknown: str = ""
-    """The type of what nobody described."""
-    time: float | None = None
+# -- words of its own --------------------------------------------------------------------------------------------------
 
 
-class Drafts(NamedTuple):
-    """A message taken apart."""
-
-    blocks: list[Draft]
-    hidden: str = ""
-    """What it is, where there is nothing in it to read."""
-    workspace: str | None = None
+class Call(Use):
+    """A tool use, whose id may be missing, or used again by some models."""
 
 
-def drafts(value: Data, raw: bytes = b"") -> Drafts:
-    """The blocks of a message; `raw` are its bytes, for what is no message at all."""
-    if NOTE in value and value.keys() <= {NOTE, BLOBS}:
-        return Drafts([Draft(Kind.NOTE, label=str(value[NOTE]))])
-    role = value.get("role")
-    if role == "system":
-        return Drafts([], "system prompt")
-    if value.get("type") == "turn_ended" or isinstance(value.get("message"), dict):
-        return _told(value)
-    if role == "shell":
-        return Drafts(_shell(value))
-    if role not in ("user", "assistant", "tool"):
-        return Drafts([_unknown(value, raw, one_line(str(role or value.get("type") or "no role"), 60))])
-    parts = list(_parts(value))
-    model = next((name for part in (*parts, value) if (name := _model(part))), "")
-    if role == "user":
-        found = _user(value, parts)
+class Reply(Answer):
+    """The result of the first use with that id that has none, or without one of the tool `details["name"]`."""
+
+
+class Over(Say):
+    """Something follows the uses of the line before: they are over, whether or not their results are told."""
+
+
+class Pairs(History):
+    """Which result belongs to which use, and the time of the prompt, which a transcript's lines have from there on."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._names: set[str] = set()
+        self._waiting: dict[str, dict[str, str]] = {}
+        """Uses without a result by the ids that the source gives them: their names, and those of their tools."""
+        self._answered: dict[str, str] = {}
+        self._running: list[str] = []
+        self._told = False
+        self._time: float | None = None
+        self._line = False
+
+    def enter(self, record: Record, time: float | None) -> bool:
+        self._line = OURS not in record[3]
+        return True
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """The agent's own words in those of the kit."""
+        match item:
+            case Call():
+                name = item.use_id
+                if not name or name in self._names:
+                    name = f"{item.use_id}@{record[0]}:{number}"
+                self._names.add(name)
+                if item.answer is None:
+                    self._waiting.setdefault(item.use_id, {})[name] = item.name
+                else:
+                    self.session.lacks -= {Lack.RESULTS}
+                self._running += [name] if item.answer is None else []
+                yield record, number, as_word(item, Use, use_id=name)
+            case Reply():
+                self._told = True
+                yield record, number, as_word(item, Answer, use_id=self._use_of(item))
+            case Over():
+                running, self._running = self._running, []
+                for name in [] if self._told else running:
+                    yield record, number, Answer(name, None)
+            case _:
+                yield from super().sift(record, number, item)
+
+    def _use_of(self, reply: Reply) -> str:
+        waiting, tool = self._waiting.get(reply.use_id, {}), text_of(dict_of(reply.details).get("name"))
+        for _, (name, known) in zip(range(_MOST_WAITING), waiting.items(), strict=False):
+            if reply.use_id or not tool or known == tool:
+                del waiting[name]
+                self._answered[reply.use_id] = name
+                return name
+        return self._answered.get(reply.use_id, reply.use_id) if reply.use_id else ""
+
+    def own(self, row: int, kind: int) -> None:
+        messages = self.session.messages
+        if kind == Kind.PROMPT:
+            self._waiting.pop("", None)
+            self._time = messages.when(row) if self._line else None
+        if self._line and self._time is not None:
+            # Exact to the minute, and the same for all of an exchange: that says nothing of how long it took.
+            messages.time[row] = self._time
+            self.session.exchanges[-1].ended = None
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def read(record: Data) -> Iterator[Item]:
+    """What a record holds."""
+    ours, message = record.get(OURS), record.get("message")
+    if isinstance(ours, dict) and "role" not in record:
+        yield from _remark(record, ours)
+    elif record.get("type") == "turn_ended" and "role" not in record:
+        ends = [*_end(record)]
+        yield from ends if len(ends) > 1 else [*ends, Skip("turn_ended")]
+    elif record.get("role") == "system" and ours:
+        yield Skip("system prompt")
+    elif record.get("role") not in ("user", "assistant", "tool") or not (
+        isinstance(message, dict) or "content" in record
+    ):
+        yield Say(Kind.UNKNOWN, label=text_of(record.get("role")) or text_of(record.get("type")) or "(no type)")
     else:
-        found = Drafts([draft for part in parts if (draft := _agents(part, value, role, len(parts))) is not None])
-    blocks = [draft._replace(model=_model(draft.part) or model) for draft in found.blocks]
-    return found._replace(blocks=blocks, hidden="" if blocks else "message without content")
+        parts = parts_of(message.get("content") if isinstance(message, dict) else record["content"])
+        if not isinstance(ours, dict) and any(
+            dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
+        ):
+            yield Over(Kind.NOTE)
+        facts = dict_of(ours)
+        if record["role"] == "user":
+            yield from _user(record, parts, number(facts.get("time")))
+        else:
+            times = dict_of(facts.get("times"))
+            models = filter(None, (text_of(options(dict_of(one)).get("modelName")) for one in (*parts, record)))
+            model = next(models, "")
+            for at, part in enumerate(parts):
+                yield from _part(record, part, model, number(times.get(str(at))), alone=len(parts) == 1)
 
 
-def _parts(value: Data) -> Iterator[Data]:
-    """The content parts; plain text is a part too, and what is none becomes one of a type nobody knows."""
-    message = value.get("message")
-    content = value.get("content", message.get("content") if isinstance(message, dict) else message)
-    for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, str):
-            yield {"type": "text", "text": part}
-        elif isinstance(part, dict):
-            yield part
-        elif part is not None:
-            yield {"type": type(part).__name__, "value": part}
-
-
-def options(value: Data) -> Data:
-    """What Cursor itself noted of a message or a part."""
-    found = value.get("providerOptions")
-    cursor = found.get("cursor") if isinstance(found, dict) else None
-    return cursor if isinstance(cursor, dict) else {}
-
-
-def _model(value: Data) -> str:
-    name = options(value).get("modelName")
-    return name if isinstance(name, str) else ""
-
-
-# -- what a person sent ------------------------------------------------------------------------------------------------
-
-
-def _user(value: Data, parts: list[Data]) -> Drafts:
-    """A prompt (at most one), then what was put into the message around it."""
-    if options(value).get("isSummary") is True:
-        said = [text for part in parts if isinstance(text := part.get("text"), str)]
-        return Drafts([Draft(Kind.COMPACTION, "\n\n".join(said), "Compacted")])
-    texts = [text for part in parts if part.get("type") in ("text", None) and isinstance(text := part.get("text"), str)]
-    split = split_prompts(texts)
-    images = list(split.images)
-    around = [Draft(segment.kind, segment.text, segment.label) for segment in split.context]
-    is_prompt = split.prompt is not None
-    for part in parts:
-        if part.get("type") in ("text", None) and isinstance(part.get("text"), str):
-            continue
-        if is_image(part) or part.get("type") == "file":
-            is_prompt = True
-            images.append(_file(part))
-        elif (draft := _agents(part, value, "user", len(parts))) is not None:
-            around.append(draft)
-    workspace = next((root for text in texts if (root := workspace_of(text))), None)
-    if is_prompt:
-        around.insert(0, Draft(Kind.PROMPT, split.prompt or "", images=tuple(images), time=split.time))
-    return Drafts(around, "", workspace)
-
-
-def _file(part: Data) -> Part:
-    """An image or another file, as a placeholder."""
-    shown = image_part(part)
-    name = part.get("filename")
-    if isinstance(name, str) and name:
-        shown.text = f"{shown.text[:-1]} {one_line(name, 200)}]"
-    return shown
-
-
-# -- what the agent did ------------------------------------------------------------------------------------------------
-
-
-def _agents(part: Data, value: Data, role: str, count: int) -> Draft | None:
-    """A part of an agent's or a tool's message; None for one without a word."""
-    kind = part.get("type", "text" if isinstance(part.get("text"), str) else None)
-    if kind == "text":
-        return _text(part, value, role)
-    if kind in _THINKING or kind in _SEALED:
-        return _thought(part, sealed=kind in _SEALED)
-    if kind in _CALLS:
-        return Draft(Kind.TOOL, part=part, use_id=use_id_of(part))
-    if kind in _RESULTS:
-        beside = options(value).get("highLevelToolCallResult") if count == 1 else None
-        answer = {**part, "highLevelToolCallResult": beside} if isinstance(beside, dict) else part
-        return Draft(Kind.TOOL, part=answer, result=True, use_id=use_id_of(part))
-    if kind == "file" or is_image(part):
-        return Draft(Kind.TEXT, images=(_file(part),), part=part)
-    return _unknown(part, b"", one_line(str(kind or "part without a type"), 60))
-
-
-def _text(part: Data, value: Data, role: str) -> Draft | None:
-    text = part.get("text")
-    if not isinstance(text, str):
-        return _unknown(part, b"", "text")
-    if role == "tool":  # a result that was written as plain content: the message's id is that of the tool use
-        use_id = value.get("toolCallId", value.get("id"))
-        answer = {"toolCallId": use_id, "toolName": value.get("toolName"), "result": text}
-        return Draft(Kind.TOOL, part=answer, result=True, use_id=use_id_of(answer))
-    bare = text.rstrip()
-    if bare.endswith(_REDACTED):
-        text = bare.removesuffix(_REDACTED).rstrip()
-        if not text:
-            return Draft(Kind.THINKING, label=WITHHELD, withheld=True, part=part)
-    return Draft(Kind.TEXT, text, part=part) if text.strip() else None
-
-
-def _thought(part: Data, *, sealed: bool) -> Draft | None:
-    text = next((text for key in ("text", "thinking", "reasoning") if isinstance(text := part.get(key), str)), "")
-    if not sealed and text.strip() and text.strip() != _REDACTED:
-        return Draft(Kind.THINKING, text, part=part)
-    if not sealed and not text and "signature" not in part and "data" not in part:
-        return None
-    return Draft(Kind.THINKING, label=WITHHELD, withheld=True, part=part)
-
-
-def use_id_of(part: Data) -> str:
-    """The id by which a tool use and its result find each other."""
-    for key in ("toolCallId", "tool_use_id", "tool_call_id", "id"):
-        if isinstance(identifier := part.get(key), str) and identifier:
-            return identifier
-    return ""
-
-
-def name_of(part: Data) -> str:
-    """The name of a tool, from its use or its result."""
-    return tool_name(next((name for key in ("toolName", "name") if isinstance(name := part.get(key), str)), None))
-
-
-def given_of(part: Data) -> object:
-    """What a tool was asked: `args`, or `input` as newer versions and transcripts call it."""
-    return next((part[key] for key in ("args", "input") if part.get(key) is not None), None)
-
-
-def answer_of(part: Data) -> object:
-    """A result: `result`, or the newer `output`; images lie beside it as content parts."""
-    found = next((part[key] for key in ("result", "output", "content") if part.get(key) is not None), None)
-    beside = part.get("experimental_content")
-    if not isinstance(beside, list):
-        return "" if found is None else found
-    if found is None or found == "":
-        return beside
-    images = [item for item in beside if isinstance(item, dict) and is_image(item)]
-    return [found, *images] if images and isinstance(found, str) else found
-
-
-def _shell(value: Data) -> list[Draft]:
-    """A command that the person ran in the agent's shell, and what it printed."""
-    printed = "\n".join(text.rstrip("\n") for key in ("stdout", "stderr") if (text := str(value.get(key) or "")))
-    code = value.get("exitCode")
-    label = f"exit {code}" if isinstance(code, int) and code else ""
-    command = Draft(Kind.COMMAND, f"!{value.get('command') or ''}")
-    return [command, Draft(Kind.OUTPUT, printed, label)] if printed or label else [command]
-
-
-def _told(value: Data) -> Drafts:
-    """A line of a transcript."""
-    line = line_of(value)
-    blocks = [
-        Draft(
-            piece.kind,
-            piece.text,
-            piece.label,
-            piece.images,
-            piece.data,
-            piece.is_result,
-            use_id_of(piece.data),
-            withheld=piece.kind is Kind.THINKING and not piece.text.strip(),
-            unknown=piece.label if piece.kind is Kind.UNKNOWN else "",
-            time=line.time if piece.kind is Kind.PROMPT else None,
+def _remark(record: Data, ours: Data) -> Iterator[Item]:
+    """What `read_store` says of a store, or of what is no message."""
+    if isinstance(meta := ours.get("store"), dict):
+        beside = dict_of(ours.get("beside"))
+        yield Fact(
+            created=_seconds(meta.get("createdAt")) or _seconds(beside.get("createdAtMs")),
+            updated=_seconds(beside.get("updatedAtMs")), model=text_of(meta.get("lastUsedModel")),
+            mode=text_of(meta.get("mode")), context_used=ours.get("used"), context_window=ours.get("window"),
+        )  # fmt: skip
+        for rank, title in ((2, text_of(meta.get("name"))), (3, text_of(beside.get("title")))):
+            if one_line(title).lower() not in _UNTITLED:
+                yield Title(title, rank)
+        yield Skip("store")
+    elif isinstance(shell := ours.get("shell"), dict):
+        yield Say(Kind.COMMAND, f"!{text_of(shell.get('command'))}")
+        printed, code = (
+            "\n".join(text.rstrip("\n") for text in map(text_of, list_of(shell.get("output"))) if text),
+            shell.get("code"),
         )
-        for piece in line.pieces
-        if not piece.is_end or piece.kind is not Kind.NOTE
+        if printed or code:
+            yield Say(Kind.OUTPUT, printed, f"exit {code}" if code else "Output")
+    elif "remark" in ours:
+        yield Say(Kind.NOTE, label=text_of(ours["remark"]))
+    elif "context" in ours:
+        yield Say(Kind.CONTEXT, text_of(ours["context"]), "Before the first message")
+    else:
+        label = text_of(record.get("type")) or ("no role" if len(record) > 1 else "no JSON object")
+        yield Say(
+            Kind.UNKNOWN, text_of(ours.get("text")) or as_json({k: v for k, v in record.items() if k != OURS}), label
+        )
+
+
+def _seconds(value: object) -> float | None:
+    """Milliseconds since 1970, which some versions write as text, as seconds."""
+    found = number(int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 20 else value)
+    return found / 1000 if found is not None and 10**12 <= found < 10**14 else None
+
+
+def _user(record: Data, parts: list[Any], time: float | None) -> Iterator[Item]:
+    """A prompt (at most one), and what was put into the message around it."""
+    words = [words_of(part) for part in parts]
+    if is_summary(record):
+        yield Say(Kind.COMPACTION, "\n\n".join(filter(None, words)), "Compacted")
+        return
+    found = split(text for text in words if text is not None and text.strip() != _REDACTED)
+    images = [
+        *found.images,
+        *(picture(part) for part in parts if is_image(part) or dict_of(part).get("type") == "file"),
     ]
-    blocks = [block._replace(kind=Kind.TOOL) if block.result else block for block in blocks]
-    blocks = [block._replace(text="", label=WITHHELD) if block.withheld else block for block in blocks]
-    return Drafts(blocks, "" if blocks else "end of a turn", line.workspace)
+    extra = {"requestId": request} if (request := text_of(options(record).get("requestId"))) else None
+    if images or found.prompt is not None:
+        yield Say(Kind.PROMPT, found.prompt or "", time=time or found.time, images=images, extra=extra)
+    for around, label in found.context:
+        yield Say(Kind.CONTEXT, around, label)
+    for part, text in zip(parts, words, strict=True):
+        kind = text_of(dict_of(part).get("type"))
+        if kind in _SEALED or (text or "").strip() == _REDACTED:
+            # What is kept back here was no thinking, and whether a person wrote it nobody knows.
+            yield Say(Kind.CONTEXT, label="Withheld by Cursor")
+        elif text is None and not is_image(part) and kind != "file":
+            yield from _part(record, part, "", None, alone=len(parts) == 1)
 
 
-def _unknown(value: Data, raw: bytes, kind: str) -> Draft:
-    text = as_text(value) if value else raw.decode("utf-8", "replace")
-    if not value and "\0" in text:
-        text = f"({len(raw):,} bytes that are no JSON)"
-    return Draft(Kind.UNKNOWN, text, kind, unknown=kind)
+def _part(record: Data, part: Any, model: str, time: float | None, *, alone: bool) -> Iterator[Item]:
+    """A content part of an agent's or a tool's message."""
+    given, text = dict_of(part), words_of(part)
+    model, kind = text_of(options(given).get("modelName")) or model, text_of(given.get("type"))
+    if text is not None:
+        if record["role"] == "tool":  # a result as plain content: the message's id is that of the tool use
+            yield _reply({key: record.get(key) for key in (*_IDS, "toolName")} | {"result": text})
+            return
+        bare = text.rstrip()
+        while bare.endswith(_REDACTED):
+            bare = bare.removesuffix(_REDACTED).rstrip()
+        hidden = len(bare) < len(text.rstrip())
+        if bare.strip():
+            yield Say(Kind.TEXT, bare if hidden else text, model=model, time=time)
+        if hidden:
+            yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
+    elif kind in _THOUGHTS or kind in _SEALED:
+        thought = next((text for key in ("text", "thinking", "reasoning") if (text := text_of(given.get(key)))), "")
+        if kind in _SEALED or not thought.strip() or thought.strip() == _REDACTED:
+            yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
+        else:
+            yield Say(Kind.THINKING, thought, model=model, time=time)
+    elif kind in _USES:
+        name = tool_name(given.get("toolName", given.get("name")))
+        asked = arguments_of(
+            next((given[key] for key in ("args", "input", "arguments") if given.get(key) is not None), None)
+        )
+        names = ("subagent_type", "description", "prompt")
+        task = Task(*(text_of(asked.get(key)) for key in names)) if name in SPAWNS else None
+        answer = answer_of(given["result"], failed=is_error(given)) if "result" in given else None
+        yield Call(
+            name=name, use_id=_id_of(given), input=asked, type=tool_type(name), model=model, task=task, answer=answer,
+            flags=Flag.SUBAGENT if task else Flag(0),
+        )  # fmt: skip
+    elif kind in _RESULTS:
+        beside = options(record).get("highLevelToolCallResult") if alone else None
+        yield _reply(given, given.get("highLevelToolCallResult", beside))
+    elif kind == "turn_ended":
+        yield from _end(given)
+    elif kind == "file" or is_image(given):
+        yield Say(Kind.TEXT, images=[picture(given)], model=model)
+    else:
+        yield Say(Kind.UNKNOWN, as_json(part), f"content {kind}".rstrip())
 
 
-def as_text(value: object) -> str:
-    """A value as text: JSON, unless it is text."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
+def _id_of(part: Data) -> str:
+    return next((name for key in _IDS if (name := text_of(part.get(key)))), "")
+
+
+def _reply(part: Data, beside: object = None) -> Item:
+    """A result: `result`, or the newer `output`; images lie beside it as content parts."""
+    said: Any = next((part[key] for key in ("result", "output", "content", "text") if part.get(key) is not None), "")
+    more = list_of(part.get("experimental_content"))
+    said = more if said == "" and more else [said, *images] if (images := list(filter(is_image, more))) else said
+    answer = answer_of(said, beside, use_id=_id_of(part), failed=is_error(part))
+    answer.details = {**answer.details, "name": tool_name(part.get("toolName", part.get("name")))}
+    return as_word(answer, Reply)
+
+
+def _end(end: Data) -> Iterator[Item]:
+    """The end of a turn: nothing to see when all went well, else an interruption or an error."""
+    status, error = (
+        value if isinstance(value, str) else "" if value is None else as_json(value)
+        for value in (end.get("status"), end.get("error"))
+    )
+    if _STOPPED.search(status) or _STOPPED.search(error):
+        yield Turn(begins=False, failed=True)
+        yield Say(Kind.INTERRUPT, error, "Interrupted")
+        return
+    yield Over(Kind.NOTE)
+    if status not in _FINE or error:
+        said = "" if status == "error" or status in _FINE else f": {one_line(status, 60)}"
+        yield Say(Kind.ERROR, error, f"The turn ended with an error{said}")

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _MOST_FIELDS = 1_000_000
+_DEEPEST = 8
 
 
 class Fields(NamedTuple):
-    """The fields of one message. `whole` says that the bytes were one to their end."""
+    """The fields of one message."""
 
     values: dict[int, list[int | bytes]]
     whole: bool
+    """Whether the bytes were a message to their end."""
 
     def blobs(self, number: int) -> list[bytes]:
         """All values of a field that are bytes, in order."""
         return [value for value in self.values.get(number, []) if isinstance(value, bytes)]
 
-    def blob(self, number: int) -> bytes | None:
-        """The last value of a field that is bytes: of a field that is not repeated, the last one counts."""
-        found = self.blobs(number)
-        return found[-1] if found else None
-
     def message(self, number: int) -> Fields | None:
-        """A field that is a message itself."""
-        data = self.blob(number)
-        return None if data is None else decode(data)
+        """A field that is a message itself; of a field that is not repeated, the last one counts."""
+        found = self.blobs(number)
+        return decode(found[-1]) if found else None
 
     def text(self, number: int) -> str:
         """A field that is a string; empty where it is missing or is none."""
-        return (self.blob(number) or b"").decode("utf-8", "replace")
+        return b"".join(self.blobs(number)[-1:]).decode("utf-8", "replace")
 
     def number(self, number: int) -> int | None:
         """A field that is a number."""
@@ -37,13 +34,13 @@ class Fields(NamedTuple):
         return found[-1] if found else None
 
     def time(self, number: int) -> float | None:
-        """A field of milliseconds since 1970 as seconds. What is no time of this age is something else (note 3.2)."""
+        """A field of milliseconds since 1970, as seconds. What is no time of this age is something else (note 3.2)."""
         value = self.number(number)
         return value / 1000 if value is not None and 10**12 <= value < 10**14 else None
 
 
 def decode(data: bytes) -> Fields:
-    """The fields of a message. Never raises: what follows the first thing that is no field is left out."""
+    """The fields of a message. What follows the first thing that is no field is left out."""
     values: dict[int, list[int | bytes]] = {}
     position, size = 0, len(data)
     for _ in range(_MOST_FIELDS):
@@ -51,25 +48,19 @@ def decode(data: bytes) -> Fields:
             return Fields(values, True)
         tag, position = _varint(data, position)
         number, wire = tag >> 3, tag & 7
-        if position < 0 or not 0 < number < 1 << 29:
-            break
+        if position < 0 or not 0 < number < 1 << 29 or wire not in (0, 1, 2, 5):
+            break  # groups, which nobody writes any more, and what is no wire type
         value: int | bytes
         if wire == 0:
             value, position = _varint(data, position)
             if position < 0:
                 break
-        elif wire in (1, 5):
-            end = position + (8 if wire == 1 else 4)
-            if end > size:
-                break
-            value, position = int.from_bytes(data[position:end], "little"), end
-        elif wire == 2:
-            length, position = _varint(data, position)
+        else:
+            length, position = _varint(data, position) if wire == 2 else (8 if wire == 1 else 4, position)
             if position < 0 or position + length > size:
                 break
             value, position = data[position : position + length], position + length
-        else:
-            break  # groups, which nobody writes any more, and what is no wire type
+            value = value if wire == 2 else int.from_bytes(value, "little")
         values.setdefault(number, []).append(value)
     return Fields(values, False)
 
@@ -85,3 +76,19 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
             return value & 0xFFFF_FFFF_FFFF_FFFF, position
         shift += 7
     return 0, -1
+
+
+def readable(fields: Fields, depth: int = 0) -> dict[str, Any]:
+    """The fields of a message that nobody described, by their numbers: texts, numbers, messages."""
+    found = {number: [_shown(value, depth) for value in values] for number, values in fields.values.items()}
+    return {str(number): shown[0] if len(shown) == 1 else shown for number, shown in found.items()}
+
+
+def _shown(value: int | bytes, depth: int) -> Any:
+    if isinstance(value, int):
+        return value
+    text = value.decode("utf-8", "surrogateescape")
+    if all(" " <= c < "\udc80" or c > "\udcff" or c in "\t\n\r\x1b" for c in text):
+        return text
+    inner = decode(value)
+    return readable(inner, depth + 1) if inner.whole and depth < _DEEPEST else f"({len(value):,} bytes)"

@@ -1,221 +1,329 @@
-"""Reading a store, and reading it again while Cursor writes it (formats notes 3.2, 3.5 and 3.6)."""
+"""A chat's `store.db`: blobs by their hashes, and one row that names the root of what is said now (formats note 3.2).
+
+The order of messages comes from the root and nothing else: each turn writes a new root, so old roots and what only
+they name lie about in the database. Times are in the root's turns, which say the conversation once more: a message has
+the time of the turn, or of the step in it, that says the same, and without one it has none.
+"""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import time
-from pathlib import Path
-from typing import Any, NamedTuple
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.changes import digest
-from schemas.clean import one_line
-from schemas.message import Flag, Kind
-from schemas.providers.cursor import locate, workspace
-from schemas.providers.cursor.align import align
-from schemas.providers.cursor.children import Children
-from schemas.providers.cursor.entries import Entry, Sketch, entry, gap, made, note, sketch
-from schemas.providers.cursor.fill import Filler
-from schemas.providers.cursor.gaps import tell_gaps
-from schemas.providers.cursor.merge import from_transcript, merge
-from schemas.providers.cursor.meta import read_meta_row
-from schemas.providers.cursor.state import Blobs, Item, State, read_state
-from schemas.providers.cursor.turns import Turn
-from schemas.reading import WholeReading
-from schemas.records import MemoryStore, read_record
-from schemas.session import Lack, Session
-from schemas.sqlite import log_of, read_database
+from schemas.provider import Head
+from schemas.providers.cursor.prompts import split
+from schemas.providers.cursor.proto import Fields, decode, readable
+from schemas.records import read_document, read_record
+from schemas.values import dict_of, text_of
 
-_RACY = 100_000_000
-"""Nanoseconds. A file written so short a time ago may be written again without its time telling."""
-_UNTITLED = frozenset({"", "new agent", "untitled", "new chat"})
-_Stamp = tuple[int, int, int]
+if TYPE_CHECKING:
+    import sqlite3
 
-
-class _Read(NamedTuple):
-    """What one look at the database gave; no state where the meta row is still the same."""
-
-    meta: bytes
-    state: State | None
-    blobs: dict[str, bytes]
-    turns: dict[str, Turn]
-    complete: bool
+Data = dict[str, Any]
+OURS = "turnlog"
+"""The key under which a record has what the store says of a message; alone, it is a remark of the store's own."""
+_ROOT, _SECRET = "latestRootBlobId", "blobEncryptionKey"
+_TABLES = {"blobs": {"id", "data"}, "meta": {"key", "value"}}
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
+_BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE id = ? AND typeof(data) IN ('blob', 'text')"
+_ALL = "SELECT id, CAST(data AS BLOB) FROM blobs WHERE typeof(data) IN ('blob', 'text') ORDER BY rowid LIMIT 200000"
+_TOOLS = {
+    1: "Shell", 3: "Delete", 4: "Glob", 5: "Grep", 8: "Read", 9: "TodoWrite", 12: "Edit", 13: "LS", 14: "ReadLints",
+    15: "CallMcpTool", 16: "SemanticSearch", 17: "CreatePlan", 18: "WebSearch", 19: "Task", 23: "AskQuestion",
+    24: "WebFetch", 25: "SwitchMode",
+}  # fmt: skip
+_USE_ID = 57
 
 
-class StoreReading(WholeReading):
-    """A `store.db`, its write-ahead log, the `meta.json` beside it, and the transcript that fills its gaps."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _empty(path))
-        self._root = locate.root_of(path)
-        self._sketches: dict[str, Sketch] = {}
-        self._transcripts: list[Path] = []
-        self._stamps: list[_Stamp | None] = []
-        self._looked = 0
-        self._read = _Read(b"", None, {}, {}, False)
-
-    @property
-    def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
-        return [self.path, log_of(self.path), self.path.with_name("meta.json"), *self._transcripts[:1]]
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        """Read the store, if it was written since. Costs a few `stat` calls where it was not. Raises OSError."""
-        looked, stamps = time.time_ns(), [_stamp(path) for path in self.sources]
-        if known and stamps == self._stamps and not self._is_racy(stamps):
-            return None
-        meta = locate.read_meta(self.path)
-        self._transcripts = locate.transcripts_of(self._root, _empty(self.path).id)
-        read = read_database(self.path, self._look)
-        transcript = self._transcripts[0] if self._transcripts else None
-        told = transcript.read_bytes() if transcript else b""  # gone since: an error, and the next look finds none
-        mark = digest(b"\0".join([read.meta, repr(sorted(meta.items(), key=str)).encode("utf-8", "replace"), told]))
-        self._stamps, self._looked = stamps, looked
-        size = sum(stamp[0] for stamp in stamps[:2] if stamp)
-        if mark == known and read.state is None:
-            return None
-        state = read.state or self._read.state
-        if state is None:
-            raise OSError("not a store of Cursor's")
-        if read.state is not None:
-            self._read = read
-        return mark, size, self._session(state, meta, transcript)
-
-    def _is_racy(self, stamps: list[_Stamp | None]) -> bool:
-        """Whether a file was written so shortly before it was looked at that its time cannot be trusted."""
-        return any(abs(self._looked - stamp[1]) < _RACY for stamp in stamps if stamp)
-
-    def _look(self, database: sqlite3.Connection) -> _Read:
-        raw = read_meta_row(database)
-        if raw == self._read.meta and self._read.complete:
-            return _Read(raw, None, {}, {}, True)
-        blobs = Blobs(database, self._read.blobs, self._read.turns)
-        state = read_state(raw, blobs)
-        # What is missing may come, and where nothing says which messages there are, the row does not tell of new ones.
-        return _Read(raw, state, blobs.used, blobs.turns, not blobs.missing and not state.wrong)
-
-    # -- from the state to a session -------------------------------------------------------------------------------
-
-    def _session(self, state: State, meta: dict[str, Any], transcript: Path | None) -> Session:
-        session, store = _empty(self.path), MemoryStore(self.path)
-        session.stores.append(store)
-        entries = align(self._entries(state), state.turns)
-        session.workspace_root = self._workspace(state, meta, transcript)
-        if transcript is not None:
-            from schemas.providers.cursor.transcript import transcript_records
-
-            entries = merge(entries, from_transcript(transcript_records(transcript), session.id))
-        entries = tell_gaps(entries)
-        if state.wrong:
-            entries.insert(0, note(f"{session.id}:wrong", state.wrong, []))
-        model = state.meta.get("lastUsedModel")
-        Filler(session, store, model if isinstance(model, str) else "").fill(entries)
-        _tell(session, state, meta)
-        if transcript is not None:
-            _find_subagents(session, transcript)
-            if others := self._transcripts[1:]:
-                session.metadata["otherTranscripts"] = [one_line(str(path), 4096) for path in others]
-        session.title = _title(session, state, meta)
-        return session
-
-    def _entries(self, state: State) -> list[Entry]:
-        """The messages in order, those first that a summary took the place of."""
-        now = {item.id for item in state.items}
-        entries: list[Entry] = []
-        sketches: dict[str, Sketch] = {}
-        for archive in state.archives:
-            older = [item for item in archive.items if item.id not in now]
-            entries += [self._entry(item, sketches) for item in older]
-            now.update(item.id for item in older)
-            if archive.summary and older:
-                told = {"role": "user", "content": archive.summary, "providerOptions": {"cursor": {"isSummary": True}}}
-                entries.append(made(f"{older[-1].id}:summary", told))
-        entries += [self._entry(item, sketches) for item in state.items]
-        self._sketches = sketches
-        return entries
-
-    def _entry(self, item: Item, sketches: dict[str, Sketch]) -> Entry:
-        if item.raw is None:
-            return gap(item.id)
-        kept = self._sketches.get(item.id) or sketches.get(item.id)
-        if kept is None:
-            kept = sketch(read_record(item.raw), item.raw)
-        sketches[item.id] = kept
-        return entry(item.id, item.raw, kept)
-
-    def _workspace(self, state: State, meta: dict[str, Any], transcript: Path | None) -> str | None:
-        """The directory, by what knows it best (note 3.1)."""
-        if isinstance(cwd := meta.get("cwd"), str) and cwd:
-            return one_line(cwd, 4096)
-        found = next((path for uri in reversed(state.workspaces) if (path := workspace.from_uri(uri))), None)
-        found = found or next((kept.workspace for kept in self._sketches.values() if kept.workspace), None)
-        slug = locate.slug_at(transcript) if transcript else None
-        resolved = workspace.resolve_slug(slug) if slug else ""
-        if found is None and self._root is not None:
-            name = Path(os.path.abspath(self.path)).parents[1].name
-            found = workspace.by_hash(name, [*locate.known_folders(self.path), resolved, _here()])
-        return one_line(found or resolved, 4096) or None
+def is_store(head: Head) -> bool:
+    """Whether a database has the tables of a store, and blobs by their hashes or Cursor's row in meta: either may be
+    damaged, and a chat in which nobody has said a word has no blobs.
+    """
+    if not all(columns <= head.tables.get(name, frozenset()) for name, columns in _TABLES.items()):
+        return False
+    blob, row = (dict_of(head.rows.get(name)) for name in ("blobs", "meta"))
+    known = {"agentId", _ROOT, _SECRET}
+    return bool(_HASH.fullmatch(text_of(blob.get("id")))) or not known.isdisjoint(_decode_row(row.get("value")))
 
 
-def _empty(path: Path) -> Session:
-    session = Session(locate.PROVIDER_ID, locate.PROVIDER_NAME, path, locate.store_id(path))
-    session.lacks = frozenset({Lack.TOKENS, Lack.TIMES})
-    return session
-
-
-def _here() -> str:
-    """Where turnlog runs, mostly the project whose sessions are looked at."""
+def _decode_row(value: object) -> Data:
+    """The object in meta's row: JSON, mostly written in hexadecimal digits."""
+    raw = value.encode("utf-8", "replace") if isinstance(value, str) else value if isinstance(value, bytes) else b""
     try:
-        return os.getcwd()
-    except OSError:
-        return ""  # a directory that is gone
+        return read_record(bytes.fromhex(raw.decode("ascii"))) or read_record(raw)
+    except ValueError:
+        return read_record(raw)
 
 
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        stat = path.stat()
-    except OSError:
+class _Blob(NamedTuple):
+    """A blob, or what stands in its place; no bytes where it is missing."""
+
+    id: str
+    raw: bytes | None
+
+
+class _Blobs:
+    """The blobs of a database."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes of a blob; None if there is none."""
+        row = self._database.execute(_BLOB, (name,)).fetchone()
+        return row[0] if row else None
+
+    def resolve(self, value: bytes, is_inline: Callable[[bytes], bool]) -> _Blob:
+        """What a field names or holds: 32 bytes are an id, unless no blob has it and they are the thing itself."""
+        name = value.hex()
+        data = self.get(name) if len(value) == 32 else value
+        return _Blob(name[:64], value if data is None and is_inline(value) else data)
+
+    def message(self, value: bytes) -> _Blob:
+        """A message of a conversation: JSON."""
+        return self.resolve(value, lambda inline: read_document(inline) is not None)
+
+    def part(self, value: bytes) -> tuple[str, Fields]:
+        """A part of a turn: its id and its fields, none where it is missing."""
+        name, data = self.resolve(
+            value, lambda inline: decode(inline).whole and decode(inline).values.keys() <= {1, 2, 3}
+        )
+        return name, decode(data or b"")
+
+    def all(self) -> dict[str, bytes]:
+        """Every blob, in the order in which they were written."""
+        return {text_of(name): data for name, data in self._database.execute(_ALL)}
+
+
+def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
+    """What a store says now: itself, then its messages in order; `beside` is the `meta.json` that lies there."""
+    row = database.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
+    meta = _decode_row(row[0] if row else None)
+    blobs, name = _Blobs(database), text_of(meta.get(_ROOT))
+    root = (blobs.get(name) or blobs.get(name.lower())) if name else None
+    fields = decode(root) if root else Fields({}, False)
+    found = [blobs.message(value) for value in fields.blobs(1)]
+    turns = [turn for value in fields.blobs(8) if (turn := _turn(blobs, value)) is not None]
+    tokens, addresses = fields.message(5) or Fields({}, True), fields.blobs(9)
+    yield {OURS: {
+        "store": {key: value for key, value in meta.items() if key != _SECRET}, "beside": beside,
+        "used": tokens.number(1), "window": tokens.number(2),
+        "workspaces": [address.decode("utf-8", "replace") for address in addresses],
+    }}  # fmt: skip
+    if not fields.whole and not turns and not any(read_record(blob.raw or b"") for blob in found):
+        every = blobs.all()
+        found = [_Blob(name, every[name]) for name in _guess(every)]
+        reason = (
+            "has no row in meta that can be read" if not meta else "names no root" if not name
+            else "has lost its root" if root is None else "has a root that cannot be read"
+        )  # fmt: skip
+        (stored,) = database.execute("SELECT count(*) FROM blobs").fetchone()
+        if found or stored > 1 or not meta:  # else nobody has said a word yet
+            count = f"{len(found):,} messages were found, their order is a guess" if found else "no message was found"
+            yield {OURS: {"remark": f"The store {reason}: {count}"}}
+    elif not fields.whole:
+        yield {OURS: {"remark": "The store's root is damaged: messages may be missing"}}
+    yield from _with_turns(list(_records(found)), turns)
+
+
+def _records(found: Iterable[_Blob]) -> Iterator[Data]:
+    """Messages as records; one remark in place of all in a row that are missing."""
+    for missing, blobs in groupby(found, lambda blob: blob.raw is None):
+        if missing:
+            names = [blob.id for blob in blobs]
+            said = "A message is" if len(names) == 1 else f"{len(names):,} messages are"
+            yield {OURS: {"blob": names[0], "remark": f"{said} missing from the store", "missing": names}}
+            continue
+        for name, raw in blobs:
+            assert raw is not None
+            if value := read_record(raw):
+                yield {**value, OURS: {"blob": name}}
+            else:
+                text = f"({len(raw):,} bytes that are no JSON)" if b"\0" in raw else raw.decode("utf-8", "replace")
+                yield {OURS: {"blob": name, "text": text}}
+
+
+def _guess(blobs: dict[str, bytes]) -> list[str]:
+    """The messages below the blob that names most others: what SpecStory does for a root that it cannot read.
+
+    A depth-first walk, what a blob names before the blob itself; among equals the one written last is the root.
+    """
+    is_message = {name for name, data in blobs.items() if "role" in read_record(data)}
+    named = {name: _named(data, blobs) for name, data in blobs.items() if data.lstrip()[:1] != b"{"}
+    best = max(reversed(named), key=lambda name: len(named[name]), default="")
+    stack = [(name, False) for name in reversed([best] if named.get(best) else [*blobs])]
+    order, seen = list[str](), set[str]()
+    while stack:
+        name, done = stack.pop()
+        if done:
+            order.append(name)
+        elif name not in seen:
+            seen.add(name)
+            stack += [(name, True), *((child, False) for child in reversed(named.get(name, [])))]
+    return [name for name in order if name in is_message]
+
+
+def _named(data: bytes, known: dict[str, bytes]) -> list[str]:
+    """The blobs that bytes name as field 1 of a message does: tag, length 32, id."""
+    found, position = list[str](), data.find(b"\x0a\x20")
+    while position >= 0:
+        name = data[position + 2 : position + 34].hex()
+        found += [name] if name in known else []
+        position = data.find(b"\x0a\x20", position + (34 if name in known else 1))
+    return found
+
+
+# -- turns -------------------------------------------------------------------------------------------------------------
+
+
+class _Turn(NamedTuple):
+    """A prompt and what the agent did about it, or a command that the person ran, once more."""
+
+    records: list[Data]
+    """As messages would say it."""
+    text: str
+    sent: float | None
+    times: dict[tuple[bool, str], deque[float]]
+    """When the agent said what: by whether it was thinking, and the text."""
+    shell: bool
+
+
+def _turn(blobs: _Blobs, value: bytes) -> _Turn | None:
+    """A turn; None for what is none, and for a missing blob."""
+    name, fields = blobs.part(value)
+    if (agent := fields.message(1)) is not None:
+        return _agent_turn(blobs, name, agent)
+    if (shell := fields.message(2)) is None:
         return None
-    return stat.st_size, stat.st_mtime_ns, stat.st_ino
+    command, output = (blobs.part(b"".join(shell.blobs(number)[-1:]))[1] for number in (1, 2))
+    code = output.number(3)
+    facts = {
+        "command": command.text(1), "output": [output.text(1), output.text(2)],
+        "code": code - (1 << 64) if code is not None and code >> 63 else code,
+    }  # fmt: skip
+    return _Turn([{OURS: {"blob": name, "shell": facts}}], "", None, {}, True)
 
 
-def _tell(session: Session, state: State, meta: dict[str, Any]) -> None:
-    """What the store says of itself: times, context, mode."""
-    rows = session.messages
-    if any(rows.when(i) is not None for i in range(len(rows))):
-        session.lacks -= {Lack.TIMES}
-    created = _when(state.meta.get("createdAt")) or _when(meta.get("createdAtMs")) or state.started
-    session.created = created or session.created
-    updated = _when(meta.get("updatedAtMs"))
-    session.updated = max((t for t in (updated, session.updated) if t is not None), default=None)
-    session.context_used, session.context_window = state.used, state.window
-    if isinstance(mode := state.meta.get("mode"), str) and mode:
-        session.metadata["mode"] = one_line(mode, 60)
+def _agent_turn(blobs: _Blobs, name: str, agent: Fields) -> _Turn:
+    user = blobs.part(b"".join(agent.blobs(1)[-1:]))[1]
+    sent, parts, times = user.time(25) or user.time(26), list[Data](), dict[str, float | None]()
+    for value in agent.blobs(2):
+        step = blobs.part(value)[1]
+        if (said := step.message(1)) is not None:
+            times[str(len(parts))] = said.time(2)
+            parts.append({"type": "text", "text": said.text(1)})
+        elif (thought := step.message(3)) is not None:
+            times[str(len(parts))] = thought.time(4) or thought.time(3)
+            parts.append({"type": "reasoning", "text": thought.text(1)})
+        elif (call := step.message(2)) is not None:
+            parts += _call(call)
+    records: list[Data] = [
+        {"role": "user", "id": user.text(2) or name, "content": user.text(1), OURS: {"blob": name, "time": sent}},
+        {"role": "assistant", "content": parts, OURS: {"blob": f"{name}:steps", "times": times}},
+    ]
+    said_at: dict[tuple[bool, str], deque[float]] = defaultdict(deque)
+    for at, time in times.items():
+        if time is not None:
+            said_at[_said(parts[int(at)])].append(time)
+    return _Turn(records[: 1 + bool(parts)], _norm(user.text(1)), sent, said_at, False)
 
 
-def _find_subagents(session: Session, transcript: Path) -> None:
-    """The transcripts of subagents, linked to the tool uses that started them."""
-    rows = session.messages
-    started = [i for i in range(len(rows)) if rows.has(i, Flag.SUBAGENT)]
-    asked = {i: tool.input for i in started if (tool := session.message(i).tool) is not None}
-    Children(session, asked, transcript).look()
+def _call(call: Fields) -> Iterator[Data]:
+    number = next((n for n in call.values if n != _USE_ID and call.blobs(n)), 0)
+    body, use_id = call.message(number) or Fields({}, False), call.text(_USE_ID)
+    asked, answer = body.message(1), body.message(2)
+    given = readable(asked) if asked is not None else {}
+    if number == 1:  # only of this one it is known what its fields are called
+        names = {"1": "command", "2": "working_directory"}
+        given = {names.get(key, key): value for key, value in given.items()}
+    yield {"type": "tool-call", "toolCallId": use_id, "toolName": _TOOLS.get(number, f"tool {number}"), "args": given}
+    if answer is not None:
+        yield {"type": "tool-result", "toolCallId": use_id, "result": readable(answer)}
 
 
-def _when(value: object) -> float | None:
-    """Milliseconds since 1970, which some versions write as text, as seconds."""
-    try:
-        number = int(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else 0
-    except (ValueError, OverflowError):
+def _norm(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _with_turns(messages: list[Data], turns: list[_Turn]) -> Iterator[Data]:
+    """The messages, with the times that the turns tell, and the turns that no message tells of.
+
+    Those are commands of the person, which never are messages, and what a summary took the place of: turns before the
+    first that has a message, where no prompt stands before that. All turns are where there are no prompts.
+    """
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for number, turn in enumerate(turns):
+        if not turn.shell:
+            places[turn.text].append(number)
+    of, current, following, prompted = dict[int, int](), -1, 0, len(messages)
+    for number, message in enumerate(messages):
+        if (prompt := _prompt_of(message)) is not None:
+            prompted, current = min(prompted, number), -1
+            same = places.get(_norm(prompt), deque())
+            while same and same[0] < following:
+                same.popleft()
+            if same:
+                current = of[number] = same.popleft()
+                following = current + 1
+                message[OURS]["time"] = turns[current].sent
+        elif current >= 0 and message.get("role") == "assistant":
+            message[OURS]["times"] = _times(message, turns[current])
+    before = of.get(prompted, len(turns) if prompted == len(messages) else 0)
+    begin = next((n for n, message in enumerate(messages) if not _leads(message)), len(messages))
+    at, added, place = {turn: number for number, turn in of.items()}, defaultdict[int, list[_Turn]](list), len(messages)
+    for number, turn in reversed([*enumerate(turns)]):
+        place = at.get(number, place)
+        if number < before or turn.shell:
+            added[begin if number < before else place].append(turn)
+    for number in range(len(messages) + 1):
+        for turn in reversed(added.get(number, [])):
+            yield from turn.records
+        yield from messages[number : number + 1]
+
+
+def _leads(message: Data) -> bool:
+    """Whether a message only leads into a conversation."""
+    user = message.get("role") == "user" and _prompt_of(message) is None and not is_summary(message)
+    return user or message.get("role") == "system"
+
+
+def is_summary(message: Data) -> bool:
+    """Whether a user's message is what a summary left of older ones."""
+    return options(message).get("isSummary") is True
+
+
+def options(value: Data) -> Data:
+    """What Cursor itself noted of a message or a part."""
+    return dict_of(dict_of(value.get("providerOptions")).get("cursor"))
+
+
+def parts_of(content: object) -> list[Any]:
+    """The content parts of a message; plain text is one."""
+    return content if isinstance(content, list) else [] if content is None else [content]
+
+
+def words_of(part: object) -> str | None:
+    """The text of a content part; None where it is something else."""
+    if isinstance(part, str):
+        return part
+    given = dict_of(part)
+    return text if given.get("type") in ("text", None) and isinstance(text := given.get("text"), str) else None
+
+
+def _prompt_of(message: Data) -> str | None:
+    if message.get("role") != "user" or is_summary(message):
         return None
-    return number / 1000 if 10**12 <= number < 10**14 else None
+    return split(text for part in parts_of(message.get("content")) if (text := words_of(part)) is not None).prompt
 
 
-def _title(session: Session, state: State, meta: dict[str, Any]) -> str:
-    """The title that was given, by the file beside the store, the store, or Cursor's statistics; else the prompt."""
-    for title in (meta.get("title"), state.meta.get("name")):
-        if isinstance(title, str) and (line := one_line(title)).lower() not in _UNTITLED:
-            return line
-    told = one_line(locate.title_of(session.path, session.id))
-    if told.lower() not in _UNTITLED:
-        return told
-    return next((one_line(e.prompt) for e in session.exchanges if e.opener is Kind.PROMPT and e.prompt), "")
+def _said(part: object) -> tuple[bool, str]:
+    """What a text or thinking is known by: white space does not count."""
+    return dict_of(part).get("type") == "reasoning", _norm(text_of(dict_of(part).get("text")) or text_of(part))
+
+
+def _times(message: Data, turn: _Turn) -> dict[str, float]:
+    parts = enumerate(parts_of(message.get("content")))
+    return {str(number): same.popleft() for number, part in parts if (same := turn.times.get(_said(part)))}

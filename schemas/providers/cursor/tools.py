@@ -1,50 +1,40 @@
-"""Cursor's tools: what kind each is, what it was asked, what it changed (formats note 3.2, interchange note 5.1)."""
+"""Cursor's tools: their names and types, what they were asked and what they gave back (formats note 3.2).
+
+A result is a text, a list of content parts or any JSON; beside it may stand the same result as Cursor's own program
+reads it, an object with one of `success`, `failure`, `error`, `rejected` in it.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-import orjson
+from schemas.clean import as_json, one_line
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, added_file, from_strings, from_unified, from_v4a
+from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.words import Answer
+from schemas.values import dict_of, list_of, number, text_of, whole
 
-from schemas.clean import clean, clean_styled, clean_value, one_line
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
-from schemas.message import Tool, ToolStatus, ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
-from schemas.providers.cursor.results import Outcome, decode
-
-_TYPES: dict[str, ToolType] = {
-    # The program in the terminal.
-    **dict.fromkeys(["Write", "StrReplace", "MultiStrReplace", "Delete", "ApplyPatch", "EditNotebook"], "write"),
-    **dict.fromkeys(["Read", "ReadFile", "WebFetch"], "read"),
-    **dict.fromkeys(["Grep", "rg", "Glob", "SemanticSearch", "WebSearch"], "search"),
-    **dict.fromkeys(["Shell", "LS", "Await", "AwaitShell", "WriteShellStdin"], "shell"),
-    **dict.fromkeys(["TodoWrite", "UpdateCurrentStep"], "task"),
-    **dict.fromkeys(["Task", "Subagent", "ReadLints", "AskQuestion", "SwitchMode", "CreatePlan"], "generic"),
-    **dict.fromkeys(["CallMcpTool", "FetchMcpResource", "ListMcpResources"], "generic"),
-    # The editor, whose agent writes transcripts too.
-    **dict.fromkeys(["edit_file", "edit_file_v2", "MultiEdit", "edit_notebook", "reapply", "search_replace"], "write"),
-    **dict.fromkeys(["write", "delete_file", "apply_patch", "Edit", "edit", "delete"], "write"),
-    **dict.fromkeys(["read_file", "read_file_v2", "read", "fetch", "web_fetch"], "read"),
-    **dict.fromkeys(["grep", "ripgrep", "grep_search", "list_directory", "file_search", "glob_file_search"], "search"),
-    **dict.fromkeys(["list_dir", "list_dir_v2", "codebase_search", "semantic_search", "sem_search"], "search"),
-    **dict.fromkeys(["ripgrep_raw_search", "glob", "web_search"], "search"),
-    **dict.fromkeys(["run_terminal_cmd", "run_terminal_command", "run_terminal_command_v2"], "shell"),
-    **dict.fromkeys(["shell", "ls", "write_shell_stdin"], "shell"),
-    **dict.fromkeys(["todo_write", "update_todos"], "task"),
-    **dict.fromkeys(["task", "task_v2", "read_lints", "ask_question", "switch_mode", "create_plan"], "generic"),
-    **dict.fromkeys(["call_mcp_tool", "mcp", "list_mcp_resources", "fetch_mcp_resource"], "generic"),
+_NAMES: dict[ToolType, str] = {
+    "write": "Write StrReplace MultiStrReplace Delete ApplyPatch EditNotebook edit_file edit_file_v2 MultiEdit reapply"
+    " edit_notebook search_replace write delete_file apply_patch Edit edit delete",
+    "read": "Read ReadFile WebFetch read_file read_file_v2 read fetch web_fetch",
+    "search": "Grep rg Glob SemanticSearch WebSearch grep ripgrep grep_search list_directory file_search list_dir"
+    " glob_file_search list_dir_v2 codebase_search semantic_search sem_search ripgrep_raw_search glob web_search",
+    "shell": "Shell LS Await AwaitShell WriteShellStdin run_terminal_cmd run_terminal_command shell ls"
+    " run_terminal_command_v2 write_shell_stdin",
+    "task": "TodoWrite UpdateCurrentStep todo_write update_todos",
+    "generic": "Task Subagent ReadLints AskQuestion SwitchMode CreatePlan CallMcpTool FetchMcpResource task task_v2"
+    " ListMcpResources read_lints ask_question switch_mode create_plan call_mcp_tool mcp list_mcp_resources"
+    " fetch_mcp_resource",
 }
-"""Interchange note 5.1, and the names that came after it."""
+TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+"""Interchange note 5.1, and the names that came after it; of the editor too, whose agent writes transcripts."""
 SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
 """Tools that start a subagent."""
-_PATCHES = frozenset({"ApplyPatch", "apply_patch"})
-_DELETES = frozenset({"Delete", "delete_file", "delete"})
-_WRITES = frozenset({"Write", "write"})
 _PATHS = ("path", "file_path", "target_file", "filePath", "target_notebook", "notebook_path")
 _CONTENTS = ("contents", "content", "file_text", "fileText")
-_OLD = ("old_string", "oldString", "old_str")
-_NEW = ("new_string", "newString", "new_str")
 _SERVER = re.compile(r"[A-Za-z0-9_]+-[A-Za-z0-9_-]+")
 _CALL_NUMBER = re.compile(r":\d{1,6}$")
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
@@ -53,144 +43,207 @@ _NEW_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 
 def tool_name(name: object) -> str:
     """A tool's name without the `functions.` before it and the number of the call behind it."""
-    text = one_line(name, 200) if isinstance(name, str) else ""
-    if text.startswith("functions."):
-        text = _CALL_NUMBER.sub("", text.removeprefix("functions."))
-    return text or "(unnamed tool)"
+    text = one_line(text_of(name))
+    return _CALL_NUMBER.sub("", text.removeprefix("functions.")) if text.startswith("functions.") else text
 
 
 def tool_type(name: str) -> ToolType:
-    """SessionData's classification. Tools of MCP servers are named `server-tool` or `mcp_server_tool`."""
-    if known := _TYPES.get(name):
-        return known
+    """SessionData's type of a tool. Tools of MCP servers are named `server-tool` or `mcp_server_tool`."""
     foreign = name.startswith(("mcp_", "mcp-")) or "__" in name or _SERVER.fullmatch(name)
-    return "generic" if foreign else "unknown"
+    return TYPES.get(name, "generic" if foreign else "unknown")
 
 
-def tool_input(given: object) -> dict[str, Any]:
-    """What a tool was asked, as an object: ApplyPatch is given a text, which then stands under `input`."""
-    if isinstance(given, str):
-        value = _loaded(given)
-        given = value if isinstance(value, dict) else {"input": given}
-    if not isinstance(given, dict):
-        return {} if given is None else {"input": clean_value(given)}
-    asked: dict[str, Any] = clean_value(given)
-    return asked
+# -- results -----------------------------------------------------------------------------------------------------------
+
+_EXIT = re.compile(r"\AExit code: (-?\d{1,10})[ \t]*(?:\n|\Z)")
+_FENCED = re.compile(r"\s*Command output:\s*```[^\n]*\n")
+_REMARKS = re.compile(r"\s*(?:Command completed in (\d{1,12})(?:\.\d+)? ?ms\.?)?(?:\s*Shell state [^\n]{0,300})?")
+_WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
+_UNTRUSTED = re.compile(r"\A<(cursor_untrusted_data\w{0,40})(?:\s[^<>\n]{0,200})?>\n?")
+_DENIED = re.compile(
+    r"\A(?:Error: )?(?:Rejected(?: by (?:the )?user)?\b"
+    r"|(?:The )?user (?:has )?(?:rejected|declined|denied|skipped|chose to skip))",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL, _DEEPEST = 500, 8
+_SAYS = ("interleavedOutput", "content", "output", "text", "result", "message", "error", "errorMessage", "reason")
+_STATES = {
+    "success": ToolStatus.OK, "failure": ToolStatus.ERROR, "error": ToolStatus.ERROR, "timeout": ToolStatus.ERROR,
+    "permissionDenied": ToolStatus.ERROR, "rejected": ToolStatus.DENIED, "aborted": ToolStatus.INTERRUPTED,
+    "cancelled": ToolStatus.INTERRUPTED,
+}  # fmt: skip
+_RANKS = [ToolStatus.OK, ToolStatus.BACKGROUND, ToolStatus.ERROR, ToolStatus.INTERRUPTED, ToolStatus.DENIED]
 
 
-def _loaded(text: str) -> object:
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def make_tool(
-    name: object,
-    given: object,
-    result: object = None,
-    *,
-    structured: object = None,
-    is_error: object = False,
-    use_id: object = "",
-) -> Tool:
-    """A tool use with its result, as a reader sees it.
-
-    `given` is the input, an object or a text. `result` is a text, a list of content parts or any other JSON; None
-    where none is recorded, and the use is then pending. `structured` is `highLevelToolCallResult`, the same result as
-    Cursor's own program reads it: exit code, duration, difference.
+def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: bool = False) -> Answer:
+    """A result out of its envelopes, and what Cursor's program knows of it (`highLevelToolCallResult`): facts count as
+    that has them, words as the result itself does.
     """
-    called = tool_name(name)
-    tool = Tool(called, tool_type(called), clean(use_id) if isinstance(use_id, str) else "", tool_input(given))
-    found = None
-    if result is None and structured is None:
-        tool.status = ToolStatus.PENDING
+    answer = Answer(use_id, details={})
+    _take(answer, said)
+    words, known = answer.text, dict_of(beside)
+    output = dict_of(known.get("output"))
+    if any(isinstance(output.get(state), dict) for state in _STATES):
+        _take(answer, output)
+        answer.text = words or answer.text
+    text = _shell_output(answer, text_of(answer.text))
+    answer.text = _WORKSPACE.sub("", text).strip("\n") if text.lstrip().startswith("<workspace_result") else text
+    if len(text) < _LONGEST_REFUSAL and _DENIED.match(text):
+        _end(answer, ToolStatus.DENIED)
+    if failed or answer.exit_code or is_error(known) or is_error(output):
+        _end(answer, ToolStatus.ERROR)
+    return answer
+
+
+def is_error(part: dict[str, Any]) -> bool:
+    """Whether a result says of itself that it is an error."""
+    return part.get("isError") is True or part.get("is_error") is True
+
+
+def _end(answer: Answer, status: ToolStatus) -> None:
+    answer.status = max(answer.status, status, key=_RANKS.index)
+
+
+def _take(answer: Answer, value: object, depth: int = 0) -> None:
+    """Take in a text, content parts, an envelope `{type, value}` or `{success: …}`, or any other JSON."""
+    if isinstance(value, str):
+        marked = _UNTRUSTED.match(value)
+        answer.text = value[marked.end() :].rstrip().removesuffix(f"</{marked[1]}>").rstrip() if marked else value
+    elif isinstance(value, list):
+        texts = [
+            part if isinstance(part, str) else text_of(dict_of(part).get("text")) or as_json(part, indent=True)
+            for part in value
+            if not is_image(part)
+        ]
+        answer.images = [*answer.images, *(picture(part) for part in value if is_image(part))]
+        _take(answer, "\n".join(texts))
+    elif isinstance(value, dict) and depth < _DEEPEST:
+        _take_object(answer, value, depth + 1)
     else:
-        found = decode(result, structured, failed=is_error is True)
-        _take_outcome(tool, found)
-    # What failed changed nothing; without a result, it is shown as what was asked for.
-    if tool.status not in (ToolStatus.ERROR, ToolStatus.DENIED):
-        tool.diffs = _diffs(tool, found)
-    return tool
+        answer.text = "" if value is None else as_json(value, indent=True)
 
 
-def _take_outcome(tool: Tool, found: Outcome) -> None:
-    tool.text, tool.runs = clean_styled(found.text)
-    tool.exit_code, tool.seconds, tool.images = found.exit_code, found.seconds, found.images
-    failed = found.failed or bool(found.exit_code)
-    tool.status = (
-        ToolStatus.DENIED
-        if found.denied
-        else ToolStatus.INTERRUPTED
-        if found.interrupted
-        else ToolStatus.ERROR
-        if failed
-        else ToolStatus.BACKGROUND
-        if found.background
-        else ToolStatus.OK
+def _take_object(answer: Answer, value: dict[str, Any], depth: int) -> None:
+    kind, content = text_of(value.get("type")), value.get("content")
+    state = next((name for name in _STATES if isinstance(value.get(name), dict)), "")
+    if kind == "execution-denied":
+        _end(answer, ToolStatus.DENIED)
+        answer.text = text_of(value.get("reason")) or "denied"
+    elif kind and "value" in value and value.keys() <= {"type", "value", "providerOptions"}:
+        _end(answer, ToolStatus.ERROR if kind.startswith("error") else ToolStatus.OK)
+        _take(answer, value["value"], depth)
+    elif is_image(value):
+        answer.images = [*answer.images, picture(value)]
+    elif kind == "text" and isinstance(value.get("text"), str):
+        _take(answer, value["text"])
+    elif state and len(value) <= 4:
+        _end(answer, _STATES[state])
+        _take_facts(answer, value[state])
+        answer.text = _words(value[state])
+    elif isinstance(content, list | str) and value.keys() <= {"content", "isError", "is_error", "type"}:
+        _end(answer, ToolStatus.ERROR if is_error(value) else ToolStatus.OK)
+        _take(answer, content)
+    else:
+        _take_facts(answer, value)
+        answer.text = as_json(value, indent=True)
+
+
+def _words(body: dict[str, Any]) -> str:
+    """What a person reads of a state: the output it printed or the words it holds, else all of it."""
+    printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
+    if printed and not body.get("interleavedOutput"):
+        return "\n".join(text.rstrip("\n") for text in printed)
+    if words := next((text for key in _SAYS if (text := text_of(body.get(key)))), ""):
+        return words
+    return as_json(body, indent=True) if body and "exitCode" not in body and "diffString" not in body else ""
+
+
+def _take_facts(answer: Answer, body: dict[str, Any]) -> None:
+    codes = (code for key in ("exitCode", "exit_code") if (code := whole(body.get(key))) is not None)
+    answer.exit_code = next(codes, answer.exit_code)
+    took = (number(body.get(key)) for key in ("executionTime", "localExecutionTimeMs", "durationMs"))
+    answer.seconds = next((ms / 1000 for ms in took if ms is not None and 0 <= ms < 1e12), answer.seconds)
+    if body.get("isBackground") is True or body.get("backgroundTaskId"):
+        _end(answer, ToolStatus.BACKGROUND)
+    diff, path = text_of(body.get("diffString")) or text_of(body.get("diff")), text_of(body.get("path"))
+    answer.details = {"diff": diff, "path": path} if diff or path else answer.details
+
+
+def _shell_output(answer: Answer, text: str) -> str:
+    """What a command printed, without its exit code, the fence around it and the remarks behind; other text stays."""
+    if (code := _EXIT.match(text)) is None:
+        return text
+    answer.exit_code, rest = int(code[1]), text[code.end() :]
+    fence, close = _FENCED.match(rest), rest.rfind("```")
+    if fence is None or close < fence.end():
+        return rest.strip("\n")
+    printed, tail = rest[fence.end() : close].rstrip("\n"), rest[close + 3 :]
+    if (remarks := _REMARKS.match(tail)) is not None:
+        answer.seconds = int(remarks[1]) / 1000 if remarks[1] else answer.seconds
+        tail = tail[remarks.end() :].strip()
+    return f"{printed}\n\n{tail}" if tail else printed
+
+
+def is_image(part: object) -> bool:
+    """Whether a content part is an image, or a file that is one."""
+    part = dict_of(part)
+    media = text_of(part.get("mediaType")) or text_of(part.get("mimeType"))
+    return part.get("type") in ("image", "image-data", "image-url", "image_url", "media") or (
+        part.get("type") in ("file", "file-data") and media.startswith("image/")
     )
-    tool.output = {"content": tool.text, "is_error": failed or found.denied}
-    if found.exit_code is not None:
-        tool.output["exit_code"] = found.exit_code
-    if found.seconds is not None:
-        tool.output["duration_seconds"] = found.seconds
 
 
-def tool_path_hints(tool: Tool, root: str | None) -> list[str]:
-    """The files a tool use names or writes, as seen from the workspace, each once (interchange note 2.4)."""
-    paths = input_path_hints(tool.input)
-    paths += [value for key in _PATHS if isinstance(value := tool.input.get(key), str)]
-    for diff in tool.diffs:
-        paths += [path for path in (diff.path, diff.renamed_to) if path]
-    command = tool.input.get("command")
-    if tool.type == "shell" and isinstance(command, str):
-        paths += shell_path_hints(command)
-    place = shell_directory(tool.input, root) if tool.type == "shell" else root
-    return resolve_hints(list(dict.fromkeys(paths)), place, root)
+def picture(part: dict[str, Any]) -> Part:
+    """An image or another file; its data is base64 text, a data URL, an address, or an object around one of them."""
+    inner = next(
+        (dict_of(part[key]) for key in ("image", "file", "image_url") if isinstance(part.get(key), dict)), part
+    )
+    holders = (part, inner)
+    media = next(
+        (text for one in holders for key in ("mediaType", "mimeType", "media_type") if (text := text_of(one.get(key)))),
+        "",
+    )
+    data = next(
+        (text for key in ("image", "data", "url", "image_url", "base64") if (text := text_of(inner.get(key)))), ""
+    )
+    if data.startswith("data:"):
+        head, _, data = data.partition(",")
+        media = media or head[5:].partition(";")[0]
+    elif "://" in data[:12]:
+        return image_part(media, None, data[:300])
+    return image_part(media, data, part.get("filename"))
 
 
 # -- what was changed --------------------------------------------------------------------------------------------------
 
 
-def _diffs(tool: Tool, found: Outcome | None) -> list[FileDiff]:
-    """What a tool changed: by the difference that Cursor recorded, else by what it was asked."""
-    if tool.type != "write":
+def diffs_of(tool: Tool, answer: Answer | None) -> list[FileDiff]:
+    """What a tool changed: by the difference that Cursor recorded, else by what it was asked. A use that failed changed
+    nothing.
+    """
+    if tool.type != "write" or tool.status in (ToolStatus.ERROR, ToolStatus.DENIED):
         return []
-    asked, name = tool.input, tool.name
-    path = _first(asked, _PATHS)
-    if found is not None and "@@ -" in found.diff and (path or found.path):
-        recorded = from_unified(path or found.path, found.diff)
-        if recorded.hunks:
-            return [recorded]
-    if name in _PATCHES:
-        return _patch_diffs(next((v for k in ("input", "patch") if isinstance(v := asked.get(k), str)), ""), path)
-    if name in _DELETES:
-        return [FileDiff(path, "delete")] if path else []
-    if name in _WRITES:
-        content = _first(asked, _CONTENTS)
-        # The old text is not told, so a file that was there before can only be shown as what it became.
-        return [added_file(path, content)] if content else []
-    edits = asked.get("edits")
-    whole = FileDiff(path)
-    for edit in edits if isinstance(edits, list) else [asked]:
-        if isinstance(edit, dict):
-            old, new = _first(edit, _OLD), _first(edit, _NEW)
-            if old or new:
-                whole.hunks += from_strings(path, old, new).hunks
-    return [whole] if whole.hunks else []
-
-
-def _patch_diffs(patch: str, path: str) -> list[FileDiff]:
-    """A patch in Codex's form names its files itself; a unified one may leave that to an argument beside it."""
+    asked, known = tool.input, dict_of(answer.details if answer is not None else None)
+    path, diff = _first(asked, _PATHS) or text_of(known.get("path")), text_of(known.get("diff"))
+    patch = diff if "@@ -" in diff else text_of(asked.get("patch")) or text_of(asked.get("input"))
     if _PATCH_FILE.search(patch):
         return from_v4a(patch)
     if not path and (named := _NEW_FILE.search(patch)):
         path = named[1].strip()
-    diff = from_unified(path, patch)
-    return [diff] if path and diff.hunks else []
+    changed = from_unified(path, patch)
+    if not path or changed.hunks:
+        return [changed] if path else []
+    if tool.name in ("Delete", "delete_file", "delete"):
+        return [FileDiff(path, "delete")]
+    for edit in map(dict_of, list_of(asked.get("edits")) or [asked]):
+        if (old := _first(edit, OLD_TEXTS)) + (new := _first(edit, NEW_TEXTS)):
+            changed.hunks += from_strings(path, old, new).hunks
+    if changed.hunks:
+        return [changed]
+    # The old text is not told, so a file that was there before can only be shown as what it became.
+    content = _first(asked, _CONTENTS) if tool.name in ("Write", "write") else ""
+    return [added_file(path, content)] if content else []
 
 
 def _first(asked: dict[str, Any], keys: tuple[str, ...]) -> str:
-    return next((value for key in keys if isinstance(value := asked.get(key), str)), "")
+    return next((text for key in keys if (text := text_of(asked.get(key)))), "")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.clean import as_json, clean, one_line
-from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, ToolStatus
-from schemas.providers.cursor.tools import tool_path_hints
+from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
+from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers.streams.cursor_calls import asked, tool_of
 from schemas.providers.streams.stream import Run, Stream, span_of, text_part
 from schemas.records import Record
@@ -307,7 +307,7 @@ class CursorRun(Run):
         done = next((v for v in values if v.get("subtype") == "completed"), None)
         value = done if done is not None else values[-1]
         message.tool = tool = tool_of(value.get("tool_call"), value.get("call_id"), completed=done is not None)
-        message.path_hints = tool_path_hints(tool, self.session.workspace_root)
+        message.path_hints = _hints(tool, self.session.workspace_root)
         if tool.status is ToolStatus.PENDING and message.flags & Flag.INTERRUPTED:
             tool.status = ToolStatus.INTERRUPTED
         begun, over = (v.get("timestamp_ms") for v in (values[0], value))
@@ -339,3 +339,11 @@ def _failure(value: Value) -> str:
         error = message if isinstance(message, str) else as_json(error)
     result = value.get("result")
     return "\n".join(text for text in (error, result) if isinstance(text, str) and text)
+
+
+def _hints(tool: Tool, root: str | None) -> list[str]:
+    hints = input_path_hints(tool.input)
+    if tool.type == "shell":
+        hints += shell_path_hints(str(tool.input.get("command") or ""))
+    place = shell_directory(tool.input, root) if tool.type == "shell" else root
+    return resolve_hints([*hints, *(diff.path for diff in tool.diffs)], place, root)

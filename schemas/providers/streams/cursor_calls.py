@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.message import Tool, ToolStatus
-from schemas.providers.cursor.tools import make_tool, tool_input
+from schemas.clean import clean_value
+from schemas.message import Kind, Tool, ToolStatus
+from schemas.providers.cursor import PROVIDER
+from schemas.providers.cursor.tools import answer_of, tool_name, tool_type
+from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.words import Use
+from schemas.values import text_of
 
 Value = dict[str, Any]
 _ENDING = "ToolCall"
@@ -71,8 +77,10 @@ def tool_of(call: object, use_id: object, *, completed: bool) -> Tool:
     body, failed = _plain(result) if completed else (None, False)
     if completed and body is None:
         body = ""
-    tool = make_tool(name, _flat(given), body, is_error=failed, use_id=use_id)
-    tool.input = tool_input(given)  # as it was given, whatever its differences were drawn from
+    name = tool_name(name)
+    use = Use(kind=Kind.TOOL, name=name, use_id=text_of(use_id), input=arguments_of(_flat(given)), type=tool_type(name))
+    tool, _ = PROVIDER.tool(use, None if body is None else answer_of(body, failed=failed), Path())
+    tool.input = clean_value(arguments_of(given))  # as it was given, whatever its differences were drawn from
     if tool.status is ToolStatus.OK and tool.input.get("isBackground") is True and tool.exit_code is None:
         tool.status = ToolStatus.BACKGROUND
     return tool
