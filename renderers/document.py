@@ -115,7 +115,8 @@ Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open
 
 def exchange_title(exchange: Exchange, number: int | None) -> str:
     """`3. the prompt's beginning`; says so when an exchange is rewound or no exchange at all."""
-    text = exchange.prompt or ("(empty prompt)" if exchange.opener is not None else "Before the first prompt")
+    unopened = "After the rewind" if exchange.index else "Before the first prompt"
+    text = exchange.prompt or (unopened if exchange.opener is None else "(empty prompt)")
     return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
 
 

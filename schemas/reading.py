@@ -235,6 +235,8 @@ class ParsedReading(WholeReading):
         if mark == known:
             return None
         self._parsed = self.parse(data)
+        if self._known:
+            self._parsed.refresh()  # what lies beside the file is known of the session before
         return mark, len(data), self._parsed.session
 
     @guarded()

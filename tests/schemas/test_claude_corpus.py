@@ -83,7 +83,7 @@ def test_no_other_agents_file_is_claimed() -> None:
     assert len(others) > 50
     assert_claims_none(PROVIDER, others, skip=lambda p: p.is_symlink())
     assert_claims_none(PROVIDER, [corpus("17"), SYNTHETIC / "5e550000-0000-4000-8000-000000000005.jsonl"])
-    codex = [p for p in CASES.rglob("*.jsonl") if "codex" in str(p) or "gemini" in str(p)]
+    codex = [p for p in CASES.rglob("*.jsonl") if "codex" in (name := str(p.relative_to(CASES))) or "gemini" in name]
     assert_claims_none(PROVIDER, codex)
 
 

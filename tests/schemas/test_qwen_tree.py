@@ -150,7 +150,7 @@ def test_what_follows_a_rewind_is_not_in_the_exchange_that_was_taken_back(tmp_pa
     session = chat.read(tmp_path)
     assert [(e.opener, e.prompt, e.rewound, len(e.groups)) for e in session.exchanges[1:]] == [
         (Kind.PROMPT, "two", True, 0),
-        (None, "After the rewind", False, 1),
+        (None, "", False, 1),
     ]
 
 

@@ -276,7 +276,7 @@ def session_object(
             {
                 "exchangeId": e.id,
                 # A prompt that was rewound, or copied from elsewhere, is none of this talk; what it cost was spent.
-                "prompt": None if e.rewound or e.inherited else e.prompt,
+                "prompt": None if e.rewound or e.inherited or e.opener is None else e.prompt,
                 **({"rewound": e.prompt} if e.rewound else {"inherited": e.prompt} if e.inherited else {}),
                 "usage": figures(session.exchange_usage(e.index)),
                 "costUsd": rounded_cost(_sum_costs(e.groups, costs)),

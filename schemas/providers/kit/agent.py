@@ -75,6 +75,9 @@ class Agent:
     prompted: ClassVar[bool] = True
     """False where prompts need not be told: then what the agent says opens an exchange."""
 
+    rewrites: ClassVar[bool] = False
+    """Whether it writes messages again when it knows more of them: then `replaces` is asked of each record."""
+
     # -- what each agent says of itself ----------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
@@ -84,6 +87,12 @@ class Agent:
     def read(self, record: Data) -> Iterable[Item]:
         """What a record holds. Nothing but the record may decide: it is asked again when a message is built."""
         raise NotImplementedError
+
+    def replaces(self, record: Data, earlier: Data) -> bool | None:
+        """Whether a record says all that an earlier one says, in the same order, and perhaps more behind it: then that
+        one need not be read. None for what says nothing of the conversation: the next record may still replace it.
+        """
+        return False
 
     def type(self, record: Data) -> str:
         """The record's type, by which it is counted where it holds nothing."""

@@ -19,6 +19,7 @@ from schemas.table import NONE
 from schemas.values import texts_of
 
 _LARGEST_RAW = 1 << 20
+_EMPTY = {Kind.THINKING: "Thinking withheld by the provider", Kind.PROMPT: "(empty prompt)"}
 _ORPHAN = "Result of a tool use that is not in this file"
 
 
@@ -56,8 +57,7 @@ def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[S
         else:
             message.parts = _parts(session, message, say, folded)
         if not message.parts and message.tool is None and not message.label:
-            withheld = message.kind is Kind.THINKING
-            message.label = "Thinking withheld by the provider" if withheld else "(nothing to read)"
+            message.label = _EMPTY.get(message.kind, "(nothing to read)")
         return message
 
     return build

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from schemas.clean import clean_value, one_line
 from schemas.message import Kind
 from schemas.providers.kit.talk import NOT_TOLD
 from schemas.providers.kit.words import Fact, Title
-from schemas.session import Session
+from schemas.session import Exchange, Session
 
 _LINEAGE = frozenset({"parent", "forked_from", "continues", "agent_id"})
 _TEXTS = frozenset({"id", "workspace_root", "branch", "version"})
@@ -74,6 +74,10 @@ class Facts:
 
     def _first_prompt(self) -> str:
         """The first prompt that was not taken back or copied, else the first of all."""
-        prompts = [e for e in self.session.exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD]
-        own = next((e for e in prompts if not e.rewound and not e.inherited), prompts[0] if prompts else None)
+        own = next((e for e in self._prompts() if not e.rewound and not e.inherited), None)
+        own = own or next(self._prompts(), None)
         return one_line(own.prompt) if own is not None else ""
+
+    def _prompts(self) -> Iterator[Exchange]:
+        exchanges = self.session.exchanges
+        return (e for e in exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from schemas.providers.kit.tree import NOBODY, Tree
@@ -42,7 +43,10 @@ class History:
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """Translate an item of the agent's own vocabulary. The same items, however the source is cut into pieces."""
+        """Translate an item of the agent's own vocabulary. The same items, however the source is cut into pieces.
+
+        An item that derives from a word of the kit may be given as it is, also changed.
+        """
         raise TypeError(f"{type(item).__name__} is no word of the kit's, and {type(self).__name__} does not know it")
 
     def own(self, row: int, kind: int) -> None:
@@ -63,7 +67,12 @@ class History:
 
 def as_word(item: Any, word: type[T], **changes: Any) -> T:
     """An item of an agent's own vocabulary as the word of the kit from which it derives, with some fields changed."""
-    return word(**{field.name: getattr(item, field.name) for field in fields(word)} | changes)  # type: ignore[arg-type]
+    return word(**{name: getattr(item, name) for name in _names_of(word)} | changes)  # type: ignore[arg-type]
+
+
+@cache
+def _names_of(word: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(word))
 
 
 class Chain(History):

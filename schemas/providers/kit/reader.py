@@ -43,6 +43,7 @@ from schemas.values import text_of
 _INHERITED = int(Flag.INHERITED)
 _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
+_EARLIER = "earlier version"
 _NOWHERE: Record = (0, 0, 0, {})
 
 
@@ -78,6 +79,14 @@ class Reader:
         self._last: Record = _NOWHERE
         self._settled = 0
         """How many messages were looked at for what they tell."""
+        self._held: Record | None = None
+        """A record that is read once it is known that the next one does not replace it."""
+        self._latest: dict[str, Any] = {}
+        """The last record that was held."""
+        self._begun: tuple[int, int] | None = None
+        """The first span and the first message that came of it, or of those that it replaced."""
+        self._empty = ""
+        """The name under which it was counted where it held nothing new."""
         self._once: set[int] = set()
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
@@ -89,6 +98,7 @@ class Reader:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
         else:
             self.talk.untold = lambda: root.task_prompt(self)
+        self._meant: dict[type, Callable[[Record, int, Any], bool | None]] = {}
         self._words: dict[type, Callable[[Record, int, Any], bool | None]] = {
             Say: self._say,
             Use: self.uses.use,
@@ -122,9 +132,10 @@ class Reader:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
-        record = self._last
+        record, take = self._last, self._hold if self.agent.rewrites else self.take
         for record in records:
-            self.take(record)
+            take(record)
+        self._read_held()
         self._last = (*record[:3], {})
         return self._changes(first)
 
@@ -159,20 +170,52 @@ class Reader:
 
     # -- a record --------------------------------------------------------------------------------------------------
 
-    def take(self, record: Record) -> None:
-        """Take one record."""
+    def _hold(self, record: Record) -> None:
+        """Take a record of an agent that writes its messages again: what the next one replaces is not read."""
+        replaces = self.agent.replaces(record[3], self._latest)
+        if replaces is None:
+            self.take(record)
+            return
+        if replaces:
+            self.session.hidden[_EARLIER] += 1
+        else:
+            self._read_held()
+            self._begun, self._empty = None, ""
+        self._held, self._latest = record, record[3]
+
+    def _read_held(self) -> None:
+        """Read the record that is held. If it replaces one that was read, what came of that is of this one now."""
+        record, self._held = self._held, None
+        if record is None:
+            return
+        session = self.session
+        if self._begun is None:
+            self._begun = len(session.spans.following), len(session.messages)
+            self._empty = self.take(record)
+            return
+        session.spans.move(self._begun[0], *record[:3])
+        self.rows.changed.update(range(self._begun[1], len(session.messages)))
+        empty = self.take(record, self._begun[1])
+        if empty or self._empty:  # both are one record: counted once, and only where all of it held nothing
+            session.hidden -= {self._empty or empty: 1}
+        self._empty = empty and self._empty
+
+    def take(self, record: Record, first_row: int | None = None) -> str:
+        """Read a record, whose messages begin with `first_row` if an earlier version of it made some; returns the name
+        under which it was counted if it held nothing.
+        """
         value, session, history, agent = record[3], self.session, self.history, self.agent
         kind = value.get("type")
         if type(kind) is str and kind in agent.silent:
             session.hidden[kind] += 1
-            return
+            return ""
         if self.root is None and (whose := history.whose(value)):
             child = self._child(whose)
             child.rows.store = self.rows.store
             child.take(record)
             if (row := self._task_rows.get(whose, -1)) >= 0:
                 self.rows.changed.add(row)
-            return
+            return ""
         time = agent.time(value)
         if time is not None:
             self.clock = None
@@ -184,14 +227,14 @@ class Reader:
             time = self.clock()
         if not history.enter(record, time):
             session.duplicates += 1
-            return
+            return ""
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
-        self.rows.begin(time, bool(history.copied))
+        self.rows.begin(time, bool(history.copied), first_row)
         self.talk.branched = self.talk.branched or history.branched
         if history.copied:
             self._inherit(history.copied)
-        first, words = len(session.messages.kind), self._words
+        first, words, meant = len(session.messages.kind), self._words, self._meant
         used = repeats = False
         for number, item in enumerate(agent.read(value)):
             word = words.get(type(item))
@@ -200,13 +243,24 @@ class Reader:
             else:
                 done = None
                 for place, at, known in history.sift(record, number, item):
-                    done = words[type(known)](place, at, known) or done
+                    kind = type(known)
+                    done = (meant.get(kind) or self._meaning(kind))(place, at, known) or done
             used, repeats = used or done is True, repeats or done is False
-        if not used and len(session.messages.kind) == first:
-            if repeats:
-                session.duplicates += 1
-            else:
-                session.hidden[one_line(agent.type(value), 80)] += 1
+        if used or len(session.messages.kind) > first:
+            return ""
+        if repeats:
+            session.duplicates += 1
+            return ""
+        empty = one_line(agent.type(value), 80)
+        session.hidden[empty] += 1
+        return empty
+
+    def _meaning(self, kind: type) -> Callable[[Record, int, Any], bool | None]:
+        """What is done for an item of the agent's history: for a word that derives from one of the kit's, what is done
+        for that.
+        """
+        meant = self._meant[kind] = next(self._words[base] for base in kind.__mro__ if base in self._words)
+        return meant
 
     def _say(self, record: Record, number: int, say: Say) -> bool:
         if say.once is not None:
@@ -325,6 +379,7 @@ class Reader:
         """After some records: what was taken back, who started whom, the title."""
         for row, live in self.history.settle():
             self.talk.mark(row, live=live)
+        self.talk.settle()
         for child in self.children.values():
             child.settle()
         if self.session.lacks:

@@ -11,7 +11,7 @@ from schemas.message import NO_FLAGS, Flag, Span, SpanRole
 from schemas.providers.kit.keys import block_key, key_of
 from schemas.providers.kit.words import Say
 from schemas.records import Record
-from schemas.session import Exchange, Session
+from schemas.session import Exchange, Session, ends
 from schemas.table import NONE
 
 BODY, RESULT, DETAIL = int(SpanRole.BODY), int(SpanRole.RESULT), int(SpanRole.DETAIL)
@@ -66,16 +66,20 @@ class Rows:
         """The first message that the record makes."""
         self.touched = False
         """Whether the record adds to a message."""
+        self.again: list[int] = []
+        """The messages that the record says again."""
         self._key = 0
         self._keys: set[int] = set() if beside is None else beside._keys
         self._renamed: dict[int, str] = {}
         self._tails: dict[int, int] = {}
         self._models: dict[str, int] = {}
 
-    def begin(self, time: float | None, copied: bool) -> None:
-        """Begin another record."""
+    def begin(self, time: float | None, copied: bool, first: int | None = None) -> None:
+        """Begin another record, to which the messages from `first` on belong already."""
         self.time, self.copied = time, copied
-        self.first, self.touched, self._key = len(self.session.messages.kind), False, 0
+        self.first = len(self.session.messages.kind) if first is None else first
+        self.touched, self._key = False, 0
+        self.again.clear()
 
     def add(self, record: Record, number: int, say: Say, exchange: Exchange) -> int:
         """Append a message to an exchange; returns its row."""
@@ -88,7 +92,7 @@ class Rows:
             int(say.kind), self._unique_key(record, number, say), exchange.index, span, item, time,
             len(text), text.count("\n") + 1 if text else 0,
         )  # fmt: skip
-        session.touch(exchange, time)
+        session.touch(exchange, time, ends=ends(exchange, row, say.kind))
         flags = _INHERITED if self.copied else 0
         if say.flags is not NO_FLAGS:
             flags |= int(say.flags)
@@ -104,19 +108,23 @@ class Rows:
         """Let a message be what is said of it now: another text, perhaps another kind."""
         messages = self.session.messages
         self.extend(row, record, number, BODY)
+        self.again.append(row)
         self.growing.pop(row, None)
         messages.flags[row] = messages.flags[row] & ~_GROWING | int(say.flags)
         messages.kind[row] = int(say.kind)
         self.resize(row, say.text)
 
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
-        """Note another record of a message."""
-        spans, head = self.session.spans, self.session.messages.span[row]
-        span = spans.add(self.store, record[0], record[1], record[2], role, min(max(number, 0), LAST_ITEM))
-        spans.extend(self._tails.get(row, head), span)
-        self._tails[row] = span
+        """Note another record of a message, or another item of one."""
+        spans, tail = self.session.spans, self._tails.get(row, self.session.messages.span[row])
+        item = min(max(number, 0), LAST_ITEM)
         self.changed.add(row)
         self.touched = True
+        if spans.is_of(tail, self.store, record[0], role, item):
+            return
+        span = spans.add(self.store, record[0], record[1], record[2], role, item)
+        spans.extend(tail, span)
+        self._tails[row] = span
         if role != RESULT:
             self.session.messages.flags[row] |= _MORE
 

@@ -17,7 +17,6 @@ _PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
     int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
 )
 NOT_TOLD = "(prompt not in the stream)"
-AFTER_REWIND = "After the rewind"
 
 
 class Talk:
@@ -41,15 +40,25 @@ class Talk:
         """How the last turn ended, where the source says so; empty while it goes on."""
         self.before: Callable[[Record], None] | None = None
         """Called before a message is appended."""
+        self._unopened: list[Exchange] = []
+        """Exchanges that no message opened when they began."""
 
     # -- messages --------------------------------------------------------------------------------------------------
 
     def say(self, record: Record, number: int, say: Say) -> int:
         """A message: appended, or what its id names replaced; returns its row."""
-        if say.id and (row := self.rows.named.get(say.id, -1)) >= 0:
+        if say.id and (row := self.rows.named.get(say.id, -1)) >= 0 and self._may_become(row, say.kind):
             self.again(row, record, number, say)
             return row
         return self.add(record, number, say)
+
+    def _may_become(self, row: int, kind: Kind) -> bool:
+        """Whether a message can be said again as one of that kind: no tool use, no prompt that would open an exchange
+        before the last one. Something else under its id is a message of its own.
+        """
+        messages, before = self.session.messages, self.session.messages.kind[row]
+        late = kind is Kind.PROMPT and messages.exchange[row] < len(self.session.exchanges) - 1
+        return before == kind or not (late or _TOOL in (before, kind))
 
     def add(self, record: Record, number: int, say: Say) -> int:
         """Append a message to the exchange in which it stands; returns its row."""
@@ -71,6 +80,7 @@ class Talk:
             self.command = -1
         if not session.exchanges:
             session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
+            self._unopened.append(session.exchanges[-1])
         exchange = session.exchanges[-1]
         row = self.rows.add(record, number, say, exchange)
         if spoken:
@@ -95,14 +105,15 @@ class Talk:
 
     def again(self, row: int, record: Record, number: int, say: Say) -> None:
         """A message is said anew, and may be another kind of message now."""
-        before = self.session.messages.kind[row]
+        before, opens = self.session.messages.kind[row], self.session.messages.has(row, Flag.OPENER)
         self.rows.replace(row, record, number, say)
+        if opens:
+            exchange = self.session.exchanges[self.session.messages.exchange[row]]
+            exchange.opener, exchange.prompt = say.kind, one_line(say.text or say.label or "(image)", 300)
+        elif before != say.kind and say.kind is Kind.PROMPT:
+            self.command = -1
+            self._open_at(row, Kind.PROMPT, say.text or "(image)")
         if before != say.kind:
-            if say.kind is Kind.PROMPT:
-                self.command = -1
-                self._open_at(row, Kind.PROMPT, say.text or "(image)")
-            elif self.session.messages.has(row, Flag.OPENER):
-                self.session.exchanges[self.session.messages.exchange[row]].opener = say.kind
             self._own(row, int(say.kind))
 
     def piece(self, record: Record, number: int, piece: Piece) -> int:
@@ -131,7 +142,8 @@ class Talk:
         """What is said after a rewind without a prompt is no part of what was taken back."""
         self.branched = False
         session, number = self.session, len(self.session.exchanges)
-        session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}", AFTER_REWIND))
+        session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}"))
+        self._unopened.append(session.exchanges[-1])
 
     def _answer_command(self) -> None:
         """The agent answers the command typed last, which opens an exchange of its own."""
@@ -188,6 +200,11 @@ class Talk:
         exchange = self.session.exchanges[messages.exchange[row]]
         if messages.flags[row] & Flag.OPENER:
             exchange.rewound = not live
-        elif exchange.opener is None:
-            rows = self.session.message_range(exchange.index)
-            exchange.rewound = all(messages.flags[one] & _REWOUND for one in rows)
+
+    def settle(self) -> None:
+        """Say which of the exchanges that no message opens were taken back: those of which nothing is left."""
+        flags = self.session.messages.flags
+        for exchange in self._unopened:
+            if exchange.opener is None:
+                rows = self.session.message_range(exchange.index)
+                exchange.rewound = bool(rows) and all(flags[row] & _REWOUND for row in rows)

@@ -58,9 +58,10 @@ class Tokens:
         else:
             if self._last != (group, usage):
                 groups.usage[group] = groups.usage[group].largest(usage) if self._largest else usage
-            span = session.spans.add(self._rows.store, record[0], record[1], record[2], _USAGE)
-            session.spans.extend(self._ends[group], span)
-            self._ends[group] = span
+            if not session.spans.is_of(self._ends[group], self._rows.store, record[0], _USAGE):
+                span = session.spans.add(self._rows.store, record[0], record[1], record[2], _USAGE)
+                session.spans.extend(self._ends[group], span)
+                self._ends[group] = span
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
             if (rows or self._rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
                 session.exchanges[groups.exchange[group]].groups.remove(group)
@@ -70,10 +71,10 @@ class Tokens:
         self._last = group, usage
         self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
         column = session.messages.group
-        for row in rows:
+        for row in (*self._rows.again, *rows):
             if column[row] == NONE:
                 column[row] = group
-                groups.last[group] = row
+                groups.last[group] = row if groups.last[group] == NONE else max(row, groups.last[group])
         if number >= 0 and not count.beside:
             session.context_used = groups.usage[group].context
         return True
