@@ -25,6 +25,9 @@ _CONTEXTS = {
 }
 _NO_FIGURES = TokenUsage()
 _SETUP = ("This is the Gemini CLI.", "This is the Qwen Code.")
+_REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
+"""What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
+_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
 
 
@@ -68,12 +71,6 @@ def thoughts_in(content: object) -> list[str]:
     if isinstance(content, str):
         return []
     return [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
-
-
-def only_responses(content: object) -> bool:
-    """Whether content is nothing but results of tools, which is no prompt whoever it is from."""
-    parts = parts_of(content)
-    return bool(parts) and all(isinstance(part.get("functionResponse"), dict) for part in parts)
 
 
 def said(content: object) -> Iterator[str]:
@@ -143,6 +140,8 @@ def context_label(text: str) -> str:
     for tag, label in _CONTEXTS.items():
         if start.startswith(tag):
             return label
+    if _REMINDER.match(text):
+        return "Reminder from the program"
     return "Session context" if start.startswith(_SETUP) else ""
 
 
@@ -152,9 +151,9 @@ def is_snapshot_text(text: str) -> bool:
     return start.startswith("<state_snapshot>") or (start.startswith("<scratchpad>") and "<state_snapshot>" in start)
 
 
-def is_snapshot(content: object) -> bool:
-    """Whether a message is such a summary."""
-    return any(map(is_snapshot_text, said(content)))
+def is_acknowledgement(text: str) -> bool:
+    """Whether an answer is what the program lets the model say to the context, or to a summary."""
+    return text.strip() in _ACKNOWLEDGEMENTS
 
 
 _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re.DOTALL)

@@ -44,8 +44,7 @@ _DENIED = re.compile(r"\b(?:denied|did not allow|rejected|not allowed|blocked by
 _BACKGROUND = re.compile(
     r"Command (?:moved to|started in|is running in) (?:the )?background\b|Background shell started"
 )
-_NOT_OK = ("Command ", "Background ")
-"""How the answer begins of a shell tool that did not simply run to its end."""
+_UNTRUSTED = re.compile(r"\A(Output too large\.[^\n]*\n)?<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
 _COMMAND = re.compile(r"\ACommand: .*?\nDirectory: [^\n]*\n(?=(?:Output|Stdout): )", re.DOTALL)
 _STREAMS = re.compile(r"\AStdout: (.*)\nStderr: (.*)\Z", re.DOTALL)
 # In the order in which they end the text, last first; each is there at most once.
@@ -80,28 +79,13 @@ def read_result(name: str, result: object, display: object = None, status: objec
     `status` is the agent's word for how it ended, or None where it has none.
     """
     text, failed, found = _answered(result)
-    shown = display_text(display) if not text else ""
+    before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
     code: int | None = None
+    shown = display_text(display) if not text else ""
     if name in _SHELLS:
         text, code = _unwrapped(text)
+        text = before + text
     return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
-
-
-def ok_text(name: str, result: object, status: object) -> str | None:
-    """What `read_result` gives for the commonest result, with as little work as can be: one response with an output,
-    of a tool use that ended well. None where it may be anything else.
-    """
-    if status != "success" or not isinstance(result, list) or len(result) != 1 or not isinstance(result[0], dict):
-        return None
-    answer = result[0].get("functionResponse")
-    response = answer.get("response") if isinstance(answer, dict) else None
-    text = response.get("output") if isinstance(response, dict) else None
-    if not isinstance(text, str) or not text:
-        return None
-    code = None
-    if name in _SHELLS:
-        text, code = _unwrapped(text)
-    return None if code or not text or text.startswith(_NOT_OK) else text
 
 
 def _answered(result: object) -> tuple[str, bool, bool]:

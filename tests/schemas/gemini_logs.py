@@ -58,7 +58,20 @@ records = st.one_of(
     st.sampled_from(["One", "Two"]).map(lambda s: {"$set": {"summary": s}}),
     st.just({"nobody": "knows"}),
 )
-logs = st.lists(records, max_size=14)
+
+
+@st.composite
+def written_again(draw: st.DrawFn) -> list[Data]:
+    """An answer, written again when more of its tool uses ended."""
+    first = draw(messages().filter(lambda record: record["type"] == "gemini"))
+    more, figures = draw(_calls), draw(st.just(first["tokens"]) | _tokens)
+    between = draw(st.sampled_from([[], [{"$set": {"lastUpdated": "2026-05-02T10:02:00.000Z"}}]]))
+    return [first, *between, first | {"toolCalls": first["toolCalls"] + more, "tokens": figures}]
+
+
+logs = st.lists(records.map(lambda record: [record]) | written_again(), max_size=14).map(
+    lambda found: [record for one in found for record in one]
+)
 
 
 def lines(items: list[Data], *, header: bool = True) -> list[bytes]:

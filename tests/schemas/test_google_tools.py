@@ -43,6 +43,9 @@ def shell(text: str) -> Any:
          "Background PIDs: (none)\nProcess Group PGID: 7", "a", 0),
         ("Command: a\nb\nDirectory: /x\nStdout: out\nStderr: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)",
          "out", 3),
+        ("Output too large. Showing …\n<untrusted_context>\nOutput: 1\n2\nExit Code: 3\nProcess Group PGID: 7\n"
+         "</untrusted_context>", "Output too large. Showing …\n1\n2", 3),
+        ("<untrusted_context>\nOutput: hi\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>", "hi", 3),
         ("just text\nExit Code: 3", "just text\nExit Code: 3", None),
     ],
 )  # fmt: skip

@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
+from schemas.clean import as_json, clean, one_line
+from schemas.folders import entries_of
+from schemas.message import NO_FLAGS, Flag, Kind, Tool
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.providers._google import (
+    calls_in,
+    context_label,
+    is_acknowledgement,
+    is_snapshot_text,
+    is_thought,
+    media_in,
+    normalised,
+    parts_of,
+    responses_in,
+    said_text,
+    snapshot_text,
+    thoughts_in,
+    time_of,
+)
+from schemas.providers._google_tools import display_text, make_tool, tool_type
 from schemas.providers.gemini import detect, locate
+from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
+from schemas.providers.gemini.project import changed, project_root
+from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
+from schemas.records import FileStore, read_document, read_record
+from schemas.usage import overlapping
+from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
+    from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
 _PLAIN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SAVED = re.compile(r"checkpoint-(.+)\.json")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_FIRST_LINE = 16 << 20
+"""Bytes. A line that is longer is no header."""
+_MOST_FILES = 5000
+_COUNTS = ("input", "output", "cached", "thoughts", "tool")
+_SAME = ("id", "type", "timestamp", "content", "thoughts", "model")
+_MASKED = "<tool_output_masked>"
+"""What a result begins with that the CLI took out of the model's context."""
+_TYPES = ("user", "gemini", "info", "warning", "error")
+_NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
 
-class Gemini:
-    """The provider; see `schemas.provider.Provider`."""
+class Gemini(Lines):
+    """One file a session; subagents in files of their own."""
 
     id = locate.PROVIDER_ID
     name = "Gemini CLI"
@@ -32,39 +71,372 @@ class Gemini:
         Format("Gemini CLI saved chat (/chat save)", "a list of contents with role and parts, or history with one"),
         Format("Gemini CLI prompt log, logs.json", "a list of objects with sessionId, messageId and message"),
     )
-
-    def locations(self, env: Environment) -> list[Location]:
-        """`.gemini/tmp` in GEMINI_CLI_HOME and in the home directory."""
-        return locate.locations(env)
+    homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
+    history = Log
+    rewrites = True
+    resume = ("gemini", "--resume")
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions, each once; saved chats and prompt logs are opened when asked for, not listed."""
         return locate.find(location, problems)
 
-    def detect(self, head: Head) -> bool:
+    def told(self, head: Head) -> bool:
         """Whether it is a session in either form, a saved chat or a prompt log."""
         return detect.detect(head)
 
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a session. Raises OSError, also for a document that is only half-written."""
-        # Here, since looking for sessions and recognising them is done without the parser, and often.
-        from schemas.providers.gemini.opening import open_session
-
-        return open_session(path, start, self.id, self.name)
-
     def resume_command(self, session: Session) -> list[str] | None:
-        """`gemini --resume ID`; None for a subagent and for an id that Gemini CLI cannot have given."""
-        if session.lineage.agent_id is not None or not _PLAIN_ID.fullmatch(session.id):
-            return None
-        return ["gemini", "--resume", session.id]
-
-    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """GEMINI_CLI_HOME, where the session lies in another home than that names, or the home directory."""
-        return moved_home("GEMINI_CLI_HOME", locate.home_of(path), [locate.home(env)])
+        """None also for an id that Gemini CLI cannot have given."""
+        return super().resume_command(session) if _PLAIN_ID.fullmatch(session.id) else None
 
     def retention(self, env: Environment) -> Retention | None:
         """Present versions delete sessions after 30 days, unless `general.sessionRetention` says otherwise."""
-        return locate.retention(env)
+        return locate.retention(self.locations(env)[0].path.parent / "settings.json")
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a session. Raises OSError, also for a document that is only half-written."""
+        from schemas.reading import DocumentReading, LinesReading, open_file
+
+        store = open_file(path)
+        first = _first_line(store)
+        document = _document(store, path, first)
+        if document is not None:
+            store.close()
+            return DocumentReading(path, lambda: self._of(path, document), detect.items_of, detect.is_document)
+        reader = self.reader(path)
+        reading = LinesReading(store, reader, start)
+        if start and detect.is_header(header := read_record(first)):
+            # So that a big file's end has its name, its id and its project too.
+            reader.feed([(0, len(first), 1, header)])
+        return reading
+
+    def reader(self, path: Path, name: str = "") -> Reader:
+        """A reader for a new session; a subagent's file lies in a folder that is called as the session it is of."""
+        reader = super().reader(path, name)
+        folder = path.absolute().parent
+        if folder.parent.name == "chats":
+            reader.facts.learn(Fact(parent=folder.name, agent_id=reader.session.id))
+        reader.facts.learn(Fact(workspace_root=project_root(path)))
+        return reader
+
+    def _of(self, path: Path, document: Any) -> Reader:
+        """A reader for a document of this kind."""
+        from schemas.session import Lack
+
+        reader = self.reader(path)
+        if detect.is_log(document):
+            reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
+        elif not detect.is_chat(document):
+            reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
+            if match := _SAVED.fullmatch(path.name):
+                reader.facts.learn(Fact(tag=unquote(match[1])))
+                reader.facts.title(Title(unquote(match[1]), rank=-1))
+        return reader
+
+    def stamps(self, session: Session) -> object:
+        """When the folders of subagents changed."""
+        return [(str(folder), changed(folder)) for folder in _folders(session)]
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
+        found: dict[str, Path] = {}
+        for folder in _folders(session):
+            for entry in sorted(entries_of(folder, []), key=lambda entry: entry.name)[:_MOST_FILES]:
+                path = Path(entry.path)
+                fits = path.suffix in (".json", ".jsonl") and path != session.path.absolute()
+                if fits and entry.is_file(follow_symlinks=False):
+                    found[path.stem] = path  # the log comes after the document
+        for name, path in found.items():
+            yield Child(one_line(name, 100), path)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def replaces(self, record: Data, earlier: Data) -> bool | None:
+        """Whether an answer is the one before it with figures, or with more tool uses."""
+        if record.get("type") != "gemini":
+            return None if record.keys() == {"$set"} and "messages" not in dict_of(record["$set"]) else False
+        for key in _SAME:
+            if earlier.get(key) != record.get(key):
+                return False
+        before = list_of(earlier.get("toolCalls"))
+        return (
+            isinstance(record.get("content"), str)
+            and earlier.get("tokens") in (None, record.get("tokens"))
+            and (not before or list_of(record.get("toolCalls"))[: len(before)] == before)
+        )
+
+    def type(self, record: Data) -> str:
+        """How a record is counted that holds nothing to read."""
+        if "$rewindTo" in record:
+            return "$rewindTo"
+        if not isinstance(record.get("id"), str) and detect.meta_of(record) is not None:
+            return "$set" if "$set" in record else "header"
+        kind = text_of(record.get("type")) or "(no type)"
+        if kind == "user" and responses_in(record.get("content")):
+            return "tool response"
+        return "message with nothing new" if kind in ("user", "gemini", *_NOTICES) else kind
+
+    def time(self, record: Data) -> float | None:
+        """When a message was written, or the session begun or changed."""
+        if (stamp := record.get("timestamp")) is not None:
+            return time_of(stamp)
+        meta = detect.meta_of(record)
+        return None if meta is None else time_of(meta.get("lastUpdated" if "$set" in record else "startTime"))
+
+    def facts(self, record: Data) -> Data:
+        """Which session a prompt of the prompt log is of."""
+        return {"sessionId": name} if "id" in record and (name := text_of(record.get("sessionId"))) else {}
+
+    def read(self, record: Data) -> Iterable[Any]:
+        """What a record holds, in the CLI's order of classification (note 1.3)."""
+        if isinstance(record.get("$rewindTo"), str):
+            return ()
+        if isinstance(record.get("id"), str) or (meta := detect.meta_of(record)) is None:
+            return _read_message(record)
+        return _read_meta(meta)
+
+    # -- tools -----------------------------------------------------------------------------------------------------
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use, and what the CLI's screen showed where the model got less."""
+        call = (use.call if isinstance(use, Call) else None) or {}
+        given = answer.details if answer is not None else None
+        result, display, status = given or (None, call.get("resultDisplay"), call.get("status"))
+        tool = make_tool(use.name, use.use_id, call.get("args"), result, display, status)
+        tool.spilled = tool.text.startswith(_MASKED)
+        facts: Data = {}
+        if about := one_line(text_of(call.get("description")), 300):
+            # The program makes it of the input, or takes the words that describe the tool to the model.
+            if tool.type in ("generic", "unknown"):
+                tool.summary = about
+            else:
+                facts["description"] = about
+        shown = clean(display_text(display)).strip()
+        if shown and "".join(shown.split()) not in "".join(tool.text.split()):
+            facts["display"] = shown
+        return tool, facts
+
+
+def _first_line(store: FileStore) -> bytes:
+    data = b""
+    while b"\n" not in data.lstrip() and len(data) < _FIRST_LINE and (more := store.read(len(data), 1 << 16)):
+        data += more
+    return data.lstrip().partition(b"\n")[0]
+
+
+def _document(store: FileStore, path: Path, first: bytes) -> Any:
+    """The document that a file is, if it is one: its first line is not a record, or it is all of it."""
+    record = read_record(first)
+    if record and not detect.is_chat(record) and not detect.saved(record):
+        return None
+    if detect.is_chat(record) and detect.is_header(record) and path.suffix != ".json":
+        return None  # the header of a log may hold messages
+    document = read_document(store.read(0, store.stat().st_size))
+    return document if detect.is_document(document) else None
+
+
+def _folders(session: Session) -> list[Path]:
+    """Where subagents may lie: below the chats, under the session's id. A subagent's own lie beside its folder."""
+    name, folder = _UNSAFE.sub("_", session.id), session.path.absolute().parent
+    return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
+
+
+# -- what records hold -------------------------------------------------------------------------------------------------
+
+
+def _read_meta(meta: Data) -> Iterator[Any]:
+    """What a header, or a change of it, says of the session as a whole, and the messages that it lists."""
+    if name := text_of(meta.get("sessionId")):
+        yield Fact(id=name, agent_id=name if meta.get("kind") == "subagent" else "")
+    if "startTime" in meta or "projectHash" in meta:
+        yield Fact(projectHash=text_of(meta.get("projectHash")), kind=text_of(meta.get("kind")))
+        yield Fact(updated=when(meta.get("lastUpdated")))
+    if folders := [path for path in list_of(meta.get("directories")) if isinstance(path, str)]:
+        # A subagent's are its workspace, a session's are further folders (note 1.1).
+        yield Fact(directories=folders, workspace_root=folders[0] if meta.get("kind") == "subagent" else "")
+    if "summary" in meta:
+        yield Title(summary_title(meta["summary"]))
+    if isinstance(messages := meta.get("messages"), list):
+        values = [value if isinstance(value, dict) else {"value": value} for value in messages]
+        yield Listed([name for value in values if (name := text_of(value.get("id")))])
+        for value in values:
+            yield Entry(text_of(value.get("id")))
+            yield from _read_message(
+                value, as_json(value, indent=True) if text_of(value.get("type")) not in _TYPES else ""
+            )
+
+
+def summary_title(summary: object) -> str:
+    """A summary as a title; empty if it is none. In JSON, as a subagent's answer is, it is the first text in it."""
+    text = text_of(summary).strip()
+    if text.startswith(("{", "[")) and (document := read_document(text.encode("utf-8", "replace"))) is not None:
+        text = next(_texts(document), "")
+    return one_line(text, 200)
+
+
+def _texts(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str) and value.strip():
+        yield value
+    elif isinstance(value, dict | list) and depth < 20:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, depth + 1)
+
+
+def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
+    """What a message holds (note 1.4 and 1.6); `unknown` is its text where it is of no known type."""
+    kind, content = value.get("type"), value.get("content")
+    if kind == "gemini":
+        return _read_answer(value, content)
+    if kind == "user":
+        if (
+            type(content) is not str
+            and (results := _read_responses(content))
+            and not parts_of(value.get("displayContent"))
+        ):
+            return results
+        return _read_user(value, content)
+    if isinstance(kind, str) and kind in _NOTICES:
+        return _read_notice(value, kind, said_text(content))
+    return [
+        Said(Kind.UNKNOWN, unknown, one_line(text_of(kind), 60) or "(no type)", time=time_of(value.get("timestamp")))
+    ]
+
+
+def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
+    line = clean(text).strip()
+    if not line:
+        return
+    what, label = _NOTICES[kind]
+    if what is Kind.NOTE and "\n" not in line:
+        label = one_line(f"{label}: {line}" if label else line, 300)
+        text = "" if len(line) < 200 else text
+    if kind == "info" and line == "Request cancelled.":
+        what = Kind.INTERRUPT
+    flags = Flag.ERROR if what is Kind.ERROR else NO_FLAGS
+    yield Said(what, text, label, id=text_of(value.get("id")), time=time_of(value.get("timestamp")), flags=flags)
+
+
+def _read_responses(content: object) -> list[Reply]:
+    """The results in a record of their own, which mostly all stand with their uses too (note 1.6).
+
+    What stands behind a response is its own: pictures, and the texts of files.
+    """
+    replies: list[Reply] = []
+    parts: list[Data] = []
+    for part in parts_of(content):
+        if isinstance(response := part.get("functionResponse"), dict):
+            parts = []
+            replies.append(
+                Reply(text_of(response.get("id")), details=(parts, None, None), name=text_of(response.get("name")))
+            )
+        parts.append(part)
+    return replies
+
+
+def _read_user(value: Data, content: object) -> Iterator[Said]:
+    """What stands under the user's name: what was typed, and what was put beside it."""
+    name, time = text_of(value.get("id")), time_of(value.get("timestamp"))
+    parts, shown = parts_of(content), parts_of(value.get("displayContent"))
+    beside = [part for part in parts if not is_thought(part) and context_label(text_of(part.get("text")))]
+    typed = [part for part in parts if part not in beside] if beside else parts
+    if shown and (said_text(shown).strip() or media_in(shown)):
+        typed = shown
+    text, media = said_text(typed), media_in(typed)
+    ids = iter(["", *(f":{number}" for number in range(1, len(beside) + 1))])
+    if text.strip() or media:
+        start, sent = text.lstrip()[:2], said_text(content) if shown else text
+        command = start[:1] in ("/", "?") and start not in ("//", "/*")
+        again = tuple(said_text(part) for part in typed) if beside and not (shown or command or media) else ()
+        yield Said(
+            Kind.COMMAND if command else Kind.PROMPT, text, one_line(text) if command else "", id=name, time=time,
+            images=media, extra={"sentToModel": sent} if sent != text else None, part=next(ids), again=again,
+        )  # fmt: skip
+    for part, end in zip(beside, ids, strict=False):
+        text, of = part["text"], f"{name}{end}" if name else ""
+        if is_snapshot_text(text):
+            yield Said(Kind.COMPACTION, snapshot_text(text), "Compacted", id=of, time=time, part=end)
+        else:
+            yield Said(Kind.CONTEXT, text, context_label(text), id=of, time=time, part=end)
+
+
+def _read_answer(value: Data, content: object) -> list[Any]:
+    """What the model said: thinking, text, tool uses, and what the call took."""
+    name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
+    time, items = time_of(value.get("timestamp")), list[Any]()
+    if texts := thoughts_of(value):
+        first = next(filter(None, map(dict_of, list_of(value.get("thoughts")))), {})
+        begun, of = time_of(first.get("timestamp")), f"{name}:thinking" if name else ""
+        began = time if begun is None else begun
+        items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=began, part=":thinking"))
+    text, media = said_text(content), media_in(content)
+    if media or (text and not text.isspace()):
+        said = Said(Kind.TEXT, text, "", model, name, images=media, time=time)
+        if not isinstance(content, str) and not tokens and is_acknowledgement(text):
+            said.kind, said.label = Kind.CONTEXT, "Said by the program for the model"
+        items.append(said)
+    if not isinstance(content, str) or value.get("toolCalls"):
+        calls = calls_of(value)
+        items += [_read_call(call, tag_of(calls, number), name, time, model) for number, call in enumerate(calls)]
+    if tokens:
+        if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
+            items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
+        if (usage := normalised(*map(tokens.get, _COUNTS))) is not None:
+            items.append(Spent(Count(usage, name, model)))
+    return items
+
+
+def _read_call(call: Data, tag: str, message: str, time: float | None, model: str) -> Call:
+    """A tool use, and its result where it has one; `time` is that of its message."""
+    name, use_id, asked = text_of(call.get("name")), text_of(call.get("id")), dict_of(call.get("args"))
+    own, of = time_of(call.get("timestamp")), f"{message}:{tag}" if message else ""
+    use = Call(
+        name=name, use_id=use_id, input=asked, model=model, type=tool_type(name), id=of,
+        time=time if own is None else own, tag=tag, call=call,
+    )  # fmt: skip
+    if agent := text_of(call.get("agentId")):
+        shown = dict_of(call.get("resultDisplay"))
+        called = (shown.get("agentName"), asked.get("agent_name"), asked.get("agentName"), name)
+        use.subagent = one_line(agent, 100)
+        use.task = Task(next(filter(None, map(text_of, called)), ""), text_of(call.get("description")))
+    if not is_open(call):
+        use.answer = Answer(use_id, details=(call.get("result"), call.get("resultDisplay"), call.get("status")))
+    return use
+
+
+def is_open(call: Data) -> bool:
+    """Whether a tool use has no result of its own, so that another record may hold it."""
+    return call.get("status") not in ("success", "error", "cancelled") and not parts_of(call.get("result"))
+
+
+def thoughts_of(value: Data) -> list[str]:
+    """The thoughts of an answer, raw; those in its content count only where there are no others (note 1.4)."""
+    texts = [text for item in list_of(value.get("thoughts")) if (text := _thought(item))]
+    return texts or thoughts_in(value.get("content"))
+
+
+def _thought(item: object) -> str:
+    if not isinstance(item, dict):
+        return text_of(item)
+    subject, description = text_of(item.get("subject")).strip(), text_of(item.get("description"))
+    return f"**{subject}**\n\n{description}".strip() if subject else description
+
+
+def calls_of(value: Data) -> list[Data]:
+    """The tool uses of an answer: its records, then those of its content that have none."""
+    calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
+    if isinstance(value.get("content"), str):
+        return calls
+    known = {text_of(call.get("id")) for call in calls}
+    others = calls_in(value.get("content"))
+    # One without an id is told from the records by nothing.
+    return calls + [call for call in others if (call["id"] not in known if text_of(call.get("id")) else not calls)]
+
+
+def tag_of(calls: list[Data], number: int) -> str:
+    """A name for a tool use by which it is known again: its id, or its place among those without."""
+    tag = text_of(calls[number].get("id"))
+    return tag if tag and all(call.get("id") != tag for call in calls[:number]) else f"#{number}"
 
 
 PROVIDER = Gemini()

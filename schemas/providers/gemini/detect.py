@@ -78,6 +78,13 @@ def is_log(value: Any) -> bool:
     )
 
 
+def meta_of(record: Data) -> Data | None:
+    """What a record says of the session: a header, or a change of one."""
+    if isinstance(changed := record.get("$set"), dict):
+        return changed
+    return record if is_header(record) else None
+
+
 # -- documents as the records of a log ---------------------------------------------------------------------------------
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from schemas.folders import entries_of, stat_of
-from schemas.provider import Environment, Location, Problem, Retention, SessionFile
+from schemas.provider import Location, Problem, Retention, SessionFile
 from schemas.records import read_record
 
 PROVIDER_ID = "gemini"
@@ -16,43 +15,16 @@ _SESSION = re.compile(r"session-.*?(?:-([0-9A-Za-z]{8}))?\.jsonl?")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _AGE = re.compile(r"(\d{1,6})\s*([hdwm])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months"}
+_ID, _HEAD = re.compile(rb'"sessionId":\s*"([^"]+)"'), 4096
 _COMMENT = re.compile(rb"^\s*//[^\n]*$", re.MULTILINE)
-
-
-def locations(env: Environment) -> list[Location]:
-    """The folders of projects: GEMINI_CLI_HOME takes the place of the home directory, on every system.
-
-    The default place is looked into as well: what was written before the variable was set is there.
-    """
-    found: list[Location] = []
-    if moved := env.variables.get("GEMINI_CLI_HOME"):
-        found.append(Location(_home(moved, env.home) / ".gemini" / "tmp", "GEMINI_CLI_HOME"))
-    default = Location(env.home / ".gemini" / "tmp", "default")
-    return found if found and found[0].path == default.path else [*found, default]
-
-
-def _home(text: str, home: Path) -> Path:
-    return home / text[2:] if text.startswith(("~/", "~\\")) else home if text == "~" else Path(text)
-
-
-def home(env: Environment) -> Path:
-    """The home directory as Gemini CLI sees it."""
-    moved = env.variables.get("GEMINI_CLI_HOME")
-    return _home(moved, env.home) if moved else env.home
-
-
-def home_of(path: Path) -> Path | None:
-    """The home directory in whose `.gemini/tmp/*/chats` a session lies; None for a copy somewhere else."""
-    parents = Path(os.path.abspath(path)).parents
-    names = [parent.name for parent in list(parents)[:4]]
-    return parents[4] if names[:1] == ["chats"] and names[2:] == ["tmp", ".gemini"] else None
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The sessions below a location, each once; subagents lie deeper and are left out.
 
     An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
-    lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session.
+    lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session. Resumed in a
+    later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G6).
     """
     best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
     for project in entries_of(location.path, problems, is_root=True):
@@ -69,16 +41,31 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
             if stem not in best or rank > best[stem][0]:
                 file = SessionFile(PROVIDER_ID, entry.path, match[1] or stem, stat.st_size, stat.st_mtime_ns)
                 best[stem] = rank, file
+    twins: dict[str, list[SessionFile]] = {}
     for _, file in best.values():
-        yield file
+        twins.setdefault(file.id, []).append(file)
+    for files in twins.values():
+        largest: dict[str, SessionFile] = {}
+        for file in sorted(files, key=lambda file: file.size):
+            largest[_whole_id(file.path) if len(files) > 1 else ""] = file
+        yield from largest.values()
 
 
-def retention(env: Environment) -> Retention | None:
-    """What `general.sessionRetention` in settings.json says; None where it is switched off, or cannot be read.
+def _whole_id(path: Path) -> str:
+    """The session's id, of which a file's name has only the beginning; its path where the file does not begin so."""
+    try:
+        with path.open("rb") as file:
+            match = _ID.search(file.read(_HEAD))
+    except OSError:
+        match = None
+    return match[1].decode("utf-8", "replace") if match is not None else str(path)
+
+
+def retention(path: Path) -> Retention | None:
+    """What `general.sessionRetention` in settings.json at `path` says; None where it is off, or unreadable.
 
     Its defaults are those of the present documentation: on, 30 days. Versions before 2026 kept everything.
     """
-    path = home(env) / ".gemini" / "settings.json"
     try:
         data = path.read_bytes()
     except OSError:

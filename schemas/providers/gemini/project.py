@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -11,16 +10,15 @@ from pathlib import Path
 from schemas.clean import clean
 from schemas.records import read_record
 
-_HASH = re.compile(r"[0-9a-f]{64}")
 _LONGEST = 8192
 _MOST_FOLDERS = 5000
 
 
-def project_root(path: Path, project_hash: str = "") -> str | None:
+def project_root(path: Path) -> str | None:
     """The project's directory of the session in a file, clean; None where nobody tells.
 
-    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash (that is the
-    folder's name, or stands in the file) among those of all directories that are known.
+    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash that is
+    the folder's name among those of all directories that are known.
     """
     folder = project_folder(path)
     if folder is not None and (root := _read_root(folder)):
@@ -28,13 +26,9 @@ def project_root(path: Path, project_hash: str = "") -> str | None:
     home = gemini_folder(folder) if folder is not None else None
     if folder is None or home is None:
         return None
-    stamp = tuple(_stamp(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
+    stamp = tuple(changed(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
     slugs, hashes = _known(home, stamp)
-    for name in (folder.name, project_hash):
-        known = slugs.get(name) or (hashes.get(name) if _HASH.fullmatch(name) else None)
-        if known:
-            return known
-    return None
+    return slugs.get(folder.name) or hashes.get(folder.name)
 
 
 def project_folder(path: Path) -> Path | None:
@@ -60,7 +54,8 @@ def _read_root(folder: Path) -> str:
         return ""  # older versions wrote none
 
 
-def _stamp(path: Path) -> int:
+def changed(path: Path) -> int:
+    """When a file or folder changed, in nanoseconds; 0 where there is none."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -23,6 +23,7 @@ from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers._google import media_in, said_text, snapshot_text, time_of
 from schemas.providers._google_tools import make_tool, tool_type
+from schemas.providers.gemini import Gemini
 from schemas.providers.kit.agent import Data, Lines
 from schemas.providers.kit.history import Chain, Placed, as_word
 from schemas.providers.kit.tree import NOBODY
@@ -282,9 +283,7 @@ class Qwen(Lines):
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session. Raises OSError."""
         if locate.is_old(path):
-            from schemas.providers.gemini.opening import open_session
-
-            return open_session(path, start, self.id, self.name)
+            return _BEFORE_0_4.open(path, start=start)
         return super().open(path, start=start)
 
     def resume_command(self, session: Session) -> list[str] | None:
@@ -548,4 +547,11 @@ def _look(path: Path) -> tuple[str | None, str]:
     return agent, ""
 
 
+class _Before04(Gemini):
+    """Qwen Code before 0.4, which wrote Gemini CLI's documents."""
+
+    id, name = locate.PROVIDER_ID, Qwen.name
+
+
+_BEFORE_0_4 = _Before04()
 PROVIDER = Qwen()
