@@ -41,9 +41,9 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
             if stem not in best or rank > best[stem][0]:
                 file = SessionFile(PROVIDER_ID, entry.path, match[1] or stem, stat.st_size, stat.st_mtime_ns)
                 best[stem] = rank, file
-    twins: dict[str, list[SessionFile]] = {}
+    twins: dict[tuple[Path, str], list[SessionFile]] = {}  # of one project: a copy elsewhere is a session of its own
     for _, file in best.values():
-        twins.setdefault(file.id, []).append(file)
+        twins.setdefault((file.path.parent, file.id), []).append(file)
     for files in twins.values():
         largest: dict[str, SessionFile] = {}
         for file in sorted(files, key=lambda file: file.size):

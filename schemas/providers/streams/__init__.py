@@ -9,7 +9,6 @@ from pathlib import Path
 
 from schemas.provider import Format, Head, Reading, Saved
 from schemas.providers import printers
-from schemas.providers.kit.pipe import is_printed
 from schemas.providers.streams.detect import detect
 
 
@@ -37,6 +36,9 @@ class Streams(Saved):
 
     def detect(self, head: Head) -> bool:
         """Whether it is what one of the agents prints."""
+        # Here, since it brings the model of a session, which a list that is up to date does without.
+        from schemas.providers.kit.pipe import is_printed
+
         return not head.compressed and (is_printed(printers(), head.records, head.document) or detect(head))
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
