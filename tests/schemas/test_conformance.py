@@ -392,6 +392,7 @@ def test_discovery_lists_each_session_once(provider: Provider, samples: dict[str
     assert all(file.provider == provider.id and file.size > 0 and file.mtime_ns > 0 for file in found)
 
 
+@pytest.mark.usefixtures("samples")
 def test_a_linked_home_is_followed(provider: Provider, home: Path, tmp_path: Path) -> None:
     """People keep what belongs to their programs on another disk."""
     env, moved = (Environment({}, folder, "linux") for folder in (home / provider.id, tmp_path / "moved"))
@@ -401,6 +402,7 @@ def test_a_linked_home_is_followed(provider: Provider, home: Path, tmp_path: Pat
             link.path.symlink_to(there.path)
     found = [sum(1 for place in provider.locations(one) for _ in provider.find(place, [])) for one in (env, moved)]
     assert found[0] == found[1]
+    assert found[0] or not provider.locations(env)
 
 
 def test_reading_changes_nothing(provider: Provider, samples: dict[str, list[Sample]], home: Path) -> None:

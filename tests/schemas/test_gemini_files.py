@@ -50,11 +50,13 @@ def test_the_log_beats_the_document_wherever_it_lies(tmp_path: Path) -> None:
 
 
 def test_what_a_resume_leaves_beside_a_session_is_not_another(tmp_path: Path) -> None:
-    """found-claude-codex-gemini-qwen.md, G6: a header and context, under the id of the session that goes on."""
+    """found-claude-codex-gemini-qwen.md, G4: a header and context, under the id of the session that goes on."""
+    context = {"$set": {"messages": [g.user("c", 1, "<session_context>\nThe project.\n</session_context>")]}}
     path = put(tmp_path, "lamp-shop", f"{NAME}.jsonl", g.lamp_log())
-    put(tmp_path, "lamp-shop", "session-2026-05-28T20-27-5e551011.jsonl")
-    other = put(tmp_path, "lamp-shop", "session-2026-05-28T20-28-5e551011.jsonl", [g.header("5e551011-another")])
-    assert {file.path for file in found(tmp_path)} == {path, other}
+    put(tmp_path, "lamp-shop", "session-2026-05-28T20-27-5e551011.jsonl", [g.header(), context])
+    talks = put(tmp_path, "lamp-shop", "session-2026-05-28T20-28-5e551011.jsonl", [g.header(), g.user("u", 1, "Hi")])
+    copy = put(tmp_path, "copied", "session-2026-05-28T20-29-5e551011.jsonl", [g.header(), g.user("u", 1, "Hi")])
+    assert {file.path for file in found(tmp_path)} == {path, talks, copy}
 
 
 def test_only_sessions_are_listed(tmp_path: Path) -> None:

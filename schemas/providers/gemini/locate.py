@@ -15,7 +15,8 @@ _SESSION = re.compile(r"session-.*?(?:-([0-9A-Za-z]{8}))?\.jsonl?")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _AGE = re.compile(r"(\d{1,6})\s*([hdwm])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months"}
-_ID, _HEAD = re.compile(rb'"sessionId":\s*"([^"]+)"'), 4096
+_MOST_LEFT_OVER = 1 << 20
+"""Bytes of context that a resume leaves in a file of its own, at most."""
 _COMMENT = re.compile(rb"^\s*//[^\n]*$", re.MULTILINE)
 
 
@@ -24,7 +25,7 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
 
     An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
     lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session. Resumed in a
-    later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G6).
+    later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G4).
     """
     best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
     for project in entries_of(location.path, problems, is_root=True):
@@ -41,24 +42,23 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
             if stem not in best or rank > best[stem][0]:
                 file = SessionFile(PROVIDER_ID, entry.path, match[1] or stem, stat.st_size, stat.st_mtime_ns)
                 best[stem] = rank, file
-    twins: dict[tuple[Path, str], list[SessionFile]] = {}  # of one project: a copy elsewhere is a session of its own
+    largest: dict[str, int] = {}
     for _, file in best.values():
-        twins.setdefault((file.path.parent, file.id), []).append(file)
-    for files in twins.values():
-        largest: dict[str, SessionFile] = {}
-        for file in sorted(files, key=lambda file: file.size):
-            largest[_whole_id(file.path) if len(files) > 1 else ""] = file
-        yield from largest.values()
+        largest[file.id] = max(file.size, largest.get(file.id, 0))
+    yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file.path))
 
 
-def _whole_id(path: Path) -> str:
-    """The session's id, of which a file's name has only the beginning; its path where the file does not begin so."""
+def _is_left_over(path: Path) -> bool:
+    """Whether a log holds a header and context, and no message: all its records bring something else up to date."""
     try:
         with path.open("rb") as file:
-            match = _ID.search(file.read(_HEAD))
+            lines = file.read(_MOST_LEFT_OVER + 1)
     except OSError:
-        match = None
-    return match[1].decode("utf-8", "replace") if match is not None else str(path)
+        return False
+    records = [read_record(line) or {} for line in lines.splitlines()]
+    return len(lines) <= _MOST_LEFT_OVER and all(
+        ("sessionId" in one and "messages" not in one) or "$set" in one for one in records
+    )
 
 
 def retention(path: Path) -> Retention | None:
