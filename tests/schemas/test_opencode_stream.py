@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.message import Kind, Message, Tool
+from schemas.message import Kind
 from schemas.providers.streams import PROVIDER
-from schemas.session import Session
+from schemas.session import Op
 from schemas.usage import TokenUsage
 from tests.fixtures.streams import STEP, opencode_lines, part, saved, step, tool
-from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
-
-
-def read(tmp_path: Path, lines: list[Any]) -> Session:
-    session = whole(PROVIDER, saved(tmp_path / "stream.jsonl", lines))
-    assert_sums(session)
-    assert_builds_clean(session)
-    return session
-
-
-def messages(session: Session) -> list[Message]:
-    return [session.message(i) for i in range(len(session.messages))]
-
-
-def tools(session: Session) -> list[Tool]:
-    return [message.tool for message in messages(session) if message.tool is not None]
+from tests.schemas.conformance import described
+from tests.schemas.printed import messages, read, tools
 
 
 def test_steps_are_added_once_each(tmp_path: Path) -> None:
@@ -149,3 +136,16 @@ def test_a_line_of_a_new_name_is_read_by_its_part(tmp_path: Path) -> None:
 def test_times(tmp_path: Path) -> None:
     session = read(tmp_path, opencode_lines())
     assert (session.created, session.updated) == (STEP / 1000, STEP / 1000 + 7) and session.lacks == frozenset()
+
+
+def test_text_before_the_first_event_is_shown_at_once_and_stays(tmp_path: Path) -> None:
+    path = saved(tmp_path / "stream.jsonl", ["building the lamp"])
+    reading = PROVIDER.open(path)
+    reading.step()
+    assert reading.session.message(0).text == "building the lamp"
+    with path.open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in opencode_lines())
+    changes = reading.step()
+    assert changes[0].op is Op.RESTARTED and reading.session.provider == "opencode"
+    assert reading.session.message(0).text == "building the lamp"
+    assert reading.session.usage() == read(tmp_path, opencode_lines()).usage()

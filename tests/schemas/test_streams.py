@@ -17,7 +17,7 @@ from schemas.provider import read_head
 from schemas.providers.kit.printed import Printed
 from schemas.providers.streams import PROVIDER
 from schemas.providers.streams.detect import Told, told_by
-from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
+from schemas.providers.streams.either import Either
 from schemas.providers.streams.stream import NO_END, NOT_TOLD, Run, Stream
 from schemas.records import FileStore, MemoryStore
 from schemas.session import Lack, Session
@@ -156,7 +156,7 @@ def test_an_error_alone_is_taken_for_codex_unless_something_better_comes(tmp_pat
 def test_nothing_told_who_printed_it(tmp_path: Path) -> None:
     """Reading a pipe begins before anything is known of it."""
     path = saved(tmp_path / "any", ["hello", {"a": 1}, "world"])
-    reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+    reading = Printed(FileStore(path), Either(path))
     reading.step()
     assert [session_line(reading.session, i) for i in range(len(reading.session.messages))] == ["hello"]
     reading.finish()
@@ -295,7 +295,7 @@ def test_mixed_lines_in_any_pieces(tmp_path: Path, data: st.DataObject) -> None:
     sessions = []
     for ends in ([], cuts):
         path.write_bytes(b"")
-        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        reading = Printed(FileStore(path), Either(path))
         written = 0
         for end in [*sorted(ends), len(raw)]:
             with path.open("ab") as file:
@@ -316,7 +316,7 @@ def test_nothing_disappears_as_more_comes(tmp_path: Path, name: str) -> None:
     before: tuple[int, list[str]] = (0, [])
     for end in range(0, len(data) + 1, 7):
         path.write_bytes(data[:end])
-        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        reading = Printed(FileStore(path), Either(path))
         reading.step()
         reading.finish()
         session = reading.session
@@ -333,8 +333,8 @@ def test_arrival_stamps_only_where_the_agent_gives_no_times(tmp_path: Path) -> N
     def live(lines: list[Any]) -> Session:
         path = saved(tmp_path / "live.jsonl", lines)
         clock = iter(range(1000, 2000))
-        parser = StreamParser(new_session(path), clock=lambda: float(next(clock)))
-        reading = StreamReading(FileStore(path), parser)
+        reading = Printed(FileStore(path), Either(path))
+        reading.parser.clock = lambda: float(next(clock))
         reading.step()
         return reading.session
 
@@ -401,7 +401,7 @@ def test_random_damage_is_survived(tmp_path: Path) -> None:
         at, length = chance.randrange(len(pool)), chance.randrange(1, 4000)
         path = tmp_path / "damaged.jsonl"
         path.write_text(pool[at : at + length].replace("}, {", "}\n{"))
-        reading = StreamReading(FileStore(path), StreamParser(new_session(path)))
+        reading = Printed(FileStore(path), Either(path))
         reading.step()
         reading.finish()
         assert_sums(reading.session)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from schemas.message import Flag, Kind, Message, Tool
+from schemas.message import Flag, Kind
 from schemas.providers.streams import PROVIDER
 from schemas.providers.streams.codex_tools import unwrapped
-from schemas.session import Lack, Session
+from schemas.session import Lack
 from schemas.usage import TokenUsage
 from tests.fixtures.streams import (
     CHILD,
@@ -23,29 +23,14 @@ from tests.fixtures.streams import (
     gemini_lines,
     item,
     said,
-    saved,
     turn,
 )
-from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
+from tests.schemas.conformance import assert_builds_clean, described, whole
+from tests.schemas.printed import messages, read, tools
 
 THREAD_STARTED = {"type": "thread.started", "thread_id": THREAD}
 TURN = [THREAD_STARTED, {"type": "turn.started"}]
 INIT = gemini(0, "init", session_id="6e1d0a11-0000-4000-8000-00000000000e", model="auto")
-
-
-def read(tmp_path: Path, lines: list[Any]) -> Session:
-    session = whole(PROVIDER, saved(tmp_path / "stream.jsonl", lines))
-    assert_sums(session)
-    assert_builds_clean(session)
-    return session
-
-
-def messages(session: Session) -> list[Message]:
-    return [session.message(i) for i in range(len(session.messages))]
-
-
-def tools(session: Session) -> list[Tool]:
-    return [message.tool for message in messages(session) if message.tool is not None]
 
 
 # -- Codex -------------------------------------------------------------------------------------------------------------

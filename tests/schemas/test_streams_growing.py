@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, Message
-from schemas.providers.streams.parser import StreamParser, StreamReading, new_session
+from schemas.providers.kit.printed import Printed
+from schemas.providers.streams.either import Either
+from schemas.providers.streams.growing import Growing
+from schemas.providers.streams.parser import StreamParser
 from schemas.records import FileStore
 from schemas.session import Session
 from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, said, saved
@@ -50,12 +53,18 @@ SAMPLES: dict[str, list[Any]] = {
 }
 
 
-def begun(folder: Path, lines: list[Any]) -> StreamReading:
+def begun(folder: Path, lines: list[Any]) -> Printed:
     """A stream of which more may come."""
-    reading = StreamReading(FileStore(path := saved(folder / "stream.jsonl", lines)), StreamParser(new_session(path)))
+    reading = Printed(FileStore(path := saved(folder / "stream.jsonl", lines)), Either(path))
     while not reading.done:
         reading.step()
     return reading
+
+
+def growing_in(reading: Printed) -> Growing:
+    """What is kept of the words that are being written."""
+    assert isinstance(reading.parser, Either) and isinstance(reading.parser._parser, StreamParser)
+    return reading.parser._parser.stream.growing
 
 
 def built(session: Session) -> list[tuple[Any, ...]]:
@@ -78,7 +87,7 @@ def test_what_is_kept_is_what_the_records_say(tmp_path: Path, name: str) -> None
         sessions = family_of(reading.session)
         before = [built(session) for session in sessions]
         seen += any(growing(session) for session in sessions)
-        reading.parser.stream.growing.end_all()
+        growing_in(reading).end_all()
         assert [built(session) for session in sessions] == before
     assert seen
 
@@ -95,7 +104,7 @@ def test_any_pieces_of_a_block(tmp_path: Path, pieces: list[str], kind: str, str
     reading = begun(tmp_path, lines)
     before = built(reading.session)
     assert reading.session.messages.has(len(reading.session.messages) - 1, Flag.GROWING)
-    reading.parser.stream.growing.end_all()
+    growing_in(reading).end_all()
     assert built(reading.session) == before
 
 
@@ -137,8 +146,8 @@ def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
         (DRAFTS["claude input"], told([{"type": "tool_result", "tool_use_id": "t", "content": "x"}])),
         (DRAFTS["codex"], item("completed", "i", "plan", text="All.")),
     ]:
-        stream = begun(tmp_path, [*lines, more]).parser.stream
-        assert (stream.growing.text(1), stream.session.messages.has(1, Flag.GROWING)) == (None, False)
+        reading = begun(tmp_path, [*lines, more])
+        assert (growing_in(reading).text(1), reading.session.messages.has(1, Flag.GROWING)) == (None, False)
     reading = begun(tmp_path, DRAFTS["claude"])
     reading.finish()
     assert not growing(reading.session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from schemas.provider import Reading
@@ -13,68 +13,61 @@ from schemas.providers.streams.detect import answer_items, told_by
 from schemas.providers.streams.parser import StreamParser, new_session
 from schemas.reading import DocumentReading, open_file
 from schemas.records import Record
-from schemas.session import Change, Session
+from schemas.session import Change, Op, Session
 
 
 class Either(Pipe):
-    """Keeps records back until one tells who prints, and gives them and all that follow to its parser."""
+    """Gives records to the old parser until one tells that the kit's agents print."""
 
     def __init__(self, path: Path) -> None:
-        self._made = new_session(path)
-        self._made.metadata["source"] = "stream"
-        self._parser: Pipe | StreamParser | None = None
-        self._kept: list[Record] = []
         self.clock: Callable[[], float] | None = None
+        self._parser: Pipe | StreamParser = StreamParser(new_session(path))
+        self._kept: list[Record] | None = []
+        """What came before it was told who prints; None when it was."""
 
     @property
     def session(self) -> Session:
-        """The session that is filled."""
-        return self._made
+        """The session that is filled; another one when text was shown before one of the kit's agents was told."""
+        return self._parser.session
 
     @session.setter
     def session(self, session: Session) -> None:
-        self._made = session
-        if self._parser is not None:
-            self._parser.session = session
+        self._parser.session = session
 
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records."""
-        if self._parser is not None:
+        if isinstance(self._parser, StreamParser):
+            self._parser.stream.clock = self.clock
+        if self._kept is None:
             return self._parser.feed(records)
-        return self._look(iter(records))
-
-    def _look(self, records: Iterator[Record]) -> list[Change]:
-        for record in records:
+        first, rest = len(self._kept), iter(records)
+        for record in rest:
             self._kept.append(record)
-            value = record[3]
-            if any(agent.prints(value) for agent in printers()):
-                self._give(Pipe(printers(), self._made.path, self._made))
-            elif told_by(value) or len(self._kept) > MOST_RECORDS or sum(r[1] for r in self._kept) > MOST_BYTES:
-                self._give(StreamParser(self._made))
-            if self._parser is not None:
-                kept, self._kept = self._kept, []
-                return self._parser.feed([*kept, *records])
-        return []
+            if any(agent.prints(record[3]) for agent in printers()):
+                return self._as_kits([*self._kept, *rest])
+            if told_by(record[3]) or len(self._kept) > MOST_RECORDS or sum(r[1] for r in self._kept) > MOST_BYTES:
+                new, self._kept = [*self._kept[first:], *rest], None
+                return self._parser.feed(new)
+        return self._parser.feed(self._kept[first:])
+
+    def _as_kits(self, records: list[Record]) -> list[Change]:
+        """Read all that came so far with the kit."""
+        session, shown = self.session, len(self.session.messages)
+        if shown:
+            session = new_session(session.path)
+            session.stores, session.unreadable = self.session.stores, self.session.unreadable
+        self._kept, self._parser = None, Pipe(printers(), session.path, session)
+        self._parser.clock = self.clock
+        return [Change(Op.RESTARTED)] * bool(shown) + self._parser.feed(records)
 
     def finish(self, records: Iterable[Record], cut: Record | None = None) -> list[Change]:
         """No more will come."""
-        changes = self.feed(iter(list(records)))
-        if self._parser is None:
-            self._give(StreamParser(self._made))
-        assert self._parser is not None
-        kept, self._kept = self._kept, []
-        return changes + [c for c in self._parser.finish(kept, cut) if c not in changes]
+        changes = self.feed(records)
+        return changes + [change for change in self._parser.finish([], cut) if change not in changes]
 
     def refresh(self) -> list[Change]:
         """Nothing lies beside a stream."""
         return []
-
-    def _give(self, parser: Pipe | StreamParser) -> None:
-        self._parser = parser
-        if isinstance(parser, StreamParser):
-            parser.stream.clock = self.clock
-        else:
-            parser.clock = self.clock
 
 
 def open_stream(path: Path, start: int = 0) -> Reading:

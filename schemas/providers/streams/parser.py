@@ -1,4 +1,4 @@
-"""Which run a record of a stream belongs to, and the reading of a stream (`streams` note 1)."""
+"""Which run a record of a stream belongs to (`streams` note 1)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from pathlib import Path
 
 from schemas.clean import as_json, clean, clean_styled, one_line
 from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
-from schemas.provider import beginning
-from schemas.providers.streams.detect import MOST_BYTES, MOST_OBJECTS, Told, answer_items, told_by
+from schemas.providers.streams.detect import MOST_BYTES, MOST_OBJECTS, Told, told_by
 from schemas.providers.streams.stream import Run, Stream, Value, latest
-from schemas.reading import DocumentReading, LinesReading, open_file
-from schemas.records import FileStore, Record, read_document, read_record
+from schemas.records import Record
 from schemas.session import Change, Lack, Session
 from schemas.table import NONE
-from schemas.troubles import guarded
 
 NOT_ENDED = "no end marker"
 _ALIKE = {Told.CLAUDE, Told.CURSOR}
@@ -277,46 +274,6 @@ def run_class(told: Told) -> type[Run]:
             return CodexRun
 
 
-class StreamReading(LinesReading):
-    """A stream, read from a file of what was printed."""
-
-    parser: StreamParser
-
-    def __init__(self, store: FileStore, parser: StreamParser, start: int = 0) -> None:
-        super().__init__(store, parser, start, plain=True)
-
-    @guarded()
-    def finish(self) -> list[Change]:
-        """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
-        records = self.lines.finish()
-        unreadable = self.session.unreadable
-        cut: Record | None = None
-        if unreadable and unreadable[-1].reason == "the last line is unfinished":
-            last = unreadable[-1]
-            cut = (last.offset, last.length, last.line, {})
-        return self.parser.finish(records, cut)
-
-
-def open_stream(path: Path, start: int = 0) -> LinesReading | DocumentReading:
-    """Begin to read a saved stream, or the one JSON value that an agent printed at its end. Raises OSError."""
-    store = open_file(path)
-    if not start and _is_document(store):
-        store.close()
-        return DocumentReading(
-            path, lambda: StreamParser(new_session(path)), answer_items, lambda d: bool(answer_items(d))
-        )
-    return StreamReading(store, StreamParser(new_session(path)), start)
-
-
 def new_session(path: Path) -> Session:
     """An empty session; who printed it is told by its first event."""
     return Session("streams", "Agent stream", path, path.stem)
-
-
-def _is_document(store: FileStore) -> bool:
-    """Whether all of the file is one JSON value that is written over several lines, or a list."""
-    head, _ = beginning(store.read)
-    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if first[:1] not in (b"{", b"[") or read_record(first.partition(b"\n")[0]):
-        return False
-    return bool(answer_items(read_document(store.read(0, store.stat().st_size))))
