@@ -73,8 +73,6 @@ _DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_t
 _NAMES = {
     "claude": "schemas.providers.claude.tools",
     "codex": "schemas.providers.codex.tools",
-    "gemini": "schemas.providers._google_tools",
-    "qwen": "schemas.providers._google_tools",
 }
 """Where the agents' own tables of tools are: a tool has the same type in a document as in the agent's own session."""
 _TYPES: dict[str, ToolType] = {

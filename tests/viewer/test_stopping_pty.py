@@ -63,6 +63,44 @@ def test_it_is_drawn_again_after_fg(tmp_path: Path, by: str, screen: str) -> Non
         terminal.close()
 
 
+# The program, which asks to be stopped while it holds the lock of what is to be written to the terminal.
+_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from viewer.app import TurnlogApp
+from viewer.follow import Follower
+from viewer.screens.transcript import TranscriptScreen
+
+def stop_while_writing(app):
+    with app._driver._writer_thread._queue.mutex:
+        os.kill(os.getpid(), signal.SIGTSTP)
+        sum(range(10_000))  # so that Python looks for signals
+
+TurnlogApp.on_ready = lambda app: app.set_timer(0.3, lambda: stop_while_writing(app))
+app = TurnlogApp()
+app.start_with(TranscriptScreen(Follower(Path(sys.argv[1]))))
+app.run()
+"""
+
+
+def test_a_stop_in_the_midst_of_writing_waits_for_its_end(tmp_path: Path) -> None:
+    """Textual's handler writes to the terminal, and would wait for ever for what its own thread holds."""
+    machine = Machine(tmp_path)
+    path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines"])
+    (script := tmp_path / "writing.py").write_text(_WRITING)
+    root = str(Path(__file__).parents[2])
+    env = machine.env | {"TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none", "PS1": "READY> ", "PYTHONPATH": root}
+    terminal = Terminal([str(BASH), "--norc", "--noprofile", "-i"], env, 80, 24)
+    try:
+        assert terminal.wait_for(b"READY> ", 30)
+        os.write(terminal.fd, f"{sys.executable} {script} {path}\n".encode())
+        assert terminal.wait_for(b"Stopped", 30), terminal.seen
+    finally:
+        for program in programs(terminal):
+            os.kill(program, signal.SIGKILL)
+        terminal.close()
+
+
 def test_it_does_not_stop_where_nobody_could_go_on_with_it(tmp_path: Path) -> None:
     """Started by a terminal itself, as `tmux new turnlog` does."""
     machine = Machine(tmp_path)

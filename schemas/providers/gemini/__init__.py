@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool
+from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolType
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
     calls_in,
@@ -197,6 +197,9 @@ class Gemini(Lines):
         return _read_meta(meta)
 
     # -- tools -----------------------------------------------------------------------------------------------------
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""

@@ -4,7 +4,7 @@
 - `history`: what depends on more than one record, a policy class an agent.
 - `agent`: the bases `Lines`, `Stream`, `Document`, `Tree`, `Database` and `Prose`, and what an agent declares.
 - `files`: the JSON files of a `Tree`, each read again only when it was written.
-- `reader`: the loop over records; `rows`, `talk`, `uses`, `tokens`, `facts` and `family` are its subjects.
+- `reader`: the loop over records; `rows`, `talk`, `uses`, `tokens` and `facts` are its subjects.
 - `pipe`, `printed`: what agents print, the runs in it, plain text between them, its end; live or saved.
 - `build`: a message, folded again from its records when somebody looks at it.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, clean_styled, one_line
 from schemas.folders import entries_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers._google import media_in, said_text, snapshot_text, time_of
 from schemas.providers._google_tools import make_tool, tool_type
@@ -478,6 +478,9 @@ class Qwen(Lines):
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
     # -- tools -----------------------------------------------------------------------------------------------------
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use; of a failure the screen often told more than the model got."""
