@@ -88,12 +88,6 @@ def said_text(content: object) -> str:
     return content if isinstance(content, str) else "".join(said(content))
 
 
-def shown_parts(content: object) -> list[Part]:
-    """Content as a message's parts: its texts joined, and placeholders of its images and files, clean."""
-    shown = [Part("text", clean(text))] if (text := said_text(content)).strip() else []
-    return shown + media_in(content)
-
-
 def media_in(content: object) -> list[Part]:
     """The placeholders of images and files in content."""
     if isinstance(content, str):

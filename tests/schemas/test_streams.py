@@ -361,26 +361,6 @@ def run() -> tuple[_Run, MemoryStore]:
     return made, store
 
 
-@given(
-    st.lists(st.tuples(*[st.one_of(st.none(), st.integers(0, 50))] * 4), max_size=6),
-    st.tuples(*[st.one_of(st.none(), st.integers(0, 200))] * 4),
-)
-def test_a_final_figure_takes_the_place_of_live_ones(
-    live: list[tuple[int | None, ...]], final: tuple[int | None, ...]
-) -> None:
-    made, store = run()
-    row = made.add(Kind.TEXT, store.add({}), "a", text="a")
-    for number, counts in enumerate(live):
-        made.group(f"m{number}", TokenUsage(*counts), store.add({}), row=row)
-    before = made.session.usage() or TokenUsage()
-    for _ in range(2):  # the same total said again changes nothing
-        made.replace_total("rest", TokenUsage(*final), store.add({}))
-        total = made.session.usage() or TokenUsage()
-        for whole_, so_far, now in zip(TokenUsage(*final), before, total, strict=True):
-            assert now == (so_far if whole_ is None else whole_)
-    assert_sums(made.session)
-
-
 def test_ids_are_told_apart_and_many_pieces_are_one_text() -> None:
     made, store = run()
     rows = [made.add(Kind.TEXT, store.add({"t": "a"}), "same", text="a") for _ in range(3)]

@@ -354,30 +354,6 @@ class Run:
         """The token groups of this run."""
         return list(self._groups.values())
 
-    def replace_total(self, ident: str, final: TokenUsage, record: Record, *, row: int = -1) -> int:
-        """The run's total as the stream says it in the end takes the place of what was summed so far, never adds to it.
-
-        What no group accounts for yet becomes the group `ident` (it may be said again, with a later total). Where the
-        groups hold more than the total, the later ones are cut. A figure that `final` leaves out stays as it was.
-        """
-        session, usages = self.session, self.session.groups.usage
-        others = [group for name, group in self._groups.items() if name != ident]
-        summed = usages.total(others) or TokenUsage()
-        rest: list[int | None] = []
-        for place, (whole, so_far) in enumerate(zip(final, summed, strict=True)):
-            over = 0 if whole is None or so_far is None else so_far - whole
-            for group in reversed(others if over > 0 else []):
-                counts = list(usages[group])
-                cut = min(counts[place] or 0, over)
-                over -= cut
-                if cut:
-                    counts[place] = (counts[place] or 0) - cut
-                    usages[group] = TokenUsage(*counts)
-                    if (last := session.groups.last[group]) != NONE:
-                        self.stream.changed(last)
-            rest.append(None if whole is None else max(0, whole - (so_far or 0)))
-        return self.group(ident, TokenUsage(*rest), record, row=row)
-
 
 def text_part(text: object) -> list[Part]:
     """A text as the parts of a message: one, or none if there is nothing to read."""
