@@ -116,14 +116,15 @@ class TurnlogApp(App[None]):
         break_off()
         super().exit(result, return_code, message)
 
-    def leave(self) -> bool:
-        """Ask for an end in order, which gives the terminal back: no mouse reports, its own screen. From any thread;
-        False when the program does not run yet.
+    def leave(self, code: int) -> bool:
+        """Ask for an end in order, which gives the terminal back (no mouse reports, its own screen).
+
+        From any thread; False when the program does not run yet.
         """
         if self._events is None:
             return False
         with suppress(RuntimeError):  # it has just ended
-            self._events.call_soon_threadsafe(partial(self.exit, return_code=1))
+            self._events.call_soon_threadsafe(partial(self.exit, return_code=code))
         return True
 
     def _settle(self) -> None:

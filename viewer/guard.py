@@ -16,16 +16,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType
 from typing import Any, Self
 
 from viewer.leftovers import remove_now
 
 _WRITER = "textual-output"
 """Textual's name for the thread that writes to the terminal."""
-_GONE, _TOLD, _OVER = b"g", b"t", b"o"
-_PATIENCE = {_GONE: 1.0, _TOLD: 4.0}
+_PATIENCE = {signal.SIGHUP: 1.0, signal.SIGTERM: 4.0}
 """Seconds for an end in order. Where the terminal is still there it is to be given back, also over a slow line."""
+_OVER = 0
+"""What stands for no signal in the pipe: the program has ended by itself."""
 _AGAIN = 0.1
 """Seconds between attempts to ask a program that has only just started."""
 _RESET = (
@@ -38,11 +38,12 @@ _RESET = (
 class Guard:
     """While it is entered, SIGHUP, SIGTERM and the loss of the terminal end the program.
 
-    `leave` asks for an end in order, from any thread; it returns False when there is nobody yet to ask. When that takes
-    too long, `die` is called with the exit code, after what lies about was removed.
+    `leave` asks for an end in order with an exit code, from any thread; it returns False when there is nobody yet to
+    ask. When that takes too long, `die` is called with the exit code, after what lies about was removed. The code is
+    128 and the signal's number, as a shell says it; a terminal that is gone counts as SIGHUP.
     """
 
-    def __init__(self, leave: Callable[[], bool], die: Callable[[int], object] = os._exit) -> None:
+    def __init__(self, leave: Callable[[int], bool], die: Callable[[int], object] = os._exit) -> None:
         self._leave, self._die = leave, die
         self._terminal = _terminal()
         self._attributes: list[Any] | None = None
@@ -55,8 +56,8 @@ class Guard:
             with suppress(termios.error):
                 self._attributes = termios.tcgetattr(self._terminal)
         # Python's own handlers, which also run while the main thread waits for a lock; asyncio's need its loop.
-        for number, word in ((signal.SIGHUP, _GONE), (signal.SIGTERM, _TOLD)):
-            self._handlers[number] = signal.signal(number, self._handler(word))
+        for number in _PATIENCE:
+            self._handlers[number] = signal.signal(number, lambda number, _: self._say(number))
         threading.excepthook = self._thread_failed
         threading.Thread(target=self._watch, name="guard", daemon=True).start()
         return self
@@ -67,16 +68,13 @@ class Guard:
         threading.excepthook = self._hook
         self._say(_OVER)
 
-    def _say(self, word: bytes) -> None:
-        """To our thread. A pipe, since a signal may come while any lock is held."""
-        os.write(self._waker, word)
-
-    def _handler(self, word: bytes) -> Callable[[int, FrameType | None], None]:
-        return lambda number, frame: self._say(word)
+    def _say(self, number: int) -> None:
+        """Give our thread a signal's number. By a pipe, since a signal may come while any lock is held."""
+        os.write(self._waker, bytes([number]))
 
     def _thread_failed(self, args: threading.ExceptHookArgs) -> None:
         if args.thread is not None and args.thread.name == _WRITER:
-            self._say(_GONE)
+            self._say(signal.SIGHUP)
         else:
             self._hook(args)
 
@@ -87,37 +85,38 @@ class Guard:
         poll.register(self._wake, select.POLLIN)
         if self._terminal is not None:
             poll.register(self._terminal, 0)  # only that it is gone
-        deadline, asked = None, False
+        deadline, asked, code = None, False, 0
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             for fd, event in poll.poll(None if left is None else 1000 * (left if asked else min(left, _AGAIN))):
                 if fd == self._wake:
-                    word = os.read(self._wake, 1)
+                    number = os.read(self._wake, 1)[0]
                 else:
                     poll.unregister(fd)
                     if event & select.POLLNVAL:  # a system that cannot watch terminals so
                         continue
-                    word = _GONE
-                if word != _OVER:
-                    end = time.monotonic() + _PATIENCE[word]
+                    number = signal.SIGHUP
+                if number != _OVER:
+                    code = code or 128 + number
+                    end = time.monotonic() + _PATIENCE[signal.Signals(number)]
                     deadline = end if deadline is None else min(deadline, end)
                 elif deadline is None:
                     os.close(self._wake)
                     os.close(self._waker)
                     return
             if deadline is not None:
-                asked = asked or self._leave()
+                asked = asked or self._leave(code)
                 if time.monotonic() >= deadline:
-                    self._end()
+                    self._end(code)
                     return
 
-    def _end(self) -> None:
+    def _end(self, code: int) -> None:
         """The end that is not in order."""
         try:
             remove_now()
             self._give_back()
         finally:
-            self._die(1)
+            self._die(code)
 
     def _give_back(self) -> None:
         """As much of the terminal as can be had without waiting for it."""

@@ -316,13 +316,13 @@ async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
     from viewer.guard import Guard
 
     app = browser(summary("a"))
-    assert not app.leave(), "nobody can be asked yet"
+    assert not app.leave(1), "nobody can be asked yet"
     died: list[int] = []
     before = signal.getsignal(signal.SIGHUP)
     with Guard(app.leave, died.append):
         async with app.run_test(size=(80, 24)) as pilot:
             os.kill(os.getpid(), signal.SIGHUP)
-            await until(pilot, lambda: app.return_code == 1)
+            await until(pilot, lambda: app.return_code == 128 + signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) is before
 
 

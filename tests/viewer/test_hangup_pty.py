@@ -90,6 +90,11 @@ class Child:
             self.status = status if pid else None
         return self.status is not None
 
+    def code(self) -> int:
+        """Return what it ended with; negative for a signal, as subprocess says it."""
+        assert self.status is not None
+        return os.waitstatus_to_exitcode(self.status)
+
     def close(self) -> None:
         if self.pid > 0 and not self.over():
             os.kill(self.pid, signal.SIGKILL)
@@ -126,6 +131,7 @@ def test_a_terminal_that_takes_nothing_cannot_keep_it_from_ending(child: Child) 
     child.stop_taking()
     os.kill(child.pid, signal.SIGTERM)
     wait_until(child.over, lambda: "it waits for its terminal")
+    assert child.code() == 128 + signal.SIGTERM
     assert list(child.temporary.iterdir()) == []
 
 
@@ -147,5 +153,6 @@ def test_a_terminal_that_is_still_there_is_given_back(child: Child) -> None:
     os.kill(child.pid, signal.SIGTERM)
     child.see(b"\x1b[?1049l")
     wait_until(child.over)
+    assert child.code() == 128 + signal.SIGTERM
     assert termios.tcgetattr(child.master) == before
     assert list(child.temporary.iterdir()) == []
