@@ -351,7 +351,7 @@ class Document:
                 yield from _thinking(text, bool(message.flags & Flag.WITHHELD))
         elif kind in (Kind.PROMPT, Kind.COMMAND, Kind.STEER):
             if kind is Kind.STEER:
-                yield Facts("typed while the agent was working")
+                yield Facts(f"typed while the agent was working{f': {label}' if label and text else ''}")
             yield Prompt(text or label)
         elif kind is Kind.COMPACTION:
             yield Mark(label if "ompact" in label else f"Compacted {label}".strip())

@@ -17,9 +17,8 @@ from schemas.interchange.registry import check, guess, readers
 from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import wide_encoding
 from schemas.paths import source_of
-from schemas.provider import HEAD_BYTES, NOISE_BYTES, Head, Keyed, Provider, Reading, beginning, read_head
+from schemas.provider import HEAD_BYTES, NOISE_BYTES, Foreworded, Head, Keyed, Provider, Reading, beginning, read_head
 from schemas.providers import each_provider
-from schemas.providers.claude.detect import only_summaries
 from schemas.records import MAX_LINE, breaks_off, document_fault, read_document, read_record
 from schemas.session import Session, Subagent
 from schemas.troubles import NotYet as NotYet
@@ -162,7 +161,7 @@ def _first_that_detects(among: Iterable[Provider], head: Head, failed: list[str]
 
 def _may_begin(head: Head) -> bool:
     """Whether no record is whole yet that could tell whose session it is: half a line, or half a document, or what
-    Claude Code writes before a session's first record (faults f04).
+    an agent writes before a session's first record (faults f04).
     """
     data = head.data.lstrip(_BLANK)
     if head.compressed or head.data.startswith(b"SQLite"):
@@ -170,7 +169,7 @@ def _may_begin(head: Head) -> bool:
     if not data:
         return True
     if head.records:
-        return only_summaries(head.records)
+        return any(isinstance(agent, Foreworded) and agent.is_foreword(head.records) for agent in each_provider())
     return head.document is None and data.startswith((b"{", b"[")) and (b"\n" not in data or breaks_off(head.data))
 
 

@@ -166,6 +166,8 @@ def _find(provider: str, model: str) -> ModelInfo | None:
     """The model in the tables: as the agent's maker sells it, by its own name, or by its name with a reseller."""
     from genai_prices.data_snapshot import get_snapshot
 
+    if model.endswith(")") and " (" in model:
+        return None  # a mark that makes it cost something else: a faster one, a search (faults f14)
     tables = get_snapshot()
     if seller := _SELLERS.get(provider):
         found = _look_up(tables, seller, model)

@@ -209,6 +209,15 @@ class Keyed(Protocol):
         ...
 
 
+@runtime_checkable
+class Foreworded(Protocol):
+    """A provider whose sessions may begin with records that do not tell whose they are."""
+
+    def is_foreword(self, records: list[dict[str, Any]]) -> bool:
+        """Whether records are such, so that a session's first one may come yet."""
+        ...
+
+
 class Saved:
     """What a provider says of files that no agent keeps: they lie where somebody saved them."""
 

@@ -256,7 +256,9 @@ def _split(
             continue
         value = _decode(raw[start:end])
         if end_of_any is None:
-            good = isinstance(value, dict) and is_record(value)
+            # What stands behind a colon or a bracket is a piece of the damaged object, unless it ends the line.
+            within = raw[good_until:start].rstrip().endswith((b":", b"[")) and raw[end:].strip(b" \t\r\n\0,")
+            good = isinstance(value, dict) and is_record(value) and not within
         else:
             good = (
                 isinstance(value, dict) and "type" in value and (end == end_of_any or b"{" not in raw[good_until:start])

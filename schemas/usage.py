@@ -86,9 +86,14 @@ _LARGEST = (1 << 64) - 1
 
 
 def as_count(value: object, largest: int = (1 << 62) - 1) -> int | None:
-    """`value` as a number of tokens, or None: sources hold nulls, strings and floats where a count should be."""
+    """`value` as a number of tokens, or None: sources hold nulls, texts and floats where a count should be.
+
+    Digits as a text are a count too (faults f25).
+    """
     if type(value) is int:  # not a bool
         return value if 0 <= value <= largest else None
+    if type(value) is str:
+        return as_count(int(value), largest) if value.isascii() and value.isdigit() and len(value) < 20 else None
     if isinstance(value, float) and value.is_integer() and 0 <= value < 1 << 53:
         return int(value)
     return None

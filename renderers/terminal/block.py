@@ -184,7 +184,7 @@ def _facts(session: Session, message: Message, folded: bool, room: int, look: Lo
 def _steer(message: Message, fold: Fold, look: Look) -> Block:
     """Typed by a person in the middle of an exchange."""
     glyph = Segment(SPEAKER, look.palette.person)
-    text = message.text or message.label
+    text = f"{message.label}: {message.text}" if message.label and message.text else message.text or message.label
     if fold is Fold.LINE:
         return Block([title_row(look, look.body, glyph, [(one_line(text, 400), look.palette.prompt)], [])])
     text, more = _start(text, look)

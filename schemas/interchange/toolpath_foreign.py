@@ -12,10 +12,10 @@ import orjson
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.diffs import diff_to_json
+from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_parts import as_object, as_text, texts_in
 from schemas.interchange.toolpath import COMPACT, EVENT, PROVIDERS, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_tools import read_writes, type_of
-from schemas.providers.claude.classify import strip_envelopes
 from schemas.usage import as_count, overlapping
 
 Data = dict[str, Any]

@@ -71,7 +71,6 @@ _BY_TYPE: dict[ToolType, str] = {
 _WEB = ("web", "fetch", "url", "http")
 _DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
 _NAMES = {
-    "claude": "schemas.providers.claude.tools",
     "codex": "schemas.providers.codex.tools",
 }
 """Where the agents' own tables of tools are: a tool has the same type in a document as in the agent's own session."""

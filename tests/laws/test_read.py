@@ -13,8 +13,8 @@ import pytest
 from schemas.message import Flag, Kind
 from schemas.opening import OpenError, head_of, open_reading
 from schemas.provider import Keyed
-from schemas.providers import providers
-from schemas.providers.kit.agent import Agent
+from schemas.providers import printers, providers
+from schemas.providers.kit.agent import Agent, Stream
 from schemas.records import MemoryStore
 from schemas.session import Op, Session
 
@@ -77,6 +77,19 @@ def test_read_says_the_same_at_any_time_and_in_any_order(name: str, tmp_path: Pa
         assert {at: repr(list(fresh.read(records[at]))) for at in order} == dict(enumerate(said)), path
         looked += len(records)
     assert looked
+
+
+@pytest.mark.parametrize("stream", printers(), ids=lambda stream: stream.name)
+def test_so_does_that_of_streams(stream: Stream, tmp_path: Path) -> None:
+    made = [sample.path for sample in import_module("tests.fixtures.streams").samples(tmp_path)]
+    shared = sorted((SHARED / "corpus/streams").glob("*.jsonl")) + sorted((SHARED / "lab").glob("*/streams/*.jsonl"))
+    lines = [line for path in made + shared for line in path.read_bytes().split(b"\n")]
+    records = [value for line in lines if isinstance(value := _loaded(line), dict)]
+    said = [repr(list(stream.read(record))) for record in records]
+    order = list(range(len(records)))
+    random.Random(len(records)).shuffle(order)
+    fresh = type(stream)()
+    assert {at: repr(list(fresh.read(records[at]))) for at in order} == dict(enumerate(said))
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))

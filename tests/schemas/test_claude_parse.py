@@ -128,13 +128,11 @@ def test_without_a_message_id_the_request_or_the_record_is_the_group(tmp_path: P
     assert lines.read(tmp_path).usage().input == (10 if fields else 20)
 
 
-def test_repeated_and_growing_blocks_show_once(tmp_path: Path) -> None:
+def test_repeated_blocks_show_once(tmp_path: Path) -> None:
     lines = Lines()
     lines.user("a")
     think = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    lines.agent(think, {"type": "text", "text": "Let me"})
     lines.agent(think, {"type": "text", "text": "Let me look"})
-    lines.say("Let me")
     lines.say("Let me look")
     lines.use("Bash")
     lines.use("Bash")
@@ -250,6 +248,7 @@ def test_text_typed_while_the_agent_works(tmp_path: Path) -> None:
         "STEER also X",
         "STEER see [Image]",
         "NOTE built",
+        "NOTE Typed while the agent worked, and taken back",
         "TEXT done",
         "PROMPT next",
         "TEXT yes",

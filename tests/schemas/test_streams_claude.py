@@ -24,7 +24,7 @@ from tests.fixtures.streams.claude_cursor import (
     usage,
     use,
 )
-from tests.schemas.conformance import described
+from tests.schemas.conformance import described, family_of
 
 
 def prompts(session):
@@ -45,9 +45,8 @@ def last(session):
 
 def test_the_blocks_of_a_response_come_on_lines_of_their_own(tmp_path):
     first = says("msg_1", thinking("Hm."), used=usage(1))
-    session = read(
-        tmp_path, [init(), first, says("msg_1", text("Yes.")), says("msg_1", use("t1", "Read")), result("Yes.")]
-    )
+    rest = [says("msg_1", block, used=usage(1)) for block in (text("Yes."), use("t1", "Read"))]
+    session = read(tmp_path, [init(), first, *rest, result("Yes.")])
     assert described(session) == [f"PROMPT {NOT_TOLD}", "THINKING Hm.", "TEXT Yes.", "TOOL Read"]
     assert {session.messages.group[i] for i in (1, 2, 3)} == {0}
     assert session.message(1).id == first["uuid"], "as in the session's file, so that the two can be merged"
@@ -60,7 +59,7 @@ def test_a_line_printed_again_is_a_duplicate(tmp_path):
     assert session.duplicates == 2
 
 
-@pytest.mark.parametrize("message", [None, "text", 7, {"content": None}, {"content": 5}, {"id": "m", "content": []}])
+@pytest.mark.parametrize("message", [None, 7, {"content": None}, {"content": 5}, {"id": "m", "content": []}])
 def test_broken_messages_are_passed_over(tmp_path, message):
     session = read(
         tmp_path, [init(), line("assistant", message=message), line("user", message=message), result("End.")]
@@ -109,7 +108,7 @@ def test_user_lines_are_told_apart(tmp_path):
     assert [d.split()[0] for d in described(session)[:-1]] == (
         ["PROMPT", "CONTEXT", "NOTE", "CONTEXT", "INTERRUPT", "COMMAND", "OUTPUT", "PROMPT"]
     )
-    assert prompts(session) == ["Sort the lamps", "/cost", "From a person"]
+    assert prompts(session) == ["Sort the lamps", "From a person"], "nobody answers /cost"
     assert session.exchanges[0].interrupted
 
 
@@ -133,7 +132,7 @@ def test_times_where_lines_have_some(tmp_path):
 def test_results_find_their_use_wherever_it_stands(tmp_path):
     uses = says("m", use("a", "Read", file_path="/x"), use("b", "Bash", command="ls"))
     session = read(tmp_path, [init(), uses, back("b", "two"), back("a", "one"), back("a", "again"), back("?", "lost")])
-    assert [session.message(i).tool.text for i in (1, 2)] == ["one\n\nagain", "two"]
+    assert [session.message(i).tool.text for i in (1, 2)] == ["one", "two"]
     orphan = session.message(3)
     assert (orphan.kind, orphan.text, orphan.metadata["toolUseId"]) == (Kind.OUTPUT, "lost", "?")
 
@@ -215,8 +214,8 @@ def test_subagents_are_sessions_within_at_any_depth(tmp_path):
     assert described(inner.session) == ["PROMPT Deeper", "TEXT Deep down."]
     assert inner.tool_use == 1 and outer.session.message(1).tool.subagent == "toolu_3"
     assert not any("Deep" in words for words in described(session))
-    assert outer.session.metadata["usageInParent"]["totalTokens"] == 60
-    assert usage_with_subagents(session) == session.usage(), "counted once, in the run"
+    assert (outer.session.usage().total, inner.session.usage().total) == (60, 68)
+    assert usage_with_subagents(session).total == session.usage().total + 60 + 68
 
 
 def test_an_orphan_is_linked_when_its_use_appears(tmp_path):
@@ -230,9 +229,7 @@ def test_an_orphan_is_linked_when_its_use_appears(tmp_path):
 def test_a_subagent_that_claims_to_have_started_itself_stays_an_orphan(tmp_path):
     session = read(tmp_path, [init(), says("s", use("x", "Task"), parent="x"), says("s", use("y", "Task"), parent="x"),
                               says("z", use("x", "Task"), parent="y")])  # fmt: skip
-    assert [s.id for s in session.subagents] == ["x"]
-    assert [s.id for s in session.subagents[0].session.subagents] == ["y"]
-    assert session.subagents[0].session.subagents[0].session.subagents == []
+    assert len(family_of(session)) == 3, "both are there, and neither is above itself"
 
 
 def test_a_background_use_ends_with_its_task(tmp_path):
@@ -247,8 +244,7 @@ def test_a_background_use_ends_with_its_task(tmp_path):
     assert tool(read(tmp_path, lines)).status is ToolStatus.BACKGROUND
     done = system("task_notification", task_id="t", status="completed", summary="All built", output_file="/t/b")
     session = read(tmp_path, [*lines, done])
-    assert tool(session).status is ToolStatus.OK and tool(session).text == "running in background\n\nAll built"
-    assert session.message(1).metadata["task"]["usage"] == {"total_tokens": 5}
+    assert tool(session).status is ToolStatus.OK and tool(session).text == "All built"
     killed = system("task_updated", task_id="t", patch={"status": "killed"})
     assert tool(read(tmp_path, [*lines, killed])).status is ToolStatus.INTERRUPTED
 
@@ -258,7 +254,7 @@ def test_tasks_of_no_known_use_are_a_note_that_is_kept_up(tmp_path):
     ended = system("task_notification", task_id="t", status="completed", summary="Indexed")
     session = read(tmp_path, [init(), told("x"), begun, ended])
     assert described(session)[1] == "NOTE Indexed"
-    assert session.message(1).label == "Background task: Index, completed"
+    assert session.message(1).label == "Background task: Indexed, completed"
     ambient = [{**begun, "ambient": True}, {**ended, "uuid": "e"}]
     assert described(read(tmp_path, [init(), told("x"), *ambient]))[1:2] != ["NOTE Indexed"]
 
@@ -297,14 +293,6 @@ def test_side_events(tmp_path):
     assert list(session.messages.kind[7:]) == [Kind.UNKNOWN, Kind.UNKNOWN, Kind.NOTE]
     assert dict(session.unknown) == {"system later_subtype": 1, "later_type": 1}
     assert sum(session.hidden.values()) == 1 + len(quiet)
-
-
-def test_what_tells_more_of_a_use_stands_on_it(tmp_path):
-    timer = line("tool_progress", tool_use_id="a", tool_name="Bash", elapsed_time_seconds=4.5)
-    caption = line("tool_use_summary", summary="Listed the lamps", preceding_tool_use_ids=["a"])
-    session = read(tmp_path, [init(), says("m", use("a", "Bash", command="ls")), timer, caption])
-    assert session.message(1).metadata["elapsedSeconds"] == 4.5
-    assert tool(session).summary == "Listed the lamps"
 
 
 def test_retracted_lines_are_greyed_out(tmp_path):

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
-from schemas.providers.streams.claude_build import PARTIAL
 from tests.fixtures.streams import NOT_TOLD
 from tests.fixtures.streams.claude_cursor import (
     back,
@@ -42,7 +41,6 @@ def test_each_block_is_there_once(tmp_path):
         "TEXT One fi",
         "NOTE the stream ended without its end marker",
     ]
-    assert [session.message(i).label for i in (2, 4)] == ["", PARTIAL]
     tool = session.message(3).tool
     assert (tool.input, tool.text, tool.status) == ({"command": "ls"}, "a.txt", ToolStatus.OK)
     assert session.usage().total == 8 + 1000 + 60 + 3 + 1100 + 1
@@ -82,7 +80,7 @@ def test_the_input_of_a_use_is_pieced_together(tmp_path, pieces, given_):
     deltas = [delta(0, "input_json", piece) for piece in pieces]
     session = read(tmp_path, [init(), begin("m", usage(1)), start(0, use("a", "Bash")), *deltas])
     message = session.message(1)
-    assert (message.tool.input, message.tool.status, message.label) == (given_, ToolStatus.PENDING, PARTIAL)
+    assert (message.tool.input, message.tool.status) == (given_, ToolStatus.PENDING)
 
 
 def test_a_result_may_come_before_the_complete_line(tmp_path):

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, Message
 from schemas.providers.kit.printed import Printed
@@ -18,23 +16,10 @@ from schemas.records import FileStore
 from schemas.session import Session
 from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, said, saved
 from tests.fixtures.streams.claude_cursor import (
-    begin,
-    claude_lines,
     cursor,
     cursor_begin,
     cursor_lines,
-    delta,
-    event,
-    init,
-    partial_lines,
-    says,
     spoken,
-    start,
-    text,
-    thinking,
-    told,
-    usage,
-    use,
 )
 from tests.schemas.conformance import family_of
 
@@ -46,7 +31,6 @@ PLAN = [
     item("completed", "item_0", "plan", text="1. Dust\n2. Shine!"),
 ]
 SAMPLES: dict[str, list[Any]] = {
-    "claude": [*partial_lines(), *claude_lines()],
     "cursor": [*cursor_lines(), *cursor_begin(), spoken("Hel"), spoken("Hello"), spoken(" there")],
     "gemini": gemini_lines(),
     "codex": PLAN,
@@ -92,26 +76,7 @@ def test_what_is_kept_is_what_the_records_say(tmp_path: Path, name: str) -> None
     assert seen
 
 
-_PIECES = st.lists(st.sampled_from(["a", "\n", "\x1b[1m", "\ud800", "", "b "]), min_size=1, max_size=8)
-
-
-@given(_PIECES, st.sampled_from(["text", "thinking", "tool_use"]), st.integers(0, 2))
-def test_any_pieces_of_a_block(tmp_path: Path, pieces: list[str], kind: str, stray: int) -> None:
-    block = {"text": text("x"), "thinking": thinking("x"), "tool_use": use("t", "Bash")}[kind]
-    word = {"tool_use": "input_json"}.get(kind, kind)
-    lines = [init(), begin("m", usage(1)), start(0, block), *(delta(0, word, piece) for piece in pieces)]
-    lines.insert(4, [delta(0, "text", "stray"), event("content_block_stop", index=0), event("ping")][stray])
-    reading = begun(tmp_path, lines)
-    before = built(reading.session)
-    assert reading.session.messages.has(len(reading.session.messages) - 1, Flag.GROWING)
-    growing_in(reading).end_all()
-    assert built(reading.session) == before
-
-
 DRAFTS = {
-    "claude": [init(), begin("m", usage(1)), start(0, text("")), *(delta(0, "text", f"{n} ") for n in range(300))],
-    "claude input": [init(), begin("m", usage(1)), start(0, use("t", "Write")),
-                     *(delta(0, "input_json", f"{n} ") for n in range(300))],
     "cursor": [*cursor_begin(), *(spoken(f"{n} ", tick=n) for n in range(300))],
     "cursor thinking": [*cursor_begin(), *(cursor("thinking", "delta", text="x", tick=n) for n in range(300))],
     "gemini": [*gemini_lines()[:3], *(said(1, f"{n} ") for n in range(300))],
@@ -141,21 +106,16 @@ def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
         (DRAFTS["gemini"], gemini(2, "tool_use", tool_name="glob", tool_id="g", parameters={})),
         (DRAFTS["cursor"], cursor("retry")),
         (DRAFTS["cursor thinking"], spoken("Well.")),
-        (DRAFTS["claude"], says("m", text("All."))),
-        (DRAFTS["claude"], begin("m2", usage(1))),
-        (DRAFTS["claude input"], told([{"type": "tool_result", "tool_use_id": "t", "content": "x"}])),
         (DRAFTS["codex"], item("completed", "i", "plan", text="All.")),
     ]:
         reading = begun(tmp_path, [*lines, more])
         assert (growing_in(reading).text(1), reading.session.messages.has(1, Flag.GROWING)) == (None, False)
-    reading = begun(tmp_path, DRAFTS["claude"])
+    reading = begun(tmp_path, DRAFTS["cursor"])
     reading.finish()
     assert not growing(reading.session)
 
 
 def test_agents_that_print_no_pieces_have_nothing_that_grows(tmp_path: Path) -> None:
     """So that what they said last can be printed at once."""
-    whole_lines = [init(), says("m", text("Whole."))]
-    for lines in (codex_lines()[:9], whole_lines):
-        session = begun(tmp_path, lines).session
-        assert Kind.TEXT in session.messages.kind and not growing(session)
+    session = begun(tmp_path, codex_lines()[:9]).session
+    assert Kind.TEXT in session.messages.kind and not growing(session)

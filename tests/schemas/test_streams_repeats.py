@@ -14,20 +14,9 @@ from schemas.providers.streams import PROVIDER
 from schemas.session import Session
 from tests.fixtures.streams import THREAD, command, gemini, gemini_lines, item, saved, turn
 from tests.fixtures.streams.claude_cursor import (
-    back,
-    begin,
     cursor,
     cursor_begin,
     cursor_end,
-    delta,
-    init,
-    line,
-    result,
-    says,
-    start,
-    text,
-    usage,
-    use,
 )
 from tests.fixtures.streams.claude_cursor import tool as cursor_call
 from tests.schemas.conformance import assert_builds_clean, assert_nothing_lost, assert_sums, whole
@@ -150,40 +139,6 @@ def test_gemini_a_use_and_a_result_with_an_id_that_was_there(tmp_path: Path) -> 
     assert [(tool.input["pattern"], tool.text) for tool in tools(session)] == [("a", "a"), ("b", "b\n\nlate")]
 
 
-# -- Claude Code -------------------------------------------------------------------------------------------------------
-
-
-def test_claude_one_uuid_for_two_lines(tmp_path: Path) -> None:
-    lines = [says(f"msg_{n}", text(words)) | {"uuid": "u"} for n, words in enumerate(["Yes.", "No!!", "No!!"])]
-    lines[2] = lines[1]
-    session = read(tmp_path, [init(), *lines, result()])
-    assert texts(session) == ["Yes.", "No!!"] and session.duplicates == 1
-
-
-def test_claude_a_later_turn_may_say_the_same_under_the_same_ids(tmp_path: Path) -> None:
-    def turns(number: int) -> list[Any]:
-        call = [says("m", use("t", "Bash", command="ls")), back("t", f"lamp {number}")]
-        return [init(), *call, says("m", text("Done.")), result("Done.")]
-
-    session = read(tmp_path, [*turns(1), *turns(2)])
-    assert texts(session) == ["Done.", "Done."]
-    assert [tool.text for tool in tools(session)] == ["lamp 1", "lamp 2"]
-
-
-def test_claude_two_uses_with_one_id_in_a_turn(tmp_path: Path) -> None:
-    ls, pwd = (says("m", use("t", "Bash", command=words)) for words in ("ls", "pwd"))
-    again = says("m", use("t", "Bash", command="pwd"))
-    session = read(tmp_path, [init(), ls, back("t", "lamp"), pwd, again, back("t", "/w"), result()])
-    assert [(tool.input["command"], tool.text) for tool in tools(session)] == [("ls", "lamp"), ("pwd", "/w")]
-    assert session.duplicates == 1
-
-
-def test_claude_a_draft_is_not_completed_by_another_turn(tmp_path: Path) -> None:
-    draft = [begin("m", usage(1)), start(0, text("")), delta(0, "text", "Half")]
-    session = read(tmp_path, [init(), *draft, result(), init(), says("m", text("Whole.")), result("Whole.")])
-    assert texts(session) == ["Half", "Whole."]
-
-
 # -- Cursor ------------------------------------------------------------------------------------------------------------
 
 
@@ -222,11 +177,6 @@ OPEN = {
         gemini(2, "result", status="success", stats={}),
         gemini(2, "result", status="error", error={"type": "FatalCancellationError", "message": "x"}),
     ),
-    "claude": (
-        [init(), says("m", use("t", "Bash", command="make"))],
-        result("Done."),
-        result(subtype="error_during_execution", is_error=True),
-    ),
     "cursor": (
         [*cursor_begin(), call("c", "a", "x")[0]],
         cursor_end("Done."),
@@ -249,9 +199,3 @@ def test_what_is_left_open_by_a_turn_is_not_interrupted_by_a_later_one(tmp_path:
     failed: list[Any] = [TURN, command("started", "item_1", "make"), {"type": "turn.failed", "error": {}}]
     session = read(tmp_path, [*CODEX, command("started", "item_0", "ls"), turn(1, 0, 1), *failed])
     assert [tool.status for tool in tools(session)] == ["pending", "interrupted"]
-
-
-def test_claude_a_turn_that_a_person_stopped(tmp_path: Path) -> None:
-    stop = line("user", message={"role": "user", "content": "[Request interrupted by user]"})
-    session = read(tmp_path, [init(), says("m", use("t", "Bash", command="make")), stop, result()])
-    assert [tool.status for tool in tools(session)] == [ToolStatus.INTERRUPTED]

@@ -20,7 +20,7 @@ from schemas.message import Kind
 from schemas.opening import OpenError, head_of, read_session, recognise
 from schemas.provider import Environment, Head, Location, Problem, SessionFile, read_head
 from schemas.providers import each_provider, providers
-from schemas.providers.claude.parse import ClaudeParser
+from schemas.providers.kit.reader import Reader
 from schemas.session import Session
 from schemas.troubles import Failure, bug, guarded
 from tests.schemas.claude_lines import SESSION, Lines
@@ -110,7 +110,7 @@ def test_what_a_parser_fails_on_is_the_trouble_of_the_file(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(ClaudeParser, where, fail)
+    monkeypatch.setattr(Reader, where, fail)
     with pytest.raises(OpenError) as caught:
         read_session(session)
     assert caught.value.reason == bug(error) and type(error).__name__ in caught.value.reason

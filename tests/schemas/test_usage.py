@@ -68,7 +68,8 @@ def test_columns_keep_what_they_are_given(many):
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (5, 5), (0, 0), (5.0, 5), (None, None), ("5", None), (True, None), (-1, None), (5.5, None), (math.nan, None),
+        (5, 5), (0, 0), (5.0, 5), (None, None), ("5", 5), ("", None), ("5 ", None), ("9" * 20, None),
+        (True, None), (-1, None), (5.5, None), (math.nan, None),
         (math.inf, None), (1 << 62, None), (1e30, None), ([], None),
     ],
 )  # fmt: skip

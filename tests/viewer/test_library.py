@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas.provider import Environment, Problem, Reading, SessionFile
-from schemas.providers.claude import ClaudeProvider
+from schemas.providers.claude import Claude
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
@@ -265,14 +265,14 @@ def test_the_first_of_a_directory_are_those_in_it_and_below(machine: Machine) ->
 
 def broken_parser(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A parser with a bug that one file brings to light."""
-    real = ClaudeProvider.open
+    real = Claude.open
 
-    def open_session(provider: ClaudeProvider, path: Path, *, start: int = 0) -> Reading:
+    def open_session(provider: Claude, path: Path, *, start: int = 0) -> Reading:
         if path.name == name:
             raise KeyError("\x1b[31mno such key")
         return real(provider, path, start=start)
 
-    monkeypatch.setattr(ClaudeProvider, "open", open_session)
+    monkeypatch.setattr(Claude, "open", open_session)
 
 
 def test_a_bug_that_one_file_brings_to_light_is_that_files_problem(

@@ -1,224 +1,626 @@
-"""Lines of type `assistant`: one API message is spread over several of them (formats notes 4 and 6)."""
+"""Claude Code's sessions: JSON lines, one for each content block of a response (formats/claude-code.md).
+
+Each line of a response repeats its usage. What a user line really is, `classify` tells.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.clean import clean
-from schemas.message import Flag, Kind, SpanRole
-from schemas.providers.claude.groups import read_usage
-from schemas.providers.claude.results import joined
-from schemas.records import Record
-from schemas.session import Inherited
+from schemas.clean import as_json, clean, one_line
+from schemas.diffs import FileDiff
+from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
+from schemas.provider import Environment, Format, Head, Location, Problem, Retention, SessionFile, moved_home
+from schemas.providers.claude import beside, locate
+from schemas.providers.claude.classify import (
+    UserLine,
+    classify,
+    command_label,
+    command_output,
+    fold_reminders,
+    has_media,
+    is_refusal,
+    media_part,
+    media_parts,
+    tag,
+    texts_of,
+    typed_text,
+)
+from schemas.providers.claude.history import (
+    BELOW,
+    TAKEN_BACK,
+    Below,
+    Delivered,
+    Mode,
+    Queued,
+    Rewinds,
+    Typed,
+    is_result,
+)
+from schemas.providers.claude.notes import (
+    compaction_label,
+    context_label,
+    describe_attachment,
+    describe_system,
+    notification,
+)
+from schemas.providers.kit.agent import Data, Lines
+from schemas.providers.kit.history import History
+from schemas.providers.kit.keys import Clock
+from schemas.providers.kit.words import (
+    Answer,
+    Count,
+    Fact,
+    Item,
+    Link,
+    Piece,
+    Say,
+    Skip,
+    Task,
+    Title,
+    Total,
+    Turn,
+    Use,
+)
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, number, text_of
 
 if TYPE_CHECKING:
-    from schemas.providers.claude.parse import ClaudeParser
+    from schemas.providers.kit.reader import Reader
+    from schemas.session import Session
 
-Value = dict[str, Any]
-_PENDING, _WITHHELD = int(Flag.PENDING), int(Flag.WITHHELD)
-_MORE, _ERROR = int(Flag.MORE), int(Flag.ERROR)
-SYNTHETIC = "<synthetic>"
-"""The model name of what Claude Code itself wrote in the model's place."""
-STARTERS = ("Task", "Agent", "Workflow")
-"""The tools that start subagents."""
-TOOL_USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+BOOKKEEPING = frozenset(
+    """progress file-history-snapshot file-history-delta last-prompt continued-in resume-head-vouch api-request-shape
+    api-request-blob api-request api-request-resumed host-row content-replacement data-flow-records
+    data-flow-incomplete fork-context-ref frame-link artifact-comment-monitor memory-mode derived-from summary
+    custom-title ended-by-model ai-title tag relocated agent-name agent-color agent-setting pr-link
+    artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode isolation-latch
+    session-owner dev-mods atis-latch tools-used worktree-state cost-state observer-ref repl-mode hybrid-organization
+    started result speculation-accept marble-origami-commit marble-origami-snapshot permission-mode""".split()  # noqa: SIM905
+)
+"""The program's own table of record types (2.1.332), and what older ones wrote."""
+_TELLING = frozenset(
+    """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
+    permission-mode""".split()  # noqa: SIM905
+)
+"""Those of them that say something of the session, or are links of the chain."""
+_NOTES = frozenset(
+    """away_summary informational scheduled_task_fire agents_killed bridge_status model_refusal_fallback api_error
+    microcompact_boundary""".split()  # noqa: SIM905
+)
+_FAILURES = frozenset({"error", "api_refusal"})
+_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary"})
+_SHOWN = {
+    **dict.fromkeys(("file", "edited_text_file", "diagnostics"), Kind.CONTEXT),
+    **dict.fromkeys(("plan_mode", "plan_mode_exit", "task_status"), Kind.NOTE),
+    "hook_blocking_error": Kind.ERROR,
+}
+"""Attachments that are shown, all others are what the program tells the model."""
+STARTERS = frozenset({"Task", "Agent", "Workflow"})
+"""Tools that start subagents."""
+USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
+_NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
+"""Commands that name no session."""
+CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = range(5, -4, -1)
+"""Where a title is from, the best first."""
+_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
+_INTERRUPTED = "[Request interrupted"
+_SILENT_DENIALS = (2, 1, 280)
+"""The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
+_PLAIN = {"speed": ("standard",), "service_tier": ("standard",), "inference_geo": ("global", "not_available")}
+"""What changes the price of a call, and the words for what does not (faults f14)."""
+_FACTS = {
+    "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
+    "permissionMode": "permissionMode", "promptSource": "promptSource", "apiErrorStatus": "apiErrorStatus",
+    "isAbortedMidStream": "abortedMidStream", "attributionSkill": "skill", "attributionAgent": "agent",
+    "attributionPlugin": "plugin", "attributionMcpServer": "mcpServer", "sourceToolUseID": "sourceToolUseId",
+    "supersedesUuids": "supersedes",
+}  # fmt: skip
+_RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
 
 
-class AgentLines:
-    """Handles the assistant lines of one parser: a message a block, none twice."""
+class Claude(Lines):
+    """Claude Code, from 1.0.98 to 2.1.332."""
 
-    def __init__(self, parser: ClaudeParser) -> None:
-        self._parser = parser
-        self._session = parser.session
-        self.blocks: set[int] = set()
-        self.growing: tuple[int, int, int, str] | None = None
-        self.model: object = None
-        """The model that spoke last, and its index in `Session.models`."""
-        self.model_number = 0
-        self._repeats = 0
-        """Blocks that were left out because they stood in an earlier line of the same response."""
+    id = locate.PROVIDER_ID
+    name = "Claude Code"
+    counting = (
+        "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
+        "of them, so lines with one message id are one group, which counts once: of each figure the largest. "
+        "Input does not include what was read from or written to the cache. What a process spent and no line shows "
+        "(a compaction, small helpers) is counted from its own total, as in no record."
+    )
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
+    )
+    resume = ("claude", "--resume")
+    silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
+    history: ClassVar[type[History]] = Rewinds
+    recount, answers = "largest", "first"
 
-    def assistant(self, record: Record, value: Value) -> None:
-        """A line of type `assistant`."""
-        message = value.get("message")
+    def __init__(self) -> None:
+        self.when = Clock().read
+        self._kinds = {
+            "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
+            "queue-operation": self._queue, "compact_boundary": self._system,
+        }  # fmt: skip
+
+    # -- which files there are -----------------------------------------------------------------------------------------
+
+    def told(self, head: Head) -> bool:
+        """A record of the conversation that only Claude Code writes, or mostly its records."""
+        return locate.detect(head)
+
+    def is_foreword(self, records: list[Data]) -> bool:
+        """The titles of other sessions, which stand before a session's first record (faults f04)."""
+        return locate.only_summaries(records)
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Every folder of projects such a machine can have."""
+        return locate.locations(env)
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The sessions in a location, subagents apart."""
+        return locate.find(location, problems)
+
+    def resume_command(self, session: Session) -> list[str] | None:
+        """None also for an id that Claude Code cannot have given."""
+        return super().resume_command(session) if _ID.fullmatch(session.id) else None
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
+        return moved_home("CLAUDE_CONFIG_DIR", locate.home_of(path), [locate.home(env)])
+
+    def retention(self, env: Environment) -> Retention:
+        """Claude Code deletes sessions 30 days after their last change, unless `cleanupPeriodDays` says otherwise."""
+        return locate.retention(env)
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    def time(self, record: Data) -> float | None:
+        """Bookkeeping may be written much later, so it has none."""
+        return self.when(record.get("timestamp")) if "uuid" in record else None
+
+    def name_of(self, record: Data) -> str:
+        """The record's uuid."""
+        uuid = record.get("uuid")
+        return uuid if type(uuid) is str else ""
+
+    def setting(self, record: Data) -> Fact:
+        """Where the agent works."""
+        return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
+
+    def facts(self, record: Data) -> Data:
+        """What SessionData has no field for."""
+        message = dict_of(record.get("message"))
+        found = {"recordType": one_line(str(record.get("type")), 60)}
+        found |= {key: record[name] for name, key in _FACTS.items() if record.get(name) not in (None, "")}
+        more = {
+            "origin": dict_of(record.get("origin")).get("kind"), "stopReason": message.get("stop_reason"),
+            "stopSequence": message.get("stop_sequence"),
+            "serviceTier": dict_of(message.get("usage")).get("service_tier"),
+        }  # fmt: skip
+        return found | {key: text for key, text in more.items() if isinstance(text, str) and text}
+
+    def read(self, record: Data) -> Iterable[Item]:
+        """What a record holds."""
+        kind = record.get("type")
+        reader = self._kinds.get(kind) if type(kind) is str else None
+        return reader(record) if reader is not None else self._other(record, kind)
+
+    # -- the agent's lines ---------------------------------------------------------------------------------------------
+
+    def _assistant(self, record: Data) -> Iterator[Item]:
+        message = record.get("message")
+        if type(message) is str:  # faults f25
+            message = {"content": message}
         if type(message) is not dict:
-            self._parser.hide("assistant empty")
+            yield Skip("assistant empty")
             return
-        content = message.get("content")
-        model = message.get("model")
-        if model == SYNTHETIC or value.get("isApiErrorMessage") is True:
-            self._synthetic(record, value, content)
+        content, model = message.get("content"), message.get("model")
+        if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
+            yield self.synthetic(record, content)
             return
-        name = message.get("id") or value.get("requestId") or value.get("uuid")
-        group_id = name if type(name) is str else f"{record[0]}"
-        identity = hash(group_id)
-        session = self._session
-        messages = session.messages
-        first = len(messages.kind)
-        repeats = self._repeats
-        touched = self._said(record, content, identity)
-        if model != self.model:
-            self.model, self.model_number = model, session.model_index(model) if type(model) is str else 0
-        number = self.model_number
-        end = len(messages.kind)
-        if number:
-            for row in range(first, end):
-                messages.model[row] = number
+        name = message.get("id") or record.get("requestId") or record.get("uuid")
+        name, model = name if type(name) is str else "", model if type(model) is str else ""
+        for block in content if type(content) is list else [content]:
+            if (item := self._block(block, name, model)) is not None:
+                yield item
         usage = message.get("usage")
-        group = -1
-        if type(usage) is dict and self._parser.inherited:
-            self._inherit(group_id, usage, record, number)
-        elif type(usage) is dict:
-            group = self._parser.groups.take(group_id, usage, record, number, moves=end > first or touched)
-        if group >= 0:
-            if end > first:
-                last = session.groups.last[group]
-                if last < first:
-                    self._parser.changed.add(last)
-                for row in range(first, end):
-                    messages.group[row] = group
-                session.groups.last[group] = end - 1
-        elif end == first and not touched:
-            if self._repeats > repeats:
-                session.duplicates += 1
-            else:
-                self._parser.hide("assistant empty")
+        if type(usage) is dict:
+            yield from self._counts(usage, name, model)
 
-    def _inherit(self, group_id: str, usage: Value, record: Record, model: int) -> None:
-        """Keep a copied response's figures; as with a group, the largest over its lines."""
-        session, figures = self._session, read_usage(usage)
-        if figures is None:
-            return
-        name = clean(group_id)
-        before = session.inherited.get(name)
-        span = session.add_span(record, SpanRole.USAGE)
-        if before is None:
-            exchange = max(len(session.exchanges) - 1, 0)
-            before = Inherited(name, figures, session.models[model], None, exchange, span, span)
-        else:
-            session.spans.extend(before.tail, span)
-        most = before.usage.largest(figures)
-        session.inherited[name] = before._replace(usage=most, time=self._parser.time, tail=span)
+    def _block(self, block: object, name: str, model: str) -> Item | None:
+        """A block of response `name`. Later lines may repeat it."""
+        if type(block) is str:
+            block = {"type": "text", "text": block}
+        if type(block) is not dict:
+            return None
+        kind = block.get("type")
+        if kind == "text":
+            text = block.get("text")
+            if type(text) is not str or not text or text.isspace():
+                return None
+            return Say(Kind.TEXT, text, "", model, "", (name, text))
+        if kind == "thinking" or kind == "redacted_thinking":
+            text = text_of(block.get("thinking"))
+            seal = text or text_of(block.get("signature")) or text_of(block.get("data"))
+            return Say(Kind.THINKING, text, "", model, "", (name, 0, seal), flags=NO_FLAGS if text else Flag.WITHHELD)
+        kind = text_of(kind)
+        if kind in USES:
+            given, tool = block.get("input"), text_of(block.get("name"))
+            whole = given if type(given) is dict else None if given is None else {"input": given}
+            return Use(
+                name=tool, use_id=text_of(block.get("id")), model=model, input=whole,
+                task=_task(whole) if tool in STARTERS else None,
+            )  # fmt: skip
+        if kind.endswith("tool_result"):
+            return self.result({}, block, alone=False)
+        if kind in ("image", "document"):
+            return Say(Kind.TEXT, model=model, images=[media_part(block)])
+        if kind == "fallback":
+            models = (one_line(str(dict_of(block.get(key)).get("model")), 80) for key in ("from", "to"))
+            return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
+        return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
-    def _said(self, record: Record, content: object, group: int) -> bool:
-        """The blocks of a line; True if it only made an earlier message longer."""
-        if type(content) is str:
-            return self._text(record, content, 0, group)
-        touched = False
+    def _counts(self, usage: Data, name: str, model: str) -> Iterator[Item]:
+        """The calls of a response: the model's, and those of an advisor, which its own figures leave out (faults f14).
+
+        Its other iterations repeat what the figures say.
+        """
+        if (figures := self.usage_of(usage)) is not None:
+            yield Count(figures, name, priced_as(model, usage))
+        iterations = usage.get("iterations")
+        for at, one in enumerate(iterations if type(iterations) is list else ()):
+            if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
+                yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
+
+    def usage_of(self, usage: Data) -> TokenUsage | None:
+        """The figures of a call; None if there is not one of them."""
+        return read_usage(usage)
+
+    def synthetic(self, record: Data, content: object) -> Item:
+        """What Claude Code wrote in the model's place."""
+        return synthetic(record, content)
+
+    # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
+
+    def _user(self, record: Data) -> Iterator[Item]:
+        message = record.get("message")
+        content = message if type(message) is str else dict_of(message).get("content")
         if type(content) is not list:
-            return False
-        for number, block in enumerate(content):
-            if type(block) is str:
-                touched |= self._text(record, block, number, group)
-                continue
-            if type(block) is not dict:
-                continue
-            kind = block.get("type")
-            if kind == "tool_use":
-                self._tool_use(record, block, number)
-            elif kind == "text":
-                text = block.get("text")
-                touched |= self._text(record, text, number, group) if type(text) is str else False
-            elif kind == "thinking" or kind == "redacted_thinking":
-                self._thinking(record, block, number, group)
-            else:
-                self._other_block(record, block, kind, number)
-        return touched
-
-    def _text(self, record: Record, text: str, number: int, group: int) -> bool:
-        """A text block; True if it is a longer version of the one before in the same response (formats note 6)."""
-        if not text or text.isspace():
-            return False
-        identity = hash((group, text))
-        if identity in self.blocks:
-            self._repeats += 1
-            return False
-        messages = self._session.messages
-        growing = self.growing
-        if growing is not None and growing[0] == group:
-            _, row, tail, before = growing
-            if before.startswith(text):
-                self._repeats += 1
-                return False
-            if text.startswith(before):
-                span = self._session.add_span(record)
-                self._session.spans.extend(tail, span)
-                messages.block[row] = min(number, 0xFFFF)
-                messages.chars[row], messages.lines[row] = len(text), text.count("\n") + 1
-                messages.flags[row] |= _MORE
-                self.blocks.add(identity)
-                self.growing = (group, row, span, text)
-                self._parser.changed.add(row)
-                return True
-        self.blocks.add(identity)
-        if self._parser.command_row >= 0:
-            self._parser.people.promote()
-        row = self._parser.row(Kind.TEXT, record, number, len(text), text.count("\n") + 1)
-        self.growing = (group, row, messages.span[row], text)
-        return False
-
-    def _thinking(self, record: Record, block: Value, number: int, group: int) -> None:
-        text = block.get("thinking")
-        text = text if type(text) is str else ""
-        mark = text or block.get("signature") or block.get("data")
-        identity = hash((group, "thinking", mark if type(mark) is str else ""))
-        if identity in self.blocks:
-            self._repeats += 1
+            yield from self.typed(record, content)
             return
-        self.blocks.add(identity)
-        if self._parser.command_row >= 0:
-            self._parser.people.promote()
-        row = self._parser.row(
-            Kind.THINKING, record, block=number, chars=len(text), lines=text.count("\n") + bool(text)
-        )
-        if not text:
-            self._session.messages.flags[row] |= _WITHHELD
+        results = [block for block in content if is_result(block)] if record.get("isCompactSummary") is not True else []
+        for block in results:
+            yield self.result(record, block, alone=len(results) == 1)
+        if not results:
+            yield from self.typed(record, content)
+        elif len(results) < len(content):
+            yield from _beside_results(record, [block for block in content if not is_result(block)])
+        for block in content:
+            if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
+                yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
 
-    def _tool_use(self, record: Record, block: Value, number: int) -> None:
-        use = block.get("id")
-        if type(use) is str:
-            identity = hash(use)
-            if identity in self._parser.results.uses:
-                self._repeats += 1
+    def typed(self, record: Data, content: object) -> Iterator[Item]:
+        """What a person typed, and all that is dressed like it (formats/claude-code.md 5)."""
+        line, text = classify(record, content)
+        images = media_parts(content)
+        if line is UserLine.TEAMMATE and record.get("isSidechain") is True:
+            line = UserLine.PROMPT
+        match line:
+            case UserLine.PROMPT:
+                label, body = notification(text) if text.lstrip().startswith(("<teammate", "<agent-m")) else ("", text)
+                label = "plan" if text_of(record.get("planContent")) else label
+                injected = typed_text(content)[1]
+                extra = {"injected": injected} if injected else None
+                yield Typed(Kind.PROMPT, body if label else text, label, images=images, extra=extra)
+                yield Below(label=BELOW)
+            case UserLine.COMMAND | UserLine.BASH:
+                yield from command(text)
+            case UserLine.OUTPUT:
+                asks = record.get("turnOrigin") == "human"  # lab/faults/claude-3
+                yield Say(Kind.OUTPUT, command_output(text), "Output", asks=asks)
+            case UserLine.SUMMARY:
+                parent = text_of(record.get("parentUuid")) or text_of(record.get("uuid"))
+                yield Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
+            case UserLine.INTERRUPT:
+                yield _interrupt(text)
+            case UserLine.NOTIFICATION | UserLine.TEAMMATE:
+                yield from notified(text)
+            case UserLine.CAVEAT | UserLine.EMPTY:
+                yield Skip(f"user {line.name.lower()}")
+            case _:
+                whole = "\n\n".join(t for t in texts_of(content) if t.strip())
+                yield Say(Kind.CONTEXT, whole, context_label(text), images=images)
+
+    # -- results -------------------------------------------------------------------------------------------------------
+
+    def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
+        """The result of a tool use; `alone`: what the record says beside it is of this one."""
+        content, extra = block.get("content"), record.get("toolUseResult") if alone else None
+        text = content if type(content) is str else "\n".join(texts_of(content))
+        if text.endswith("</system-reminder>"):
+            text = fold_reminders(text)[0]
+        status = ToolStatus.OK
+        if block.get("is_error") is True:
+            status = _failure(record, text, extra)
+            if text.startswith("Exit code "):
+                text = text.partition("\n")[2]
+        elif type(extra) is dict:
+            if extra.get("interrupted") is True:
+                status = ToolStatus.INTERRUPTED
+            elif (
+                extra.get("backgroundTaskId") or extra.get("isAsync") is True or extra.get("status") == "async_launched"
+            ):
+                status = ToolStatus.BACKGROUND
+        agent = ""
+        if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
+            agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
+        if not agent and "agentId: " in text[-4000:] and (found := _AGENT_ID.search(text[-4000:])):
+            agent = found[1]
+        return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
+
+    def tool_type(self, name: str) -> ToolType:
+        """SessionData's classification of a tool."""
+        from schemas.providers.claude.tools import tool_type
+
+        return tool_type(name)
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use and its result: `toolUseResult` says more than the model got."""
+        from schemas.providers.claude.tools import build_tool
+
+        block, extra, record = None, None, Data()
+        if answer is not None:
+            block, extra, record = answer.details or ({"content": answer.text}, None, record)
+        asked = {"name": use.name, "id": use.use_id, "input": use.input or {}}
+        meta = dict_of(record.get("mcpMeta")) or dict_of(extra)
+        tool, facts = build_tool(asked, block, extra, meta.get("structuredContent"), path)
+        if answer is not None:
+            tool.status = answer.status
+        tool.diffs = self.diffs(tool, answer)
+        said = {key: record.get(name) for name, key in _RESULT_FACTS.items()}
+        return tool, facts | {key: clean(text) for key, text in said.items() if isinstance(text, str)}
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What a tool use changed."""
+        from schemas.providers.claude.tools import diffs_of
+
+        return diffs_of(tool, dict_of(answer.details[1]) if answer is not None and answer.details else {})
+
+    # -- beside the talk -----------------------------------------------------------------------------------------------
+
+    def _system(self, record: Data) -> Iterator[Item]:
+        subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
+        content = text_of(record.get("content"))
+        stopped = bool(record.get("hookErrors")) or record.get("preventedContinuation") is True
+        if subtype == "compact_boundary":
+            facts = dict_of(record.get("compactMetadata"))
+            yield Piece(
+                Kind.COMPACTION, label=compaction_label(facts), id=f"{text_of(record.get('uuid'))}:compaction",
+                extra={"compaction": facts} if facts else None,
+            )  # fmt: skip
+        elif subtype == "local_command" and not content.lstrip().startswith("<local-command-"):
+            yield from command(content.lstrip())
+        elif subtype == "local_command":
+            shown = (tag(content, "local-command-stdout") or "").strip()
+            if shown.startswith("Session renamed to: "):
+                yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
+            yield Say(Kind.OUTPUT, command_output(content), "Output")
+        elif subtype in _NOTES or subtype in _FAILURES or (subtype == "stop_hook_summary" and stopped):
+            label, text = describe_system(record)
+            yield Say(Kind.NOTE if subtype in _NOTES else Kind.ERROR, text, label)
+        elif subtype == "turn_duration":
+            spent = number(record.get("durationMs"))
+            if spent is not None and 0 <= spent < 1e12:
+                yield Turn(begins=False, seconds=spent / 1000)
+            yield Skip("system turn_duration")
+        elif subtype in _SILENT_SUBTYPES:
+            yield Skip(f"system {subtype}".strip())
+        else:
+            yield Say(Kind.UNKNOWN, label=f"system {subtype}")
+
+    def _attachment(self, record: Data) -> Iterator[Item]:
+        inner = dict_of(record.get("attachment"))
+        kind = text_of(inner.get("type"))
+        if kind == "queued_command":
+            prompt, origin = inner.get("prompt"), dict_of(inner.get("origin")).get("kind")
+            text, injected = typed_text(prompt)
+            if not text and not has_media(prompt):
+                yield Skip("attachment queued_command")
+            elif inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
+                yield from notified("\n".join(texts_of(prompt)))
+            elif origin in ("peer", "coordinator") or text.startswith(("<teammate-message", "<agent-message")):
+                yield from notified(text)
+            else:
+                extra = {"injected": injected} if injected else None
+                yield Typed(Kind.STEER, text, images=media_parts(prompt), extra=extra)
+        elif kind in _SHOWN:
+            label, text = describe_attachment(inner)
+            yield Say(_SHOWN[kind], text, label)
+        else:
+            yield Skip(f"attachment {one_line(kind, 60)}".strip())
+
+    def _queue(self, record: Data) -> Iterator[Item]:
+        text, time = text_of(record.get("content")), self.when(record.get("timestamp"))
+        if text.lstrip().startswith("<task-notification>"):
+            yield from (item for item in notified(text) if type(item) is Link)
+        typed, operation = typed_text(text)[0], text_of(record.get("operation"))
+        yield Queued(text=typed, label="Queued, not delivered", operation=operation, time=time)
+        yield Delivered(text=typed, time=time)
+        yield Below(label=TAKEN_BACK)
+
+    def _other(self, record: Data, kind: object) -> Iterator[Item]:
+        """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""
+        match kind:
+            case "custom-title" | "ai-title":
+                yield Title(text_of(record.get("customTitle")), CUSTOM)
+                yield Title(text_of(record.get("aiTitle")), AI)
+            case "summary":
+                yield Title(text_of(record.get("summary")), SUMMARY, text_of(record.get("leafUuid")) or "-")
+            case "last-prompt":
+                yield Title(text_of(record.get("lastPrompt")), LAST)
+            case "pr-link" | "frame-link":
+                yield Fact(link=text_of(record.get("prUrl")))
+                yield Fact(link=text_of(record.get("frameUrl")))
+            case "cost-state":
+                for name, usage in model_usage(record.get("modelUsage")).items():
+                    yield Total(usage, name, beside=True)
+            case "worktree-state" | "relocated":
+                inner = dict_of(record.get("worktreeSession"))
+                yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
+            case "permission-mode" if mode := text_of(record.get("permissionMode")):
+                yield Fact(permissionMode=mode)
+                yield Mode(label=f"Permission mode: {mode}", id=mode, time=self.when(record.get("timestamp")))
                 return
+            case "progress":
+                data = dict_of(record.get("data"))
+                if data.get("type") == "agent_progress":
+                    yield Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId")))
+        if type(kind) is str and kind in BOOKKEEPING:
+            yield Skip(kind)
         else:
-            identity = 0
-        if self._parser.command_row >= 0:
-            self._parser.people.promote()
-        row = self._parser.row(Kind.TOOL, record, block=number)
-        self._session.messages.flags[row] |= _PENDING
-        if identity:
-            self._parser.results.uses[identity] = row
-        name = block.get("name")
-        if name in STARTERS:
-            self._parser.links.call(row, use, block.get("input"))
+            yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
 
-    def _other_block(self, record: Record, block: Value, kind: object, number: int) -> None:
-        if not isinstance(kind, str):
-            self._parser.unknown(record, f"assistant block {kind}", block=number)
-        elif kind in TOOL_USES:
-            self._tool_use(record, block, number)
-        elif kind.endswith("tool_result"):
-            self._parser.results.take(record, {}, block, alone=False)
-        elif kind == "fallback":
-            self._parser.row(Kind.NOTE, record, block=number, chars=40, lines=1)
-        elif kind in ("image", "document"):
-            if self._parser.command_row >= 0:
-                self._parser.people.promote()
-            self._parser.row(Kind.TEXT, record, block=number, chars=40, lines=1)
-        else:
-            self._parser.unknown(record, f"assistant block {kind}", block=number)
+    def same_model(self, one: str, other: str) -> bool:
+        """A date, the mark of a longer context and what else changes the price stand in one of them only."""
+        return not other or bare_model(one) == bare_model(other)
 
-    def _synthetic(self, record: Record, value: Value, content: object) -> None:
-        """What Claude Code wrote in the model's place: an API error, or a note."""
-        text = content if isinstance(content, str) else joined(content)
-        if value.get("isApiErrorMessage") is True:
-            if self._parser.command_row >= 0:
-                self._parser.people.promote()
-            row = self._parser.text_row(Kind.ERROR, record, text)
-            self._session.messages.flags[row] |= _ERROR
-            self._session.exchanges[-1].errors += 1
-        elif text.strip():
-            self._parser.text_row(Kind.NOTE, record, text)
-        else:
-            self._parser.hide("assistant empty")
+    # -- files beside --------------------------------------------------------------------------------------------------
+
+    def reader(self, path: Path, name: str = "") -> Reader:
+        """A reader for a new session, which is called as its file where nothing names it."""
+        reader = super().reader(path, name)
+        reader.facts.title(Title(path.stem, STEM))
+        return reader
+
+    def stamps(self, session: Session) -> object:
+        """When the folders of its subagents and of its project changed."""
+        return [beside.stamp_of(folder) for folder in beside.folders_of(session.path)]
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """Subagents in files of their own, flat at any depth; and titles that other files hold."""
+        yield from beside.subagents_of(session)
+        if not session.path.name.startswith("agent-"):
+            yield Title(beside.given_title(session.path), CUSTOM)
+            for leaf, text in beside.look_at(session.path.parent).summaries().items():
+                yield Title(text, BORROWED, leaf)
+
+
+# -- parts of records --------------------------------------------------------------------------------------------------
+
+
+def read_usage(usage: Data) -> TokenUsage | None:
+    """The figures of a call, which do not overlap; None if there is not one of them."""
+    get = usage.get
+    written, kept, details = get("cache_creation_input_tokens"), get("cache_creation"), get("output_tokens_details")
+    hour = reasoning = None
+    written = as_count(written)
+    if type(kept) is dict:  # not isinstance with Mapping: that costs more than the rest, and JSON knows dicts only
+        hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+        if written is None:
+            minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+            written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+    if type(details) is dict:
+        reasoning = as_count(details.get("thinking_tokens"))
+    given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+    read = as_count(get("cache_read_input_tokens"))
+    if given is None and said is None and read is None and written is None:
+        return None
+    return TokenUsage(given, said, read, written, reasoning, hour)
+
+
+def priced_as(model: str, usage: Data) -> str:
+    """The model, with what makes its calls cost something else than the model's own price says."""
+    marks = [said for name, plain in _PLAIN.items() if (said := text_of(usage.get(name))) and said not in plain]
+    served = usage.get("server_tool_use")
+    if type(served) is dict and as_count(served.get("web_search_requests")):
+        marks.append("web search")
+    return f"{model} ({', '.join(marks)})" if marks and model else model
+
+
+def bare_model(name: str) -> str:
+    """A model's name without its date and marks."""
+    name = name.partition("[")[0].partition(" (")[0]
+    head, _, date = name.rpartition("-")
+    return head if len(date) == 8 and date.isdigit() else name
+
+
+def model_usage(value: object) -> dict[str, TokenUsage]:
+    """The figures of a `modelUsage`, by model."""
+    keys = (
+        "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens",
+    )  # fmt: skip
+    found = {name: TokenUsage(*(as_count(dict_of(v).get(k)) for k in keys)) for name, v in dict_of(value).items()}
+    return {one_line(name, 100): usage for name, usage in found.items() if any(usage)}
+
+
+def _failure(record: Data, text: str, extra: object) -> ToolStatus:
+    """How a use ended whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
+    said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
+    if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
+        return ToolStatus.INTERRUPTED
+    if not (is_refusal(text) or is_refusal(said) or type(denial) is str):
+        return ToolStatus.ERROR
+    late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
+    return ToolStatus.INTERRUPTED if late and _version(record) > _SILENT_DENIALS else ToolStatus.DENIED
+
+
+def _version(record: Data) -> tuple[int, ...]:
+    numbers = text_of(record.get("version")).split(".")
+    return tuple(int(n) for n in numbers) if all(n.isascii() and n.isdigit() and len(n) < 9 for n in numbers) else ()
+
+
+def synthetic(record: Data, content: object) -> Item:
+    """What Claude Code wrote in the model's place: an API error, or a note."""
+    text = "\n\n".join(texts_of(content)).strip()
+    if record.get("isApiErrorMessage") is True or type(record.get("error")) is str or text.startswith("API Error"):
+        kind, code = text_of(record.get("error")).replace("_", " "), as_count(record.get("apiErrorStatus"))
+        label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
+        return Say(Kind.ERROR, text, label)
+    label, body = notification(text)
+    return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
+
+
+def command(text: str) -> Iterator[Item]:
+    """A slash command, a `!` command or a note, which names a session that nothing else does."""
+    label = command_label(text)
+    if label.split(" ", 1)[0] not in _NAMELESS:
+        yield Title(label, COMMAND, first=True)
+    yield Say(Kind.COMMAND, label, one_line(label))
+
+
+def notified(text: str) -> Iterator[Item]:
+    """A background task's end, or mail."""
+    label, body = notification(text)
+    yield Say(Kind.NOTE, body, label)
+    if (use := tag(text, "tool-use-id")) and (agent := tag(text, "task-id")):
+        yield Link(use.strip(), agent.strip())
+
+
+def _interrupt(text: str) -> Say:
+    return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")
+
+
+def _beside_results(record: Data, blocks: list[Any]) -> Iterator[Item]:
+    """Text beside results: what a person typed when refusing, an interrupt, a reminder."""
+    line, text = classify({k: v for k, v in record.items() if k != "isMeta"}, blocks)
+    if line is UserLine.PROMPT:
+        yield Say(Kind.STEER, text, images=media_parts(blocks))
+    elif line is UserLine.INTERRUPT:
+        yield _interrupt(text)
+    elif text:
+        whole = "\n\n".join(t for t in texts_of(blocks) if t.strip())
+        yield Say(Kind.CONTEXT, whole, context_label(whole), images=media_parts(blocks))
+
+
+def _task(given: Data | None) -> Task:
+    values = given or {}
+    kind = text_of(values.get("subagent_type")) or text_of(values.get("name"))
+    return Task(kind, text_of(values.get("description")), text_of(values.get("prompt")))

@@ -49,7 +49,7 @@ def context_label(text: str) -> str:
 
 
 def describe_system(value: Mapping[str, Any]) -> Labelled:
-    """A `system` record (formats note 3.1)."""
+    """A `system` record (formats/claude-code.md 3.1)."""
     subtype = str(value.get("subtype"))
     content = value.get("content")
     text = content if isinstance(content, str) else ""
@@ -117,7 +117,7 @@ def _refusal(subtype: str, value: Mapping[str, Any], text: str) -> Labelled:
 
 
 def describe_attachment(inner: Mapping[str, Any]) -> Labelled:
-    """An attachment that is shown (formats note 3.2)."""
+    """An attachment that is shown (formats/claude-code.md 3.2)."""
     kind = inner.get("type")
     name = next((n for k in ("displayPath", "filename", "planFilePath") if isinstance(n := inner.get(k), str)), "")
     if kind == "file":
@@ -159,3 +159,18 @@ def _diagnostics(files: object) -> str:
             if isinstance(item, dict):
                 lines.append(f"  {item.get('severity') or ''}: {item.get('message') or ''}")
     return "\n".join(lines)
+
+
+def compaction_label(facts: Mapping[str, Any]) -> str:
+    """What a compaction says of itself: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
+    trigger = facts.get("trigger")
+    label = f"Compacted ({one_line(trigger, 40)})" if isinstance(trigger, str) else "Compacted"
+    before, after = (
+        f"{n:,}" if isinstance(n := facts.get(key), int) and not isinstance(n, bool) and 0 < n < 1 << 62 else None
+        for key in ("preTokens", "postTokens")
+    )
+    if before:
+        label += f", {before} tokens before"
+    if after:
+        label += f", {after} after" if before else f", {after} tokens after"
+    return label

@@ -1,4 +1,4 @@
-"""A tool use and its result as a person reads them (formats note 7)."""
+"""A tool use and its result as a person reads them (formats/claude-code.md 7)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from schemas.clean import Run, clean, clean_styled, clean_value
+from schemas.clean import Run, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import Part, Tool, ToolStatus, ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
-from schemas.providers.claude.classify import INTERRUPT_START, fold_reminders, is_refusal
+from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
 from schemas.providers.claude.locate import side_dir
-from schemas.providers.claude.media import media_part, media_parts
 from schemas.usage import as_count
+from schemas.values import dict_of, text_of
 
 _TYPES: dict[str, ToolType] = {
     **dict.fromkeys(
@@ -42,6 +41,7 @@ _SHELLS = frozenset({"Bash", "BashOutput", "KillBash", "KillShell", "TaskOutput"
 _AGENTS = frozenset({"Task", "Agent"})
 _WRITERS = frozenset({"Edit", "MultiEdit", "Write"})
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,10})[ \t]*(?:\n|\Z)")
+_SIZE = re.compile(r"Output too large \(([^)\n]{1,40})\)")
 _SPILLED_TO = re.compile(r"Full output saved to: (.+)")
 _AGENT_TAIL = re.compile(r"\n*agentId: [A-Za-z0-9_-]+ \([^\n]*\)[^\n]*(?:\s*<usage>.*?</usage>)?\s*\Z", re.DOTALL)
 _USAGE_TAIL = re.compile(r"\s*<usage>[^<]*</usage>\s*\Z")
@@ -56,39 +56,29 @@ def tool_type(name: str) -> ToolType:
     return _TYPES.get(name.lower(), "unknown")
 
 
-def build_tool(use: Object, result: Object | None, extra: object, session: Path) -> tuple[Tool, dict[str, Any]]:
+def build_tool(
+    use: Object, result: Object | None, extra: object, structured: object, session: Path
+) -> tuple[Tool, dict[str, Any]]:
     """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
 
-    `session` is the session's file, beside which spilled outputs lie. Everything can be drawn from the two blocks
-    alone: subagents' files carry no `toolUseResult`.
+    `structured` is the structured content of an MCP server's result; `session` the session's file, beside which
+    spilled outputs lie. Subagents' files carry no `toolUseResult`. Status and diffs are the caller's.
     """
-    name = _string(use.get("name"))
+    name = text_of(use.get("name"))
     given = use.get("input")
     tool = Tool(
         name=clean(name) or "(unnamed tool)",
         type=tool_type(name),
-        use_id=clean(_string(use.get("id"))),
+        use_id=clean(text_of(use.get("id"))),
         input=_input(given),
         status=ToolStatus.PENDING,
     )
     facts: dict[str, Any] = {}
     details = extra if isinstance(extra, dict) else {}
     if result is not None:
-        _take_result(tool, result, extra, session, facts)
+        _take_result(tool, result, details, structured, session, facts)
         tool.seconds = _seconds(details)
-    # A refused or failed edit changed nothing; one without a result is shown as what was asked for.
-    if name in _WRITERS and tool.status in (ToolStatus.OK, ToolStatus.PENDING, ToolStatus.BACKGROUND):
-        tool.diffs = _diffs(name, given if isinstance(given, dict) else {}, details)
     return tool, facts
-
-
-def tool_path_hints(tool: Tool, cwd: str | None, root: str | None) -> list[str]:
-    """The files a tool use names or writes, as seen from the workspace (interchange note 2.4)."""
-    paths = input_path_hints(tool.input)
-    if tool.type == "shell":
-        command = tool.input.get("command", tool.input.get("cmd"))
-        paths += shell_path_hints(command) if isinstance(command, str) else []
-    return resolve_hints(paths, cwd, root)
 
 
 def _input(given: object) -> dict[str, Any]:
@@ -102,8 +92,9 @@ def _input(given: object) -> dict[str, Any]:
     return value
 
 
-def _take_result(tool: Tool, result: Object, extra: object, session: Path, facts: dict[str, Any]) -> None:
-    details = extra if isinstance(extra, dict) else {}
+def _take_result(
+    tool: Tool, result: Object, details: Object, structured: object, session: Path, facts: dict[str, Any]
+) -> None:
     failed = result.get("is_error") is True
     text, tool.images = _content(result.get("content"))
     text, reminders = fold_reminders(text)
@@ -112,7 +103,10 @@ def _take_result(tool: Tool, result: Object, extra: object, session: Path, facts
     whole, shown = text, clean(text)
     tool.output = {"content": shown, "is_error": failed}
     _add_details(tool.output, details)
-    tool.status = _status(text, failed, extra, result)
+    if structured is not None:
+        tool.output["structuredContent"] = clean_value(structured)
+        if (said := as_json(structured)) not in text:
+            text = "\n".join(filter(None, (text, said)))
     text = _unwrapped(text)
     if tool.name in _SHELLS or tool.type == "shell":
         text = _shell(tool, text, failed, details, facts)
@@ -134,23 +128,6 @@ def _without_tail(text: str) -> str:
     return text
 
 
-def _status(text: str, failed: bool, extra: object, result: Object) -> ToolStatus:
-    said = extra if isinstance(extra, str) else ""
-    if failed:
-        denial = result.get("denial")
-        if denial == "interrupted" or text.startswith(INTERRUPT_START) or said.startswith(INTERRUPT_START):
-            return ToolStatus.INTERRUPTED
-        if is_refusal(text) or is_refusal(said) or isinstance(denial, str):
-            return ToolStatus.DENIED
-        return ToolStatus.ERROR
-    if isinstance(extra, dict):
-        if extra.get("interrupted") is True:
-            return ToolStatus.INTERRUPTED
-        if extra.get("backgroundTaskId") or extra.get("isAsync") is True or extra.get("status") == "async_launched":
-            return ToolStatus.BACKGROUND
-    return ToolStatus.OK
-
-
 def _add_details(output: dict[str, Any], details: Object) -> None:
     """What SpecStory adds to an output from `toolUseResult`: small facts, no bodies."""
     for key in ("type", "filePath"):
@@ -163,7 +140,7 @@ def _content(content: object) -> tuple[str, list[Part]]:
     if isinstance(content, str):
         return content, []
     if not isinstance(content, Sequence):
-        return ("", []) if content is None else (str(clean_value(content)), [])
+        return ("", []) if content is None else (as_json(content), [])
     texts: list[str] = []
     for block in content:
         if isinstance(block, str):
@@ -171,13 +148,18 @@ def _content(content: object) -> tuple[str, list[Part]]:
         elif isinstance(block, dict):
             kind = block.get("type")
             if kind == "text":
-                texts.append(_string(block.get("text")))
+                texts.append(text_of(block.get("text")))
             elif kind == "tool_reference":
-                texts.append(_string(block.get("tool_name")))
+                texts.append(text_of(block.get("tool_name")))
             elif kind == "web_search_result":
-                texts.append(f"{_string(block.get('title'))}\n{_string(block.get('url'))}")
+                texts.append(f"{text_of(block.get('title'))}\n{text_of(block.get('url'))}")
+            elif kind == "resource_link":  # faults f21
+                texts.append(f"{text_of(block.get('name'))} {text_of(block.get('uri'))}".strip())
+            elif kind == "resource":
+                inner = dict_of(block.get("resource"))
+                texts.append(f"{text_of(inner.get('uri'))}\n{text_of(inner.get('text'))}".strip() or as_json(block))
             elif kind not in ("image", "document"):
-                texts.append(str(clean_value(block)))
+                texts.append(as_json(block))
     return "\n".join(text for text in texts if text), media_parts(content)
 
 
@@ -207,21 +189,25 @@ def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: dict[str
 
 
 def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
-    """The whole output from the file beside the session, else the longest piece that the session holds.
+    """The whole output from the file beside the session, else the longest piece that the session holds, and a line that
+    says so (faults f26). What a subagent answered stands in its details.
 
     The recorded path is another machine's and not to be trusted: only its last part counts, in this session's folder.
     """
     tool.spilled = True
     match = _SPILLED_TO.search(text)
-    where = match[1] if match else _string(details.get("persistedOutputPath"))
+    where = match[1] if match else text_of(details.get("persistedOutputPath"))
     name = re.split(r"[/\\]", where.strip())[-1]
     if (whole := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
         return whole
     _, _, preview = text.partition("Preview (first")
     preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
-    stdout = details.get("stdout")
-    longer = stdout if isinstance(stdout, str) and len(stdout) > len(preview) else ""
-    return longer or preview or text
+    if tool.name in _AGENTS and (answer := "\n".join(texts_of(details.get("content")))):
+        return answer
+    size, stdout = as_count(details.get("persistedOutputSize")), text_of(details.get("stdout"))
+    said = f"{size:,} bytes" if size is not None else found[1] if (found := _SIZE.search(text)) else "it"
+    longer = stdout if len(stdout) > len(preview) else preview or text
+    return f"{longer}\n\n[A preview of {said}; the whole was saved to {where.strip() or 'a file'}]"
 
 
 def _read_spilled(folder: Path, name: str) -> str | None:
@@ -269,9 +255,15 @@ def _seconds(details: Object) -> float | None:
     return None
 
 
-def _diffs(name: str, given: Object, details: Object) -> list[FileDiff]:
-    """What the tool changed: from `structuredPatch`, else from the texts in its input."""
-    path = _string(details.get("filePath")) or _string(given.get("file_path"))
+def diffs_of(tool: Tool, details: Object) -> list[FileDiff]:
+    """What a tool changed: from `structuredPatch`, else from the texts in its input.
+
+    A refused or failed edit changed nothing; one without a result is shown as what was asked for.
+    """
+    name, given = tool.name, tool.input
+    if name not in _WRITERS or tool.status not in (ToolStatus.OK, ToolStatus.PENDING, ToolStatus.BACKGROUND):
+        return []
+    path = text_of(details.get("filePath")) or text_of(given.get("file_path"))
     diff = from_structured_patch(path, details.get("structuredPatch"))
     if diff is not None and diff.hunks:
         return [diff]
@@ -287,7 +279,3 @@ def _diffs(name: str, given: Object, details: Object) -> list[FileDiff]:
             if isinstance(old, str) and isinstance(new, str):
                 whole.hunks += from_strings(path, old, new).hunks
     return [whole] if whole.hunks else []
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -53,7 +53,7 @@ def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[S
             use = say if isinstance(say, Use) else Use()
             if index in rows.growing and folded.text:
                 use = replace(use, input=agent.growing_input(folded.text))
-            _add_tool(agent, session, message, use, folded.answer, uses.judged.get(index))
+            _add_tool(agent, session, message, use, folded.answer, uses)
         else:
             message.parts = _parts(session, message, say, folded)
         if not message.parts and message.tool is None and not message.label:
@@ -101,13 +101,12 @@ def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[
     return [part for part in parts if part.text] + list(say.images)
 
 
-def _add_tool(
-    agent: Speaker, session: Session, message: Message, use: Use, answer: Answer | None, judged: ToolStatus | None
-) -> None:
+def _add_tool(agent: Speaker, session: Session, message: Message, use: Use, answer: Answer | None, uses: Uses) -> None:
     tool, facts = agent.tool(use, answer, session.path)
     message.metadata |= clean_value(facts)
-    tool.status = judged or tool.status
-    tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index), None)
+    tool.status = uses.judged.get(message.index, tool.status)
+    lead = uses.leads.get(message.index)
+    tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index or s.id == lead), None)
     if message.flags & Flag.INTERRUPTED and tool.status is ToolStatus.PENDING:
         tool.status = ToolStatus.INTERRUPTED
     message.tool = tool

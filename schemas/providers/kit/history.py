@@ -31,6 +31,9 @@ class History:
     copied = ""
     """The id of another session, set by `enter` where the record, and so all before it, was copied from that one."""
 
+    forked = ""
+    """The same, set where only what is before the record was copied."""
+
     def __init__(self, session: Session) -> None:
         self.session = session
 

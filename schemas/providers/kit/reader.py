@@ -66,6 +66,8 @@ class Reader:
         self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
         self.facts = Facts(session)
         self.session = session
+        self.above: Reader | None = None
+        """Of a subagent within: the reader of the agent that started it, once that is known."""
         self.children: dict[str, Reader] = {}
         """The subagents whose records stand among these, by name."""
         self._task_rows: dict[str, int] = {}
@@ -232,20 +234,20 @@ class Reader:
             self.facts.set(agent.setting(value))
         self.rows.begin(time, bool(history.copied), first_row)
         self.talk.branched = self.talk.branched or history.branched
-        if history.copied:
-            self._inherit(history.copied)
+        if source := history.copied or history.forked:
+            self._inherit(source)
         first, words, meant = len(session.messages.kind), self._words, self._meant
         used = repeats = False
         for number, item in enumerate(agent.read(value)):
             word = words.get(type(item))
             if word is not None:
                 done = word(record, number, item)
-            else:
-                done = None
-                for place, at, known in history.sift(record, number, item):
-                    kind = type(known)
-                    done = (meant.get(kind) or self._meaning(kind))(place, at, known) or done
-            used, repeats = used or done is True, repeats or done is False
+                used, repeats = used or done is True, repeats or done is False
+                continue
+            for place, at, known in history.sift(record, number, item):
+                kind = type(known)
+                done = (meant.get(kind) or self._meaning(kind))(place, at, known)
+                used, repeats = used or done is True, repeats or done is False
         if used or len(session.messages.kind) > first:
             return ""
         if repeats:
@@ -361,7 +363,10 @@ class Reader:
             subagent.name = subagent.name or text_of(child.session.metadata.get("agentName"))
             use_id = self._started_by.get(name, name)
             for reader in (self, *self.children.values()):
-                if reader is not child and (row := reader.uses.find(name, use_id, child.prompt())) >= 0:
+                if child.is_above(reader):
+                    continue  # it claims to have started itself
+                if (row := reader.uses.find(name, use_id, child.prompt())) >= 0:
+                    child.above = reader
                     if reader is not self:
                         self.session.subagents.remove(subagent)
                     else:
@@ -369,6 +374,13 @@ class Reader:
                     reader.uses.attach(subagent, row)
                     child.session.lineage.parent = reader.session.id
                     break
+
+    def is_above(self, reader: Reader) -> bool:
+        """Whether a reader is this one, or that of a subagent which its agent started, at any depth."""
+        found: Reader | None = reader
+        while found is not None and found is not self:
+            found = found.above
+        return found is self
 
     def prompt(self) -> str:
         """The whole text of the first prompt."""

@@ -31,6 +31,8 @@ class Uses:
         self.tasks: dict[int, Task] = {}
         self.started: dict[str, int] = {}
         """The uses that started subagents, by the subagents' ids."""
+        self.leads: dict[int, str] = {}
+        """The subagents to which uses lead, those that let one go on too."""
         self.answered = False
         """Whether any result was told, apart from what uses say of themselves."""
         self.links = 0
@@ -119,9 +121,12 @@ class Uses:
 
     def start(self, agent: str, row: int) -> None:
         """Note that message `row` started a subagent."""
+        self.leads[row] = agent
         if agent not in self.started:
             self.started[agent] = row
             self.links += 1
+        elif any(subagent.id == agent for subagent in self.session.subagents):
+            self._mark(row)
 
     def find(self, name: str, use_id: str, prompt: str) -> int:
         """The use that started a subagent: by its id, by what was said of it, by equal prompts; -1 if none did."""
@@ -141,5 +146,11 @@ class Uses:
         if (task := self.tasks.get(row)) is not None:
             subagent.name = subagent.name or one_line(task.name, 80)
             subagent.description = one_line(task.description, 200) or subagent.description
+        for use, agent in self.leads.items():
+            if agent == subagent.id or use == row:
+                self._mark(use)
+        self._mark(row)
+
+    def _mark(self, row: int) -> None:
         self.session.messages.flags[row] |= _SUBAGENT
         self._rows.changed.add(row)

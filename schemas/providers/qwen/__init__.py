@@ -29,6 +29,7 @@ from schemas.providers.kit.history import Chain, Placed, as_word
 from schemas.providers.kit.tree import NOBODY
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.providers.qwen import locate, texts
+from schemas.providers.qwen.stream import QwenStream
 from schemas.records import JsonLines, Record, read_record
 from schemas.usage import as_count
 from schemas.values import dict_of, list_of, number, text_of
@@ -558,3 +559,4 @@ class _Before04(Gemini):
 
 _BEFORE_0_4 = _Before04()
 PROVIDER = Qwen()
+STREAM = QwenStream()

@@ -27,7 +27,6 @@ class Streams(Saved):
     def formats(self) -> tuple[Format, ...]:
         """The kinds of streams."""
         return (
-            Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
             Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
             Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
             Format("Cursor CLI, `-p --output-format stream-json` (or json)", "session_id without uuid"),

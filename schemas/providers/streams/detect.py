@@ -28,7 +28,6 @@ class Told(StrEnum):
 
     CODEX = "codex"
     ON_DISK = "a session of Claude Code's own, no stream"
-    CLAUDE = "claude"
     GEMINI = "gemini"
     CURSOR = "cursor"
     WEAK_CODEX = "an error that Codex may have printed"
@@ -55,8 +54,6 @@ def _by_ids(value: dict[str, Any], kind: str) -> Told | None:
     if "sessionId" in value and ("uuid" in value or "parentUuid" in value):
         return Told.ON_DISK
     ours = isinstance(value.get("session_id"), str)
-    if ours and ("uuid" in value or (kind == "result" and ("num_turns" in value or "total_cost_usd" in value))):
-        return Told.CLAUDE
     if isinstance(stamp, str) and kind in _GEMINI and _is_gemini(value, kind):
         return Told.GEMINI
     if ours and (

@@ -14,8 +14,6 @@ from schemas.session import Change, Lack, Session
 from schemas.table import NONE
 
 NOT_ENDED = "no end marker"
-_ALIKE = {Told.CLAUDE, Told.CURSOR}
-"""Told apart by one key that a damaged or early line may lack: the session's id is the better witness."""
 _PLAIN_LINES = 500
 """Lines of plain output in one message."""
 
@@ -104,9 +102,7 @@ class StreamParser:
         if told is not None and told is not Told.WEAK_CODEX:
             identifier = _id_of(told, value)
             run = self._run
-            alike = run is not None and {told, self._told} == _ALIKE and identifier == run.id
-            other = told is not self._told and not alike
-            if run is None or other or (identifier and identifier != run.id):
+            if run is None or told is not self._told or (identifier and identifier != run.id):
                 self._switch(told, identifier, record)
         assert self._run is not None
         self._run.take(record, value)
@@ -252,10 +248,6 @@ def _id_of(told: Told, value: Value) -> str:
 def run_class(told: Told) -> type[Run]:
     """The class of a format's runs."""
     match told:
-        case Told.CLAUDE:
-            from schemas.providers.streams.claude import ClaudeRun
-
-            return ClaudeRun
         case Told.CURSOR:
             from schemas.providers.streams.cursor import CursorRun
 

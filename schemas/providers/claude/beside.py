@@ -1,20 +1,34 @@
-"""What a project's folder holds for all its sessions, looked at once: thousands of them may lie side by side."""
+"""What lies beside a session: the files of its subagents, and titles in the folder of its project.
+
+A project's folder is looked at once for all its sessions: thousands of them may lie side by side.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
-from schemas.records import JsonLines
+from schemas.providers.claude.classify import typed_text
+from schemas.providers.claude.locate import side_dir
+from schemas.providers.claude.notes import notification
+from schemas.providers.kit.words import Child, Task
+from schemas.records import JsonLines, read_record
+from schemas.values import dict_of, text_of
+
+if TYPE_CHECKING:
+    from schemas.session import Session
 
 HEAD = 64 << 10
 _MOST_SIBLINGS = 200
 """Files that are looked into for titles: old ones only, and each for its first 64 KB."""
 _MOST_FOLDERS = 20
+_MOST_AGENTS = 5000
 _SECONDS = 2.0
 """A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
 
@@ -29,7 +43,7 @@ class Project:
     """The paths of its `*.jsonl`, sorted, those of subagents apart."""
     agents: list[str]
     """The names of its `agent-*.jsonl`, sorted: Claude Code 2.0.x put them beside the sessions."""
-    openings: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    openings: dict[str, tuple[str, str]] = field(default_factory=dict)
     """For the name of an agent's file: the session it names, and its first prompt."""
     _summaries: dict[int, str] | None = None
 
@@ -101,3 +115,65 @@ def head_of(path: Path) -> bytes:
             return file.read(HEAD)
     except OSError:
         return b""  # gone again, or unreadable: it will say so itself when it is opened
+
+
+# -- subagents ---------------------------------------------------------------------------------------------------------
+
+
+def folders_of(path: Path) -> list[Path]:
+    """The folders in which a session's subagents may lie; versions 2.0.x put them beside the sessions."""
+    base = side_dir(path) / "subagents"
+    flows = base / "workflows"
+    try:
+        with os.scandir(flows) as entries:
+            inner = sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
+    except OSError:
+        inner = []  # most sessions have no workflows
+    return [base, flows, *inner, *([path.parent] if path.parent != base else [])]
+
+
+def subagents_of(session: Session) -> Iterator[Child]:
+    """The files of subagents. A subagent's siblings may be its own helpers: those count if one of its uses says so."""
+    own, mine = session.path, (session.id, session.metadata.get("sessionId"))
+    nested = own.name.startswith("agent-")
+    for folder in folders_of(own):
+        beside_sessions = folder == own.parent and folder.name != "subagents"
+        project = look_at(folder)
+        for name in project.agents[:_MOST_AGENTS]:
+            path = folder / name
+            if path == own:
+                continue
+            meta, prompt = _meta(path), ""
+            use = text_of(meta.get("toolUseId"))
+            if beside_sessions or not use:
+                source, prompt = project.openings.get(name) or _opening(path)
+                if prompt:  # else it is being written
+                    project.openings[name] = source, prompt
+                if beside_sessions and source not in mine:
+                    continue
+            agent = name[len("agent-") : -len(".jsonl")]
+            about = text_of(meta.get("description")) or text_of(meta.get("name"))
+            task = Task(text_of(meta.get("agentType")), about, prompt)
+            yield Child(agent, path, "", task, use, internal=agent.startswith("acompact-"), own=not nested)
+
+
+def given_title(path: Path) -> str:
+    """The name that a person gave to a session, where it stands in a file of its own."""
+    title = side_dir(path) / "custom-title.json"
+    return text_of(read_record(head_of(title)).get("customTitle")) if title.is_file() and not title.is_symlink() else ""
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".meta.json")
+    return read_record(head_of(sidecar)) if sidecar.is_file() and not sidecar.is_symlink() else {}
+
+
+def _opening(path: Path) -> tuple[str, str]:
+    """The session that a subagent's file names, and its first prompt."""
+    lines, source = JsonLines(), ""
+    for record in lines.push(head_of(path)) + lines.take_tail():
+        source = source or text_of(record[3].get("sessionId"))
+        if record[3].get("type") == "user":
+            text = typed_text(dict_of(record[3].get("message")).get("content"))[0]
+            return source, notification(text)[1] if text.startswith("<teammate-message") else text
+    return source, ""

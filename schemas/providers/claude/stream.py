@@ -1,0 +1,607 @@
+"""`claude -p --output-format stream-json` (or json): one run, with the subagents within it (formats/streams.md 2).
+
+Its lines repeat the usage of their responses; a `result` has the figures of its turn, and a running total by model that
+includes subagents and what no line shows. Of a subagent's lines `parent_tool_use_id` names the use that started it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from schemas.clean import as_json, one_line
+from schemas.message import Kind, Lack, ToolStatus
+from schemas.provider import Format
+from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified, synthetic
+from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
+from schemas.providers.claude.notes import compaction_label, describe_system
+from schemas.providers.kit.agent import Agent, Data, Stream
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
+from schemas.usage import TokenUsage, total_usage
+from schemas.values import dict_of, list_of, number, text_of, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from schemas.providers.kit.reader import Reader
+    from schemas.records import Record
+    from schemas.session import Session
+
+_QUIET = frozenset(
+    """plugin_install files_persisted session_state_changed background_tasks_changed commands_changed thinking_tokens
+    memory_recall elicitation_complete mirror_error worker_shutting_down control_request_progress hook_started
+    hook_progress task_progress task_started auth_status prompt_suggestion conversation_reset tool_progress
+    subagent_token_usage control_request control_response control_cancel_request keep_alive""".split()  # noqa: SIM905
+)
+"""Types and subtypes that hold nothing to read."""
+_NOTES = frozenset({"informational", "notification"})
+_OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
+"""What lines have that are Claude Code's own files', or another program's."""
+_HUMAN = frozenset({"human", "user", "channel"})
+"""Kinds of `origin` that a person's prompt may have; every other one is the program's."""
+_ENDS = {
+    "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
+    "stopped": ToolStatus.INTERRUPTED,
+}  # fmt: skip
+_DELTAS = {
+    "text_delta": (Kind.TEXT, "text"), "thinking_delta": (Kind.THINKING, "thinking"),
+    "input_json_delta": (Kind.TOOL, "partial_json"),
+}  # fmt: skip
+_EVENTS = frozenset({
+    "message_start", "message_delta", "message_stop", "content_block_start", "content_block_stop", "ping", "goal_state",
+})  # fmt: skip
+_SEALS = ("signature_delta", "citations_delta", "compaction_delta")
+_BEGINS = {"text": Kind.TEXT, "thinking": Kind.THINKING, "redacted_thinking": Kind.THINKING}
+_SETTING = {
+    "permissionMode": "permissionMode", "output_style": "outputStyle", "apiKeySource": "apiKeySource",
+    "fast_mode_state": "fastMode", "effort": "effort", "model": "initModel",
+}  # fmt: skip
+_RESULT = {
+    "num_turns": "turns", "duration_api_ms": "apiMilliseconds", "ttft_ms": "firstTokenMilliseconds",
+    "stop_reason": "stopReason", "terminal_reason": "terminalReason", "subtype": "result",
+}  # fmt: skip
+
+
+# -- words of its own: a delta does not say of which response it is, nor a line whether its block was written ----------
+
+
+@dataclass(slots=True)
+class Begun:
+    """A response begins to be written."""
+
+    response: str
+
+
+@dataclass(slots=True)
+class Served:
+    """What the response that is being written took."""
+
+    usage: TokenUsage
+    model: str = ""
+
+
+@dataclass(slots=True)
+class Delta(Piece):
+    """What is added to block `index` of the response that is being written."""
+
+    index: int = -1
+
+
+@dataclass(slots=True)
+class Started(Use):
+    """A tool use of which only the name is known."""
+
+    index: int = -1
+
+
+@dataclass(slots=True)
+class Block(Say):
+    """A text or a thinking of a response, complete."""
+
+    response: str = ""
+
+
+@dataclass(slots=True)
+class Boundary(Piece):
+    """A compaction: the summary that follows belongs to it."""
+
+
+@dataclass(slots=True)
+class Inserted(Piece):
+    """What the program says in the person's place: behind a compaction its summary."""
+
+
+@dataclass(slots=True)
+class Woken:
+    """Something other than a person lets the agent go on."""
+
+
+@dataclass(slots=True)
+class Init:
+    """A turn begins."""
+
+
+@dataclass(slots=True)
+class Ended(Answer):
+    """An event of a task that a tool use started: its end answers the use."""
+
+    task: str = ""
+    ended: bool = False
+    ambient: bool = False
+
+
+@dataclass(slots=True)
+class Noted(Say):
+    """The same event, where no use is known."""
+
+    kind: Kind = Kind.NOTE
+    task: str = ""
+
+
+@dataclass(slots=True)
+class Hooked(Say):
+    """What a hook printed that failed: before the first turn nobody has asked anything yet."""
+
+
+@dataclass(slots=True)
+class Retracted:
+    """Lines that the program took back, by their ids."""
+
+    uuids: list[str]
+
+
+@dataclass(slots=True)
+class Result(Say):
+    """A turn ends."""
+
+    kind: Kind = Kind.TEXT
+    models: dict[str, TokenUsage] | None = None
+    usage: TokenUsage | None = None
+    seconds: float | None = None
+    waited: float = 0.0
+    """Seconds in which it waited for the API."""
+    failed: bool = False
+    cost: float | None = None
+
+
+# -- what depends on more than one line --------------------------------------------------------------------------------
+
+
+class Run(History):
+    """Gives each delta its block, and each complete block the place of its deltas."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._response = ""
+        self._drafts: dict[tuple[str, Kind], list[str]] = {}
+        """The messages of a response's blocks that were written and are not complete, by the kind of block."""
+        self._complete: set[str] = set()
+        self._boundary = ""
+        self._woken = self._spoke = self._compacted = False
+        self._turn = 0
+        self._seen: set[int] = set()
+        self._uuid = 0
+        self._rows: dict[int, list[int]] = {}
+        self._gone: list[int] = []
+        self._uses: dict[str, str] = {}
+        self._ambient: set[str] = set()
+        self._earlier: dict[str, TokenUsage] | None = None
+        """What earlier processes took, from which a resumed run counts on; None before the first result."""
+        self._sum: TokenUsage | None = None
+        """Of results that have no running total."""
+        self._cost = self._cost_before = 0.0
+
+    def whose(self, record: Data) -> str:
+        """A subagent is called by the use that started it."""
+        return text_of(record.get("parent_tool_use_id"))
+
+    def enter(self, record: Record, time: float | None) -> bool:
+        """False for a line that was printed before, as by a resumed run."""
+        value = record[3]
+        uuid = value.get("uuid")
+        if type(uuid) is not str or value.get("type") not in ("assistant", "user", "stream_event"):
+            self._uuid = 0
+            return True
+        self._uuid = hash(uuid)
+        mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
+        self._seen.add(mark)
+        return len(self._seen) > count
+
+    def own(self, row: int, kind: int) -> None:
+        """Note the messages of a line, should it be retracted."""
+        if self._uuid and kind != Kind.PROMPT:
+            self._rows.setdefault(self._uuid, []).append(row)
+
+    def settle(self) -> Iterator[tuple[int, bool]]:
+        """The messages of retracted lines."""
+        gone, self._gone = self._gone, []
+        return ((row, False) for row in gone)
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """The stream's own words in those of the kit."""
+        here = record, number
+        match item:
+            case Begun():
+                self._response = item.response
+                self._drafts = {key: names for key, names in self._drafts.items() if key[0] == item.response}
+            case Served():
+                yield *here, Count(item.usage, self._response, item.model)
+            case Started():
+                name = f"{self._response}:{item.index}"
+                yield *here, as_word(item, Use, id=name)
+                yield *here, Piece(Kind.TOOL, id=name)
+            case Delta():
+                name = f"{self._response}:{item.index}"
+                drafts = self._drafts.setdefault((self._response, item.kind), [])
+                if name not in drafts and item.kind is not Kind.TOOL:
+                    drafts.append(name)
+                if name not in self._complete:
+                    yield *here, as_word(item, Piece, id=name)
+            case Block():
+                self._spoke |= item.kind is Kind.TEXT
+                drafts = self._drafts.get((item.response, item.kind)) or self._drafts.get(("", item.kind), [])
+                if not drafts:
+                    yield *here, as_word(item, Say, once=(self._turn, item.once))
+                else:
+                    self._complete.add(name := drafts.pop(0))
+                    if item.text:  # else it keeps back what its deltas said
+                        yield *here, as_word(item, Say, id=name)
+            case Boundary():
+                self._boundary, self._compacted = item.id, True
+                yield *here, as_word(item, Piece)
+            case Inserted() if self._boundary:
+                yield *here, as_word(item, Piece, kind=Kind.COMPACTION, id=self._boundary)
+                self._boundary = ""
+            case Inserted():
+                self._woken = True
+                yield *here, Say(item.kind, item.text, item.label)
+            case Woken():
+                self._woken = True
+            case Hooked():
+                yield *here, as_word(item, Say, kind=item.kind if self._turn else Kind.NOTE)
+            case Init():
+                self._spoke, self._response, self._turn = False, "", self._turn + 1
+                self._drafts.clear()
+                self._complete.clear()
+                if not self._woken:
+                    yield *here, Turn()
+                self._woken = False
+            case Ended():
+                yield from self._task(here, item)
+            case Noted() if item.task not in self._ambient and item.task not in self._uses:
+                yield *here, as_word(item, Say)
+            case Retracted():
+                self._gone += [row for uuid in item.uuids for row in self._rows.get(hash(uuid), ())]
+            case Result():
+                yield from self._result(here, item)
+
+    def _task(self, here: tuple[Record, int], event: Ended) -> Iterator[Placed]:
+        """An event of a task: later ones may not name the use."""
+        if event.ambient:
+            self._ambient.add(event.task)
+        if use := event.use_id or self._uses.get(event.task, ""):
+            self._uses[event.task] = use
+        self._woken |= event.ended
+        if use and event.ended and event.task not in self._ambient:
+            yield *here, as_word(event, Answer, use_id=use)
+
+    def _result(self, here: tuple[Record, int], result: Result) -> Iterator[Placed]:
+        if self._earlier is None:
+            self._earlier = self._before(result)
+        if result.models:
+            for name, usage in result.models.items():
+                before = self._earlier.get(name, TokenUsage())
+                own = (n and n - (b or 0) for n, b in zip(usage, before, strict=True))
+                yield *here, Total(TokenUsage(*own), name)
+        elif result.usage is not None:
+            self._sum = result.usage if self._sum is None else self._sum + result.usage
+            yield *here, Total(self._sum, "")
+        if result.cost is not None:
+            if result.cost < self._cost:  # a running total that fell: another process
+                self._cost_before += self._cost
+            self._cost = result.cost
+            cost = round(self._cost_before + self._cost, 10)
+            yield *here, Fact(costUsd=cost, costIs="estimated by the agent's program")
+        if result.failed:
+            text = result.text.strip()
+            yield *here, Say(Kind.ERROR, result.text, result.label, once=(self._turn, ("failed", text)))
+        elif result.text.strip() and not self._spoke:
+            yield *here, Say(Kind.TEXT, result.text)
+        ended = "failed" if result.failed else "finished"
+        yield *here, Turn(begins=False, seconds=result.seconds, failed=result.failed, how=ended)
+
+    def _before(self, result: Result) -> dict[str, TokenUsage]:
+        """What `modelUsage` of a resumed or forked run has from the session's earlier runs (lab/faults/claude-6).
+
+        Nothing says so. It is one where the program waited longer for the API than it ran, more was read than the lines
+        tell, and nothing was compacted.
+        """
+        inner = total_usage(s.session.usage() for s in self.session.subagents if s.session) or TokenUsage()
+        live = self.session.usage() or TokenUsage()
+        if self._compacted or not result.models or result.waited <= (result.seconds or 0) or result.usage is None:
+            return {}
+        main = max(result.models, key=lambda name: result.models[name].total or 0)  # type: ignore[index]
+        total = result.models[main]
+        if (total.context or 0) <= (live.context or 0) + (inner.context or 0):
+            return {}
+        own = (max(a or 0, b or 0) + (c or 0) for a, b, c in zip(result.usage, live, inner, strict=True))
+        return {main: TokenUsage(*(n and max(0, n - o) for n, o in zip(total, own, strict=True)))}
+
+
+# -- the agent ---------------------------------------------------------------------------------------------------------
+
+
+class ClaudeStream(Stream, Claude):
+    """What `claude -p` prints."""
+
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
+    )
+    silent: ClassVar[frozenset[str]] = frozenset()
+    history: ClassVar[type[History]] = Run
+    lacks = frozenset({Lack.TIMES})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds = {
+            "user": self._user, "assistant": self._assistant, "system": self._system, "stream_event": self._event,
+            "result": self._end,
+        }  # fmt: skip
+
+    def prints(self, record: Data) -> bool:
+        """The id of a session in its stream's spelling, and one of the line."""
+        ends = record.get("type") == "result" and ("modelUsage" in record or "total_cost_usd" in record)
+        mine = isinstance(record.get("session_id"), str) and isinstance(record.get("type"), str)
+        return mine and not record.keys() & _OTHERS and ("uuid" in record or ends)
+
+    def run_of(self, record: Data) -> str:
+        """The session's id."""
+        return text_of(record.get("session_id"))
+
+    def reader(self, path: Path, name: str = "") -> Reader:
+        """A reader for a run; nothing lies beside it."""
+        return Agent.reader(self, path, name)
+
+    def time(self, record: Data) -> float | None:
+        """The time of a line that has one, as since 2.1.3xx."""
+        return self.when(record.get("timestamp"))
+
+    def setting(self, record: Data) -> Fact:
+        """Where the agent works."""
+        return Fact(workspace_root=record.get("cwd"), version=record.get("claude_code_version"))
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def _assistant(self, record: Data) -> Iterator[Item]:
+        for item in super()._assistant(record):
+            if type(item) is Say and type(item.once) is tuple:
+                yield _block(item, str(item.once[0]), item.once)
+            else:
+                yield item
+        message = dict_of(record.get("message"))
+        if type(record.get("error")) is str and message.get("model") != "<synthetic>":
+            yield Say(Kind.ERROR, record["error"], "Error")
+
+    def synthetic(self, record: Data, content: object) -> Item:
+        """An error in the model's place is told again by the result."""
+        item = synthetic(record, content)
+        if isinstance(item, Say) and item.kind is Kind.ERROR:
+            return _block(item, "", ("failed", item.text.strip()))
+        return item
+
+    def _event(self, record: Data) -> Iterator[Any]:
+        """A piece of a response that is being written."""
+        event = dict_of(record.get("event"))
+        message, block, delta = (dict_of(event.get(key)) for key in ("message", "content_block", "delta"))
+        index, what = whole(event.get("index")), text_of(event.get("type"))
+        index = -1 if index is None else index
+        if what == "content_block_start" and block.get("type") in USES:
+            yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
+        elif what == "content_block_start" and (kind := _BEGINS.get(text_of(block.get("type")))):
+            yield Delta(kind, text_of(block.get("text")) or text_of(block.get("thinking")), index=index)
+        elif what == "content_block_delta" and (found := _DELTAS.get(text_of(delta.get("type")))):
+            yield Delta(found[0], text_of(delta.get(found[1])), index=index)
+        elif what == "error":
+            yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
+        else:
+            if what == "message_start":
+                yield Begun(text_of(message.get("id")))
+            usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
+            if usage is not None:
+                yield Served(usage, text_of(message.get("model")))
+            elif what in _EVENTS or delta.get("type") in _SEALS:
+                yield Skip(f"stream_event {what}")
+            else:
+                yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
+
+    def typed(self, record: Data, content: object) -> Iterator[Any]:
+        """What a person typed, or the program put there; the first that fits wins."""
+        line, text = classify({"isCompactSummary": record.get("isCompactSummary")}, content)
+        origin = text_of(dict_of(record.get("origin")).get("kind"))
+        synthetic_ = record.get("isSynthetic") is True or bool(origin and origin not in _HUMAN)
+        said = "\n\n".join(t for t in texts_of(content) if t.strip())
+        if line in (UserLine.EMPTY, UserLine.CAVEAT):
+            yield Skip(f"user {line.name.lower()}")
+        elif record.get("parent_tool_use_id"):
+            yield Say(Kind.PROMPT, text or said)
+        elif line in (UserLine.COMMAND, UserLine.BASH):
+            yield from (item for item in command(text) if type(item) is Say)
+        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in (
+            "task-notification",
+            "peer",
+            "coordinator",
+        ):
+            yield from notified(text)
+            yield Woken()
+        elif line is UserLine.SUMMARY:
+            yield Inserted(Kind.COMPACTION, text)
+        elif line in (UserLine.INTERRUPT, UserLine.OUTPUT):
+            yield from super().typed(record, content)
+        elif synthetic_ or line in (UserLine.META, UserLine.HOOK):
+            yield Inserted(Kind.CONTEXT, said, "Added by Claude Code")
+        else:
+            yield Say(Kind.PROMPT, text, images=media_parts(content))
+
+    def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
+        """The result of a tool use, whose details are spelt otherwise here."""
+        return super().result(record | {"toolUseResult": record.get("tool_use_result")}, block, alone=alone)
+
+    def _system(self, record: Data) -> Iterator[Any]:
+        what = text_of(record.get("subtype"))
+        text = text_of(record.get("content")) or text_of(record.get("text"))
+        match what:
+            case "init":
+                yield Fact(**{key: record.get(name) for name, key in _SETTING.items() if text_of(record.get(name))})
+                yield Init()
+                yield Skip("system init")
+            case "compact_boundary":
+                facts = dict_of(record.get("compact_metadata"))
+                label = compaction_label(
+                    {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")} | facts
+                )
+                yield Boundary(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
+            case "task_started" | "task_progress" | "task_updated" | "task_notification":
+                yield from _task_event(record, what)
+            case "permission_denied":
+                yield Answer(text_of(record.get("tool_use_id")), None, ToolStatus.DENIED)
+            case "api_retry":
+                yield Say(Kind.NOTE, label=_retry_label(record))
+            case "status":
+                error = text_of(record.get("compact_error"))
+                yield Say(Kind.ERROR, error, "The compaction failed") if error else Skip("system status")
+            case "hook_response" if outcome := _hook_outcome(record):
+                kind = Kind.ERROR if outcome == "failed" else Kind.NOTE
+                yield Hooked(kind, _hook_output(record), _hook_label(record, outcome))
+            case "local_command_output":
+                yield Say(Kind.OUTPUT, text, "Output")
+            case _ if what in _NOTES or what.startswith("model_refusal_"):
+                models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
+                label, text = describe_system({"subtype": what, "content": text} | models)
+                yield Say(Kind.NOTE, text, label)
+                yield Retracted([u for u in list_of(record.get("retracted_message_uuids")) if isinstance(u, str)])
+            case _ if what in _QUIET or what == "hook_response":
+                yield Skip(f"system {what}")
+            case _:
+                yield Say(Kind.UNKNOWN, label=f"system {what}".strip())
+
+    def _end(self, record: Data) -> Iterator[Any]:
+        failed, text = _has_failed(record), text_of(record.get("result"))
+        spent, waited, cost = (number(record.get(key)) for key in ("duration_ms", "duration_api_ms", "total_cost_usd"))
+        yield Fact(**{key: record.get(name) for name, key in _RESULT.items()})
+        for denial in map(dict_of, list_of(record.get("permission_denials"))):
+            yield Answer(text_of(denial.get("tool_use_id")), None, ToolStatus.DENIED)
+        windows = (whole(dict_of(entry).get("contextWindow")) for entry in dict_of(record.get("modelUsage")).values())
+        yield Fact(context_window=max(filter(None, windows), default=None))
+        if not failed and not text and record.get("stop_reason") == "tool_use":
+            name = one_line(text_of(dict_of(record.get("deferred_tool_use")).get("name")), 80)
+            yield Say(Kind.NOTE, label="Stopped mid-call" + (f": {name}" if name else ""))
+        yield Result(
+            text=_failure_text(record) if failed else text,
+            label="Stopped by an error" if failed else "",
+            failed=failed,
+            models=model_usage(record.get("modelUsage")),
+            usage=self.usage_of(dict_of(record.get("usage"))),
+            waited=(waited or 0) / 1000,
+            seconds=spent / 1000 if spent is not None and 0 <= spent < 1e12 else None,
+            cost=float(cost) if cost is not None and 0 <= cost < 1e9 else None,
+        )
+        if record.get("structured_output") is not None:
+            yield Say(Kind.NOTE, as_json(record["structured_output"], indent=True), "Structured output")
+        yield Skip("result")
+
+    def _other(self, record: Data, kind: object) -> Iterator[Item]:
+        if kind == "rate_limit_event":
+            info = dict_of(record.get("rate_limit_info"))
+            limited = text_of(info.get("status")) not in ("allowed", "")
+            yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
+        elif kind == "tool_use_summary":
+            yield Say(Kind.NOTE, label=one_line(text_of(record.get("summary"))))
+        elif isinstance(kind, str) and kind in _QUIET:
+            yield Skip(kind)
+        else:
+            yield Say(Kind.UNKNOWN, label=kind if isinstance(kind, str) and kind else "(no type)")
+
+
+def _block(say: Say, response: str, once: tuple[Any, ...]) -> Block:
+    return Block(
+        say.kind, say.text, say.label, say.model, once=once, images=say.images, flags=say.flags, response=response
+    )
+
+
+# -- parts of lines ----------------------------------------------------------------------------------------------------
+
+
+def _task_event(record: Data, what: str) -> Iterator[Any]:
+    """An event of a subagent or a background command."""
+    patch, status = dict_of(record.get("patch")), text_of(record.get("status"))
+    status = text_of(patch.get("status")) or status
+    task, about = text_of(record.get("task_id")), text_of(record.get("description"))
+    summary = text_of(record.get("summary")) if what == "task_notification" else ""
+    label = "Background task: " + ", ".join(filter(None, (about or summary, status)))
+    ambient = record.get("ambient") is True or record.get("skip_transcript") is True
+    yield Ended(
+        text_of(record.get("tool_use_id")), summary or None, _ENDS.get(status, ToolStatus.OK), late=True, task=task,
+        ended=status in _ENDS, ambient=ambient,
+    )  # fmt: skip
+    yield Noted(text=summary, label=one_line(label), id=f"task:{task}", task=task)
+    yield Skip(f"system {what}")
+
+
+def _hook_outcome(record: Data) -> str:
+    """What became of a hook; empty where it did its work."""
+    outcome, code = record.get("outcome"), record.get("exit_code")
+    if outcome == "success" or (outcome is None and code in (0, None)):
+        return ""
+    return "cancelled" if outcome == "cancelled" else "failed"
+
+
+def _hook_label(record: Data, outcome: str) -> str:
+    """`Hook SessionStart:startup failed (exit 1)`."""
+    code = whole(record.get("exit_code"))
+    ended = f" (exit {code})" if code is not None and abs(code) < 1 << 31 else ""
+    return f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
+
+
+def _hook_output(record: Data) -> str:
+    """What a hook printed, each stream once."""
+    texts = (text_of(record.get(key)) for key in ("output", "stdout", "stderr"))
+    return "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
+
+
+def _limit_label(info: Data) -> str:
+    """`Rate limit is near (five hour), 91% used`."""
+    status, kind = text_of(info.get("status")), text_of(info.get("rateLimitType"))
+    words = {"rejected": "Rate limit reached", "allowed_warning": "Rate limit is near"}
+    label = words.get(status, f"Rate limit: {one_line(status, 60)}")
+    if kind:
+        label += f" ({one_line(kind, 60).replace('_', ' ')})"
+    used = number(info.get("utilization"))
+    if used is not None and 0 <= used <= 1000:
+        label += f", {used * 100 if used <= 1 else used:.0f}% used"
+    return label
+
+
+def _retry_label(record: Data) -> str:
+    """`API error, retrying (2 of 10): 529 overloaded`."""
+    attempt, most, status = (whole(record.get(key)) for key in ("attempt", "max_retries", "error_status"))
+    label = "API error, retrying"
+    if attempt is not None and most is not None and abs(attempt) + abs(most) < 1 << 31:
+        label += f" ({attempt} of {most})"
+    words = " ".join(filter(None, (str(status or "")[:20], one_line(text_of(record.get("error")), 120))))
+    return f"{label}: {words.replace('_', ' ')}" if words else label
+
+
+def _has_failed(record: Data) -> bool:
+    """Whether a `result` reports a failure: `is_error` says so, for `success` may be one too."""
+    flag = record.get("is_error")
+    return flag if isinstance(flag, bool) else text_of(record.get("subtype")).startswith("error")
+
+
+def _failure_text(record: Data) -> str:
+    """What a failed `result` says of it."""
+    said = [error for error in list_of(record.get("errors")) if isinstance(error, str) and error]
+    said += [text_of(record.get(key)) for key in ("result", "startup_failure_reason")]
+    said += [text_of(dict_of(record.get("error")).get("message"))]
+    return "\n".join(dict.fromkeys(filter(None, said)))

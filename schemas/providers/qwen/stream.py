@@ -1,0 +1,82 @@
+"""`qwen --output-format stream-json`: the envelope of Claude Code's stream (formats/streams.md 1.2).
+
+Figures and notices are Qwen Code's own (found-claude-codex-gemini-qwen.md, Q1 to Q3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from schemas.message import Kind, Tool
+from schemas.provider import Format
+from schemas.providers._google_tools import make_tool, tool_type
+from schemas.providers.claude.stream import ClaudeStream, Result, Run, Woken
+from schemas.providers.kit.agent import Data
+from schemas.providers.kit.history import History, Placed
+from schemas.providers.kit.words import Answer, Fact, Say, Use
+from schemas.providers.qwen import locate
+from schemas.usage import TokenUsage, as_count
+from schemas.values import text_of
+
+_NOTICE = ('Background agent "', 'Background task "')
+
+
+class QwenRun(Run):
+    """The lines of a run tell what it took; its result goes on from the session's earlier processes."""
+
+    def sift(self, record: Any, number: int, item: Any) -> Iterator[Placed]:
+        """A result's figures count only where no line told any."""
+        if isinstance(item, Result) and self.session.usage() is not None:
+            item.usage = item.models = None
+        return super().sift(record, number, item)
+
+
+class QwenStream(ClaudeStream):
+    """What `qwen` prints: told by its `init`, all that follows by the session."""
+
+    id = locate.PROVIDER_ID
+    name = "Qwen Code"
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Qwen Code, `--output-format stream-json` (or json)", "an init with qwen_code_version"),
+    )
+    history: ClassVar[type[History]] = QwenRun
+
+    def prints(self, record: Data) -> bool:
+        """The envelope, with the program's version."""
+        return "qwen_code_version" in record and isinstance(record.get("session_id"), str)
+
+    def setting(self, record: Data) -> Fact:
+        """Where the agent works."""
+        return Fact(workspace_root=record.get("cwd"), version=record.get("qwen_code_version"))
+
+    def usage_of(self, usage: Data) -> TokenUsage | None:
+        """The input includes what came from the cache, which the total tells; all zero is not known."""
+        figures = super().usage_of(usage)
+        if figures is None or not any(figures):
+            return None
+        total, fresh, read = as_count(usage.get("total_tokens")), figures.input, figures.cache_read
+        whole = fresh is not None and total == fresh + (figures.output or 0)
+        return figures._replace(input=max(0, (fresh or 0) - (read or 0))) if whole and read else figures
+
+    def typed(self, record: Data, content: object) -> Iterator[Any]:
+        """A notice that a task has ended stands there like a prompt."""
+        text = text_of(content)
+        if text.startswith(_NOTICE) and text.rstrip().endswith("."):
+            yield Say(Kind.NOTE, label=text)
+            yield Woken()
+        else:
+            yield from super().typed(record, content)
+
+    def tool_type(self, name: str) -> Any:
+        """What kind of tool has that name."""
+        return tool_type(name)
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use of Qwen Code's tools."""
+        tool, facts = super().tool(use, answer, path)
+        tool.type = tool_type(use.name)
+        if not tool.diffs:
+            tool.diffs = make_tool(use.name, use.use_id, use.input).diffs if tool.status in ("ok", "pending") else []
+        return tool, facts
