@@ -151,7 +151,7 @@ def test_spilled_output_is_read_from_the_sessions_own_folder_only(tmp_path: Path
         tool = built(tmp_path, "Bash", {}, SPILLED.format(bad))
         assert tool.spilled and tool.text.startswith("start\n...\n\n[A preview of 29KB; the whole was saved to ")
     tool = built(tmp_path, "Bash", {}, SPILLED.format("/x/gone.txt"), {"stdout": "start\nand much more"})
-    assert tool.text == "start\nand much more"
+    assert tool.text.startswith("start\nand much more\n\n[A preview of ")
 
 
 def test_a_result_whose_use_is_not_in_the_file_is_shown(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_late_count_belongs_to_the_exchange_of_its_messages(tmp_path):
 
 def test_figures_of_wrong_types_are_unknown(tmp_path):
     r = Rollout().user("hi").says("a")
-    odd = {"input_tokens": "7", "output_tokens": 5, "cached_input_tokens": None, "total_tokens": 1e300}
+    odd = {"input_tokens": "seven", "output_tokens": 5, "cached_input_tokens": None, "total_tokens": 1e300}
     r.event("token_count", info={"total_token_usage": odd}).event("token_count", info=[1])
     huge = {"input_tokens": 2**63, "output_tokens": -3}
     session = r.event("token_count", info={"total_token_usage": huge, "last_token_usage": "x"}).read(tmp_path)

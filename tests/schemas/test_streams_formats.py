@@ -87,7 +87,7 @@ def test_codex_totals_that_fall_begin_anew(tmp_path: Path) -> None:
 
 
 def test_codex_usage_that_is_missing_is_unknown(tmp_path: Path) -> None:
-    for end in ({"type": "turn.completed"}, {"type": "turn.completed", "usage": {"input_tokens": "7"}}):
+    for end in ({"type": "turn.completed"}, {"type": "turn.completed", "usage": {"input_tokens": "seven"}}):
         session = read(tmp_path, [*TURN, item("completed", "item_0", "agent_message", text="Hi"), end])
         assert session.usage() is None and session.metadata["ended"] == "completed"
 
