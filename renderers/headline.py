@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
 from schemas.diffs import totals
-from schemas.message import Tool, ToolStatus
+from schemas.message import PREVIEW, Tool, ToolStatus
 from schemas.values import list_of, texts_of
 
 Tone = Literal["plain", "good", "bad", "warn", "add", "remove"]
@@ -193,8 +193,14 @@ def _status(tool: Tool) -> list[Outcome]:
 
 
 def _lines(tool: Tool) -> _Facts:
-    count = tool.text.count("\n") + (not tool.text.endswith("\n")) if tool.text else 0
+    text = _printed(tool)
+    count = text.count("\n") + (not text.endswith("\n")) if text else 0
     return (Outcome(plural(count, "line"), "plain"),) if count else ()
+
+
+def _printed(tool: Tool) -> str:
+    """The result, without the line that says of what it is a preview."""
+    return tool.text.rpartition(f"\n\n{PREVIEW}")[0] or tool.text if tool.spilled else tool.text
 
 
 def _changed(tool: Tool, root: str | None) -> _What:
@@ -279,7 +285,7 @@ def _hits(tool: Tool) -> _Facts:
         return (Outcome(plural(int(match[1]), "file" if match[2] == "file" else "hit"), "plain"),)
     if not tool.text.strip() or re.match(r"no (?:files|matches|results)", tool.text, re.IGNORECASE):
         return (Outcome(f"no {noun}s", "plain"),)
-    rows = [line for line in tool.text.split("\n") if line.strip() and line != "--" and not line.startswith("(")]
+    rows = [line for line in _printed(tool).split("\n") if line.strip() and line != "--" and not line.startswith("(")]
     return (Outcome(plural(len(rows), noun), "plain"),)
 
 

@@ -143,6 +143,10 @@ ToolType = Literal["write", "read", "search", "shell", "task", "generic", "unkno
 """SessionData 1.0's classification of tools."""
 
 
+PREVIEW = "[A preview of "
+"""How the line begins that stands behind a part of an output which was written beside the session."""
+
+
 @dataclass(slots=True)
 class Tool:
     """A tool use and its result."""

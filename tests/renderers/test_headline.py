@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from renderers.headline import Outcome, headline, relative_path, shell_text
 from schemas.diffs import FileDiff, Hunk
-from schemas.message import Tool, ToolStatus
+from schemas.message import PREVIEW, Tool, ToolStatus
 
 ROOT = "/home/dev/lamp-shop"
 
 
 TODOS = [{"content": content, "status": "completed"} for content in "abc"]
 TODOS += [{"content": "d", "status": "in_progress"}, {"content": "e", "status": "pending"}]
+
+CUT = f"\n\n{PREVIEW}29KB; the whole was saved to a file]"
 
 
 def tool(name: str, kind: Any = "generic", text: str = "", **more: Any) -> Tool:
@@ -57,6 +59,8 @@ def diff(path: str, added: int, removed: int, **more: Any) -> FileDiff:
         (tool("Grep", "search", "Found 14 files\na", input={"pattern": "lock"}), 'Grep "lock" | 14 files'),
         (tool("Grep", "search", "No matches found", input={"pattern": "lock"}), 'Grep "lock" | no hits'),
         (tool("Grep", "search", "no matches", input={"pattern": "lock"}), 'Grep "lock" | no hits'),
+        (tool("Grep", "search", f"a:1\nb:2{CUT}", input={"pattern": "x"}, spilled=True), 'Grep "x" | 2 hits'),
+        (tool("Read", "read", f"a{CUT}", input={"file_path": "/etc/hosts"}, spilled=True), "Read /etc/hosts | 1 line"),
         (tool("Glob", "search", "a\nb", input={"pattern": "**/*.py"}), 'Glob "**/*.py" | 2 files'),
         (
             tool("Task", "task", input={"subagent_type": "explore", "description": "find other callers of lock()"}),

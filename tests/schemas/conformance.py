@@ -17,7 +17,7 @@ from schemas.opening import OpenError, head_of
 from schemas.paths import source_of
 from schemas.provider import Keyed, Provider, Reading
 from schemas.records import JsonLines
-from schemas.session import Op, Session
+from schemas.session import Change, Op, Session
 from schemas.table import NONE
 from schemas.usage import total_usage
 
@@ -60,7 +60,9 @@ def _read_on(reading: Reading) -> None:
 
 
 def _check_changes(changes: list[Any], before: int, after: int) -> None:
-    """Each new message is announced once, in order; what is updated was there before."""
+    """Each new message is announced once, in order; what is updated was there before, unless all was read anew."""
+    if changes[:1] == [Change(Op.RESTARTED)]:
+        changes, before = changes[1:], 0
     assert [c.message for c in changes if c.op is Op.APPENDED] == list(range(before, after))
     assert all(0 <= c.message < before for c in changes if c.op is Op.UPDATED)
     assert all(c.op in (Op.APPENDED, Op.UPDATED) for c in changes)

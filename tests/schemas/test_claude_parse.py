@@ -256,6 +256,25 @@ def test_text_typed_while_the_agent_works(tmp_path: Path) -> None:
     assert [e.prompt for e in session.exchanges] == ["the prompt", "next"]
 
 
+def test_a_prompt_that_comes_out_of_the_queue_is_its_own_record_only(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.user("one")
+    lines.say("yes", response="m1")
+    lines.fact("queue-operation", operation="enqueue", content="two", timestamp="2026-11-02T08:00:00.000Z")
+    lines.fact("queue-operation", operation="dequeue")
+    uuid = lines.user("two")
+    session = lines.read(tmp_path)
+    prompt = session.message(2)
+    assert (prompt.kind, prompt.id, len(session.message_spans(2))) == (Kind.PROMPT, uuid, 1)
+    assert prompt.timestamp is not None and prompt.timestamp > (session.message(1).timestamp or 0)
+
+
+def test_a_folder_is_called_what_it_is_called(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.user("one", cwd="/home/dev/a\nb")
+    assert lines.read(tmp_path).workspace_root == "/home/dev/a\nb"
+
+
 def test_compaction_joins_its_summary_wherever_that_stands(tmp_path: Path) -> None:
     summary = "This session is being continued from a previous conversation. S"
     late = Lines()

@@ -88,6 +88,7 @@ def test_a_stream_is_told_by_the_first_object_that_fits() -> None:
     assert not claimed(disk, codex_lines()[0])
     assert not claimed({"type": "message"}) and not claimed("# Notes", "turn.started")
     assert not claimed(*[{"n": n} for n in range(300)], codex_lines()[0])
+    assert not claimed({"role": "meta", "type": "turn.step.retrying", "error_name": "x"})  # lab/kimi-code, run7
 
 
 def test_json_answers_are_told_as_well() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from schemas.message import Flag, Kind, ToolStatus
 from tests.fixtures.streams import NOT_TOLD
 from tests.fixtures.streams.claude_cursor import (
+    OPUS,
     back,
     begin,
     delta,
@@ -41,6 +42,7 @@ def test_each_block_is_there_once(tmp_path):
         "TEXT One fi",
         "NOTE the stream ended without its end marker",
     ]
+    assert {session.model_of(i) for i in range(1, 5)} == {OPUS}
     tool = session.message(3).tool
     assert (tool.input, tool.text, tool.status) == ({"command": "ls"}, "a.txt", ToolStatus.OK)
     assert session.usage().total == 8 + 1000 + 60 + 3 + 1100 + 1

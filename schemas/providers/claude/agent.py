@@ -99,8 +99,6 @@ _SHOWN = {
     "hook_blocking_error": Kind.ERROR,
 }
 """Attachments that are shown, all others are what the program tells the model."""
-STARTERS = frozenset({"Task", "Agent", "Workflow"})
-"""Tools that start subagents."""
 USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
 _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
@@ -142,6 +140,8 @@ class Claude(Lines):
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds
     recount, answers = "largest", "first"
+    starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
+    """Tools that start subagents."""
 
     def __init__(self) -> None:
         self.when = Clock().read
@@ -257,7 +257,7 @@ class Claude(Lines):
             whole = given if type(given) is dict else None if given is None else {"input": given}
             return Use(
                 name=tool, use_id=text_of(block.get("id")), model=model, input=whole,
-                task=_task(whole) if tool in STARTERS else None,
+                task=_task(whole) if tool in self.starters else None,
             )  # fmt: skip
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)

@@ -243,7 +243,7 @@ class Rewinds(History):
         """Text of the queue is one message, wherever it is told."""
         match item:
             case Queued():
-                yield from self._queue.take(record, number, item)
+                yield from self._queue.take(record, number, item, begun=len(self._owner) > 1)
                 yield record, -1, Skip("queue-operation")
             case Typed():
                 name, moved = self._queue.deliver(item)
@@ -270,14 +270,16 @@ class _Queue:
         self.fresh: set[str] = set()
         """Those of these messages since which the agent has said nothing."""
 
-    def take(self, record: Record, number: int, queued: Queued) -> Iterator[Placed]:
-        """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18)."""
+    def take(self, record: Record, number: int, queued: Queued, *, begun: bool) -> Iterator[Placed]:
+        """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18), if something
+        was said before: `claude -p` writes its prompt into the queue first, and a fork what it copied behind that.
+        """
         text = queued.text.strip()
         match queued.operation:
             case "enqueue":
                 if len(self._waiting) < _MOST_QUEUED:
                     self._waiting.append(((*record[:3], {}), number, queued))
-                if _is_typed(text):
+                if begun and _is_typed(text):
                     yield record, number, as_word(queued, Say, id=self._show(text, record))
             case "dequeue":
                 del self._waiting[:1]

@@ -72,6 +72,7 @@ class Begun:
     """A response begins to be written."""
 
     response: str
+    model: str
 
 
 @dataclass(slots=True)
@@ -79,7 +80,6 @@ class Served:
     """What the response that is being written took."""
 
     usage: TokenUsage
-    model: str = ""
 
 
 @dataclass(slots=True)
@@ -174,7 +174,7 @@ class Run(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._response = ""
+        self._response = self._model = ""
         self._drafts: dict[tuple[str, Kind], list[str]] = {}
         """The messages of a response's blocks that were written and are not complete, by the kind of block."""
         self._complete: set[str] = set()
@@ -224,13 +224,13 @@ class Run(History):
         here = record, number
         match item:
             case Begun():
-                self._response = item.response
+                self._response, self._model = item.response, item.model
                 self._drafts = {key: names for key, names in self._drafts.items() if key[0] == item.response}
             case Served():
-                yield *here, Count(item.usage, self._response, item.model)
+                yield *here, Count(item.usage, self._response, self._model)
             case Started():
                 name = f"{self._response}:{item.index}"
-                yield *here, as_word(item, Use, id=name)
+                yield *here, as_word(item, Use, id=name, model=self._model)
                 yield *here, Piece(Kind.TOOL, id=name)
             case Delta():
                 name = f"{self._response}:{item.index}"
@@ -238,7 +238,7 @@ class Run(History):
                 if name not in drafts and item.kind is not Kind.TOOL:
                     drafts.append(name)
                 if name not in self._complete:
-                    yield *here, as_word(item, Piece, id=name)
+                    yield *here, as_word(item, Piece, id=name, model=self._model)
             case Block():
                 self._spoke |= item.kind is Kind.TEXT
                 drafts = self._drafts.get((item.response, item.kind)) or self._drafts.get(("", item.kind), [])
@@ -262,7 +262,8 @@ class Run(History):
             case Hooked():
                 yield *here, as_word(item, Say, kind=item.kind if self._turn else Kind.NOTE)
             case Init():
-                self._spoke, self._response, self._turn = False, "", self._turn + 1
+                self._response = self._model = ""
+                self._spoke, self._turn = False, self._turn + 1
                 self._drafts.clear()
                 self._complete.clear()
                 if not self._woken:
@@ -407,10 +408,10 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
         else:
             if what == "message_start":
-                yield Begun(text_of(message.get("id")))
+                yield Begun(text_of(message.get("id")), text_of(message.get("model")))
             usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
             if usage is not None:
-                yield Served(usage, text_of(message.get("model")))
+                yield Served(usage)
             elif what in _EVENTS or delta.get("type") in _SEALS:
                 yield Skip(f"stream_event {what}")
             else:
@@ -539,7 +540,7 @@ def _task_event(record: Data, what: str) -> Iterator[Any]:
     status = text_of(patch.get("status")) or status
     task, about = text_of(record.get("task_id")), text_of(record.get("description"))
     summary = text_of(record.get("summary")) if what == "task_notification" else ""
-    label = "Background task: " + ", ".join(filter(None, (about or summary, status)))
+    label = ": ".join(filter(None, ("Background task", ", ".join(filter(None, (about or summary, status))))))
     ambient = record.get("ambient") is True or record.get("skip_transcript") is True
     yield Ended(
         text_of(record.get("tool_use_id")), summary or None, _ENDS.get(status, ToolStatus.OK), late=True, task=task,

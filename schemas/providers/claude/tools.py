@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.clean import Run, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
-from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
 from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
 from schemas.providers.claude.locate import side_dir
 from schemas.usage import as_count
@@ -207,7 +207,7 @@ def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
     size, stdout = as_count(details.get("persistedOutputSize")), text_of(details.get("stdout"))
     said = f"{size:,} bytes" if size is not None else found[1] if (found := _SIZE.search(text)) else "it"
     longer = stdout if len(stdout) > len(preview) else preview or text
-    return f"{longer}\n\n[A preview of {said}; the whole was saved to {where.strip() or 'a file'}]"
+    return f"{longer}\n\n{PREVIEW}{said}; the whole was saved to {where.strip() or 'a file'}]"
 
 
 def _read_spilled(folder: Path, name: str) -> str | None:

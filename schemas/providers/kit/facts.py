@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from schemas.clean import clean_value, one_line
+from schemas.clean import clean, clean_value, one_line
 from schemas.message import Kind
 from schemas.providers.kit.talk import NOT_TOLD
 from schemas.providers.kit.words import Fact, Title
@@ -44,7 +44,7 @@ class Facts:
                     setattr(session.lineage, name, one_line(value, 300))
             elif name in _TEXTS:
                 if isinstance(value, str):
-                    setattr(session, name, one_line(value, 300 if name == "id" else 4096))
+                    setattr(session, name, _as_set(name, value))
             elif name in _NUMBERS:
                 if isinstance(value, int | float) and not isinstance(value, bool):
                     setattr(session, name, value)
@@ -56,7 +56,7 @@ class Facts:
         session = self.session
         for name, value in fact.said.items():
             if isinstance(value, str) and value and not getattr(session, name):
-                setattr(session, name, one_line(value, 4096))
+                setattr(session, name, _as_set(name, value))
         self.setting_known = bool(session.workspace_root and session.branch and session.version)
 
     def title(self, title: Title) -> None:
@@ -81,3 +81,8 @@ class Facts:
     def _prompts(self) -> Iterator[Exchange]:
         exchanges = self.session.exchanges
         return (e for e in exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD)
+
+
+def _as_set(name: str, value: str) -> str:
+    """A fact as the session has it: a folder's name may have line ends."""
+    return clean(value)[:4096] if name == "workspace_root" else one_line(value, 300 if name == "id" else 4096)

@@ -105,8 +105,15 @@ class Rows:
         return row
 
     def replace(self, row: int, record: Record, number: int, say: Say) -> None:
-        """Let a message be what is said of it now: another text, perhaps another kind."""
+        """Let a message be what is said of it now: another text, or another kind, of which what it was is no part."""
         messages = self.session.messages
+        if messages.kind[row] != say.kind:
+            item = min(max(number, 0), LAST_ITEM)
+            messages.span[row] = self.session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
+            messages.flags[row] &= ~_MORE
+            self._tails.pop(row, None)
+            if self.time is not None:
+                messages.time[row] = self.time
         self.extend(row, record, number, BODY)
         self.again.append(row)
         self.growing.pop(row, None)

@@ -107,6 +107,8 @@ class Talk:
         """A message is said anew, and may be another kind of message now."""
         before, opens = self.session.messages.kind[row], self.session.messages.has(row, Flag.OPENER)
         self.rows.replace(row, record, number, say)
+        if say.model:
+            self.session.messages.model[row] = self.rows.model(say.model)
         if opens:
             exchange = self.session.exchanges[self.session.messages.exchange[row]]
             exchange.opener, exchange.prompt = say.kind, one_line(say.text or say.label or "(image)", 300)
@@ -136,7 +138,8 @@ class Talk:
         """Open an exchange for what answers a prompt that is not told."""
         self.turn = False
         text = self.untold()
-        self.add(record, -1, Say(Kind.PROMPT, text, "" if text else NOT_TOLD, id=f"prompt@{record[0]}"))
+        row = self.add(record, -1, Say(Kind.PROMPT, text, "" if text else NOT_TOLD, id=f"prompt@{record[0]}"))
+        self.rows.first += self.rows.first == row  # it is no part of the response that the record belongs to
 
     def _leave_branch(self) -> None:
         """What is said after a rewind without a prompt is no part of what was taken back."""

@@ -51,8 +51,6 @@ _STEERS = ("mid_turn_user_message", "realtime_message")
 _COMMAND = "slash_command"
 _HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
 """What the `prompt_id` of a call has whose answer is in no record."""
-_STARTERS = frozenset({"agent", "task"})
-"""Tools that start a subagent: `task`, since 2026 `agent`."""
 _FACTS = ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
 _MOST_FILES, _HEAD = 5000, 64 << 10
 
@@ -382,7 +380,7 @@ class Qwen(Lines):
                 name, asked = text_of(call.get("name")), dict_of(call.get("args"))
                 yield Call(
                     name=name, use_id=text_of(call.get("id")), input=asked, model=model, type=tool_type(name),
-                    task=_task(asked) if name in _STARTERS else None,
+                    task=_task(asked) if name in texts.STARTERS else None,
                 )  # fmt: skip
             elif run.kind == "thinking":
                 if text := "".join(text_of(part.get("text")) for part in run.parts).strip("\0"):

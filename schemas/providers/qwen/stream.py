@@ -17,6 +17,7 @@ from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
 from schemas.providers.qwen import locate
+from schemas.providers.qwen.texts import STARTERS
 from schemas.usage import TokenUsage, as_count
 from schemas.values import text_of
 
@@ -42,6 +43,7 @@ class QwenStream(ClaudeStream):
         Format("Qwen Code, `--output-format stream-json` (or json)", "an init with qwen_code_version"),
     )
     history: ClassVar[type[History]] = QwenRun
+    starters: ClassVar[frozenset[str]] = STARTERS
 
     def prints(self, record: Data) -> bool:
         """The envelope, with the program's version."""

@@ -21,6 +21,8 @@ from schemas.values import dict_of, list_of, text_of
 _HOOK = re.compile(r"\s*<(hook_context|qwen:user-prompt-submit-context)>\n?((?:(?!<\1>).)*?)\n?</\1>\s*\Z", re.DOTALL)
 _REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*\Z", re.DOTALL)
 _FILES = re.compile(r"\s*--- Content from ")
+STARTERS = frozenset({"agent", "task"})
+"""Tools that start a subagent: `task`, since 2026 `agent`."""
 
 
 class Prompt(NamedTuple):

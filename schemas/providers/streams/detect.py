@@ -18,8 +18,8 @@ _GEMINI = {
     "result": ("status", "stats"),
 }
 """Gemini's types, and of each the fields of which one is there: its files on disk have an `error` with other ones."""
-_KIMI = frozenset({"time", "turnId"})
-"""What Kimi's log on disk has beside its own `turn.` types; Codex's lines have no times."""
+_KIMI = frozenset({"time", "turnId", "role"})
+"""What Kimi's log and stream have beside their own `turn.` types; Codex's lines have no times and no roles."""
 _CURSOR = frozenset({"tool_call", "thinking", "assistant", "user"})
 
 
