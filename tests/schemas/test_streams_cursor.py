@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
-from schemas.session import Lack
+from schemas.opening import head_of
+from schemas.provider import Reading
+from schemas.providers.cursor import STREAM
+from schemas.providers.streams import PROVIDER
+from schemas.records import FileStore
+from schemas.session import Lack, Session
 from schemas.usage import TokenUsage
+from tests.fixtures.streams import saved
 from tests.fixtures.streams.claude_cursor import cursor, cursor_begin, cursor_end, cursor_lines, read, spoken, tool
 from tests.schemas.conformance import described
 
@@ -173,7 +182,6 @@ def test_uses_are_paired_by_the_whole_id(tmp_path):
     session = read(tmp_path, [*cursor_begin(), *lines])
     first, second = (session.message(i) for i in (1, 2))
     assert (first.tool.status, second.tool.text, second.tool.input) == (ToolStatus.PENDING, "two", {"path": "new"})
-    assert second.tool.seconds == 0.5
     assert "\n" not in first.id and first.tool.use_id == "a\n1"
     ended = read(tmp_path, [*cursor_begin(), *lines, cursor_end("")])
     assert ended.message(1).tool.status is ToolStatus.PENDING, "nobody says why there is no result"
@@ -223,3 +231,84 @@ def test_a_resumed_run_goes_on_in_the_same_session(tmp_path):
     then = [*cursor_begin(), spoken("Two."), cursor_end("Two.", usage={"inputTokens": 7, "outputTokens": 2})]
     session = read(tmp_path, [*first, *then])
     assert len(session.live_exchanges) == 2 and session.usage().total == 15
+
+
+# -- while it is printed -----------------------------------------------------------------------------------------------
+
+
+def begun(folder: Path, lines: list[Any]) -> Reading:
+    """A stream of which more may come."""
+    reading = PROVIDER.open(saved(folder / "stream.jsonl", lines))
+    reading.step()
+    return reading
+
+
+def growing(session: Session) -> list[int]:
+    return [i for i in range(len(session.messages)) if session.messages.has(i, Flag.GROWING)]
+
+
+def test_what_is_drawn_while_it_grows_is_what_the_records_say(tmp_path: Path) -> None:
+    lines = [*cursor_lines(), *cursor_begin(), spoken("Hel"), spoken("Hello"), spoken(" there")]
+    grew = 0
+    for cut in range(1, len(lines) + 1):
+        session = begun(tmp_path, lines[:cut]).session
+        grew += bool(growing(session))
+        assert described(session) == described(read(tmp_path, lines[:cut]))[: len(session.messages)]
+    assert grew > 3 and session.message(len(session.messages) - 1).text == "Hello there"
+
+
+DRAFTS = {
+    "text": ([spoken(f"{n} ", tick=n) for n in range(300)], cursor("retry")),
+    "thinking": ([cursor("thinking", "delta", text="x", tick=n) for n in range(300)], spoken("Well.")),
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_draft_is_kept_until_something_else_is_printed(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, other = DRAFTS[name]
+    session = begun(tmp_path, [*cursor_begin(), *lines]).session
+    reads: list[int] = []
+    read_bytes = FileStore.read
+
+    def counted(store: FileStore, offset: int, length: int) -> bytes:
+        reads.append(offset)
+        return read_bytes(store, offset, length)
+
+    monkeypatch.setattr(FileStore, "read", counted)
+    assert len(session.message(1).text) >= 300 and growing(session) == [1] and len(reads) <= 1
+    assert 1 not in growing(begun(tmp_path, [*cursor_begin(), *lines, other]).session)
+    reading = begun(tmp_path, [*cursor_begin(), *lines])
+    reading.finish()
+    assert not growing(reading.session)
+
+
+# -- what others print -------------------------------------------------------------------------------------------------
+
+SHARED = Path(__file__).parents[2] / "../shared/lab"
+
+
+@pytest.mark.parametrize("name", ["droid/droid-0.215.0/stdout/run3.out", "kimi-code/kimi-code-2.1.0/stdout/run7.out"])
+def test_streams_of_other_agents_are_not_taken_for_cursors(name: str) -> None:
+    path = SHARED / name
+    if not path.is_file():
+        pytest.skip("the shared lab is not here")
+    assert not any(STREAM.prints(record) for record in head_of(path).records)
+
+
+@pytest.mark.parametrize(
+    ("line", "mine"),
+    [
+        ({"type": "system", "subtype": "init", "permissionMode": "default"}, True),
+        ({"type": "system", "subtype": "init", "tools": ["Read"], "model": "m"}, False),
+        ({"type": "tool_call", "subtype": "started", "tool_call": {}}, True),
+        ({"type": "tool_call", "id": "c", "toolName": "Read", "parameters": {}}, False),
+        ({"type": "result", "duration_ms": 5, "result": ""}, True),
+        ({"type": "result", "duration_ms": 5, "num_turns": 0, "usage": {"factory_credits": 0}}, False),
+        ({"type": "assistant", "message": {}, "uuid": "u"}, False),
+        ({"type": "message", "role": "user", "text": "x"}, False),
+    ],
+)
+def test_a_line_is_told_by_its_fields(line: dict[str, Any], mine: bool) -> None:
+    assert STREAM.prints({"session_id": "s", **line}) is mine and not STREAM.prints(line)

@@ -15,12 +15,6 @@ from schemas.providers.streams.parser import StreamParser
 from schemas.records import FileStore
 from schemas.session import Session
 from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, said, saved
-from tests.fixtures.streams.claude_cursor import (
-    cursor,
-    cursor_begin,
-    cursor_lines,
-    spoken,
-)
 from tests.schemas.conformance import family_of
 
 PLAN = [
@@ -31,7 +25,6 @@ PLAN = [
     item("completed", "item_0", "plan", text="1. Dust\n2. Shine!"),
 ]
 SAMPLES: dict[str, list[Any]] = {
-    "cursor": [*cursor_lines(), *cursor_begin(), spoken("Hel"), spoken("Hello"), spoken(" there")],
     "gemini": gemini_lines(),
     "codex": PLAN,
 }
@@ -77,8 +70,6 @@ def test_what_is_kept_is_what_the_records_say(tmp_path: Path, name: str) -> None
 
 
 DRAFTS = {
-    "cursor": [*cursor_begin(), *(spoken(f"{n} ", tick=n) for n in range(300))],
-    "cursor thinking": [*cursor_begin(), *(cursor("thinking", "delta", text="x", tick=n) for n in range(300))],
     "gemini": [*gemini_lines()[:3], *(said(1, f"{n} ") for n in range(300))],
     "codex": [PLAN[0], *({"type": "item.plan.delta", "item_id": "i", "delta": f"{n} "} for n in range(300))],
 }  # fmt: skip
@@ -104,13 +95,11 @@ def test_a_draft_is_drawn_without_reading_its_pieces_again(
 def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
     for lines, more in [
         (DRAFTS["gemini"], gemini(2, "tool_use", tool_name="glob", tool_id="g", parameters={})),
-        (DRAFTS["cursor"], cursor("retry")),
-        (DRAFTS["cursor thinking"], spoken("Well.")),
         (DRAFTS["codex"], item("completed", "i", "plan", text="All.")),
     ]:
         reading = begun(tmp_path, [*lines, more])
         assert (growing_in(reading).text(1), reading.session.messages.has(1, Flag.GROWING)) == (None, False)
-    reading = begun(tmp_path, DRAFTS["cursor"])
+    reading = begun(tmp_path, DRAFTS["gemini"])
     reading.finish()
     assert not growing(reading.session)
 

@@ -26,6 +26,7 @@ from schemas.provider import (
 )
 from schemas.providers.cursor import legacy, locate, messages, store
 from schemas.providers.cursor.prompts import split, workspace_of
+from schemas.providers.cursor.stream import CursorStream
 from schemas.providers.cursor.tools import diffs_of, tool_type
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title
@@ -236,3 +237,4 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 PROVIDER = Cursor()
+STREAM = CursorStream()

@@ -14,10 +14,10 @@ from schemas.clean import as_json, one_line
 from schemas.message import Flag, Kind, Lack
 from schemas.providers.cursor.prompts import split
 from schemas.providers.cursor.store import OURS, Data, is_summary, options, parts_of, words_of
-from schemas.providers.cursor.tools import SPAWNS, answer_of, is_error, is_image, picture, tool_name, tool_type
+from schemas.providers.cursor.tools import answer_of, is_error, is_image, picture, task_of, tool_name, tool_type
 from schemas.providers.kit.blocks import arguments_of
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Task, Title, Turn, Use
+from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
 from schemas.values import dict_of, list_of, number, text_of
 
@@ -238,8 +238,7 @@ def _part(record: Data, part: Any, model: str, time: float | None, *, alone: boo
         asked = arguments_of(
             next((given[key] for key in ("args", "input", "arguments") if given.get(key) is not None), None)
         )
-        names = ("subagent_type", "description", "prompt")
-        task = Task(*(text_of(asked.get(key)) for key in names)) if name in SPAWNS else None
+        task = task_of(name, asked)
         answer = answer_of(given["result"], failed=is_error(given)) if "result" in given else None
         yield Call(
             name=name, use_id=_id_of(given), input=asked, type=tool_type(name), model=model, task=task, answer=answer,

@@ -13,7 +13,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.blocks import image_part
-from schemas.providers.kit.words import Answer
+from schemas.providers.kit.words import Answer, Task
 from schemas.values import dict_of, list_of, number, text_of, whole
 
 _NAMES: dict[ToolType, str] = {
@@ -53,6 +53,12 @@ def tool_type(name: str) -> ToolType:
     return TYPES.get(name, "generic" if foreign else "unknown")
 
 
+def task_of(name: str, asked: dict[str, Any]) -> Task | None:
+    """What a tool use that starts a subagent says of it."""
+    names = ("subagent_type", "description", "prompt")
+    return Task(*(text_of(asked.get(key)) for key in names)) if name in SPAWNS else None
+
+
 # -- results -----------------------------------------------------------------------------------------------------------
 
 _EXIT = re.compile(r"\AExit code: (-?\d{1,10})[ \t]*(?:\n|\Z)")
@@ -67,7 +73,7 @@ _DENIED = re.compile(
 )
 _LONGEST_REFUSAL, _DEEPEST = 500, 8
 _SAYS = ("interleavedOutput", "content", "output", "text", "result", "message", "error", "errorMessage", "reason")
-_STATES = {
+STATES = {
     "success": ToolStatus.OK, "failure": ToolStatus.ERROR, "error": ToolStatus.ERROR, "timeout": ToolStatus.ERROR,
     "permissionDenied": ToolStatus.ERROR, "rejected": ToolStatus.DENIED, "aborted": ToolStatus.INTERRUPTED,
     "cancelled": ToolStatus.INTERRUPTED,
@@ -83,7 +89,7 @@ def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: 
     _take(answer, said)
     words, known = answer.text, dict_of(beside)
     output = dict_of(known.get("output"))
-    if any(isinstance(output.get(state), dict) for state in _STATES):
+    if any(isinstance(output.get(state), dict) for state in STATES):
         _take(answer, output)
         answer.text = words or answer.text
     text = _shell_output(answer, text_of(answer.text))
@@ -125,7 +131,7 @@ def _take(answer: Answer, value: object, depth: int = 0) -> None:
 
 def _take_object(answer: Answer, value: dict[str, Any], depth: int) -> None:
     kind, content = text_of(value.get("type")), value.get("content")
-    state = next((name for name in _STATES if isinstance(value.get(name), dict)), "")
+    state = next((name for name in STATES if isinstance(value.get(name), dict)), "")
     if kind == "execution-denied":
         _end(answer, ToolStatus.DENIED)
         answer.text = text_of(value.get("reason")) or "denied"
@@ -137,7 +143,7 @@ def _take_object(answer: Answer, value: dict[str, Any], depth: int) -> None:
     elif kind == "text" and isinstance(value.get("text"), str):
         _take(answer, value["text"])
     elif state and len(value) <= 4:
-        _end(answer, _STATES[state])
+        _end(answer, STATES[state])
         _take_facts(answer, value[state])
         answer.text = _words(value[state])
     elif isinstance(content, list | str) and value.keys() <= {"content", "isError", "is_error", "type"}:

@@ -54,7 +54,7 @@ class Rows:
         self.named: dict[str, int] = {}
         """Messages by the ids that their items give."""
         self.growing: dict[int, list[str]] = {}
-        """The pieces of messages whose text comes piece by piece, until the whole one comes."""
+        """The pieces of messages whose text comes piece by piece, until they are whole or a whole text comes."""
         self.made: dict[int, Say] = {}
         """Messages that stand in no record."""
         self.time: float | None = None

@@ -127,9 +127,13 @@ class Talk:
             self.session.messages.flags[row] |= _GROWING * (_TEXT <= piece.kind <= _TOOL)
             return row
         rows.extend(row, record, number, DETAIL)
-        rows.growing.setdefault(row, []).append(piece.text)
+        if row in rows.growing or piece.kind is Kind.TOOL:
+            rows.growing.setdefault(row, []).append(piece.text)
         if piece.kind is not Kind.TOOL:
             rows.grow(row, piece.text)
+        if piece.last:
+            rows.growing.pop(row, None)
+            self.session.messages.flags[row] &= ~_GROWING
         return row
 
     # -- exchanges -------------------------------------------------------------------------------------------------

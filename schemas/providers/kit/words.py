@@ -41,6 +41,9 @@ class Say:
 class Piece(Say):
     """Text that is added to the message with the same id, or begins it: a live delta, a summary that comes later."""
 
+    last: bool = False
+    """Whether the message is whole then, where no whole text takes its place."""
+
 
 @dataclass(slots=True)
 class Answer:

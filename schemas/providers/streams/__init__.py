@@ -29,7 +29,6 @@ class Streams(Saved):
         return (
             Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
             Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
-            Format("Cursor CLI, `-p --output-format stream-json` (or json)", "session_id without uuid"),
             *(form for stream in printers() for form in stream.formats),
         )
 

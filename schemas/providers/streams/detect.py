@@ -18,9 +18,8 @@ _GEMINI = {
     "result": ("status", "stats"),
 }
 """Gemini's types, and of each the fields of which one is there: its files on disk have an `error` with other ones."""
-_KIMI = frozenset({"time", "turnId", "role"})
-"""What Kimi's log and stream have beside their own `turn.` types; Codex's lines have no times and no roles."""
-_CURSOR = frozenset({"tool_call", "thinking", "assistant", "user"})
+_KIMI = frozenset({"time", "turnId"})
+"""What Kimi's log on disk has beside its own `turn.` types; Codex's lines have no times."""
 
 
 class Told(StrEnum):
@@ -29,7 +28,6 @@ class Told(StrEnum):
     CODEX = "codex"
     ON_DISK = "a session of Claude Code's own, no stream"
     GEMINI = "gemini"
-    CURSOR = "cursor"
     WEAK_CODEX = "an error that Codex may have printed"
     OLD_CODEX = "codex before 0.44"
 
@@ -53,15 +51,8 @@ def _by_ids(value: dict[str, Any], kind: str) -> Told | None:
     stamp = value.get("timestamp")
     if "sessionId" in value and ("uuid" in value or "parentUuid" in value):
         return Told.ON_DISK
-    ours = isinstance(value.get("session_id"), str)
     if isinstance(stamp, str) and kind in _GEMINI and _is_gemini(value, kind):
         return Told.GEMINI
-    if ours and (
-        kind in _CURSOR
-        or (kind == "system" and value.get("subtype") == "init")
-        or (kind == "result" and "duration_ms" in value)
-    ):
-        return Told.CURSOR
     return None
 
 

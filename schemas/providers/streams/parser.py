@@ -248,10 +248,6 @@ def _id_of(told: Told, value: Value) -> str:
 def run_class(told: Told) -> type[Run]:
     """The class of a format's runs."""
     match told:
-        case Told.CURSOR:
-            from schemas.providers.streams.cursor import CursorRun
-
-            return CursorRun
         case Told.GEMINI:
             from schemas.providers.streams.gemini import GeminiRun
 
