@@ -31,6 +31,7 @@ from schemas.providers._google_tools import display_text, make_tool, tool_type
 from schemas.providers.gemini import detect, locate
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
 from schemas.providers.gemini.project import changed, project_root
+from schemas.providers.gemini.stream import GeminiStream
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
 from schemas.records import FileStore, read_document, read_record
@@ -443,3 +444,4 @@ def tag_of(calls: list[Data], number: int) -> str:
 
 
 PROVIDER = Gemini()
+STREAM = GeminiStream()

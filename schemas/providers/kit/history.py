@@ -28,6 +28,8 @@ class History:
 
     branched = False
     """Set by `enter` where the record begins a branch: what was said before it was taken back."""
+    whole = False
+    """Set by `enter` where nothing is added any more to what was said in pieces."""
     copied = ""
     """The id of another session, set by `enter` where the record, and so all before it, was copied from that one."""
 

@@ -233,6 +233,8 @@ class Reader:
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
         self.rows.begin(time, bool(history.copied), first_row)
+        if history.whole and self.rows.growing:
+            self.talk.stop_growing()
         self.talk.branched = self.talk.branched or history.branched
         if source := history.copied or history.forked:
             self._inherit(source)

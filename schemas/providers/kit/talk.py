@@ -182,10 +182,13 @@ class Talk:
 
     def stop_growing(self) -> None:
         """No message that is being written goes on."""
-        for row in self.rows.growing:
-            if self.session.messages.flags[row] & _GROWING:
-                self.session.messages.flags[row] &= ~_GROWING
+        messages, growing = self.session.messages, self.rows.growing
+        for row in list(growing):
+            if messages.flags[row] & _GROWING:
+                messages.flags[row] &= ~_GROWING
                 self.rows.changed.add(row)
+            if messages.kind[row] != _TOOL:  # the input of a tool use is read as far as it goes
+                del growing[row]
 
     def drop(self, dropped: Dropped) -> None:
         """Flag what was taken back; it stays, and its tokens were spent."""

@@ -28,7 +28,6 @@ class Streams(Saved):
         """The kinds of streams."""
         return (
             Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
-            Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),
             *(form for stream in printers() for form in stream.formats),
         )
 

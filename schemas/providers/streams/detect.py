@@ -9,15 +9,6 @@ from schemas.provider import Head
 
 MOST_OBJECTS, MOST_BYTES = 200, 1 << 20
 """How far to look for an object that decides."""
-_GEMINI = {
-    "init": ("session_id", "model"),
-    "message": ("role",),
-    "tool_use": ("tool_name", "tool_id"),
-    "tool_result": ("tool_id",),
-    "error": ("severity", "message"),
-    "result": ("status", "stats"),
-}
-"""Gemini's types, and of each the fields of which one is there: its files on disk have an `error` with other ones."""
 _KIMI = frozenset({"time", "turnId"})
 """What Kimi's log on disk has beside its own `turn.` types; Codex's lines have no times."""
 
@@ -27,7 +18,6 @@ class Told(StrEnum):
 
     CODEX = "codex"
     ON_DISK = "a session of Claude Code's own, no stream"
-    GEMINI = "gemini"
     WEAK_CODEX = "an error that Codex may have printed"
     OLD_CODEX = "codex before 0.44"
 
@@ -48,35 +38,16 @@ def told_by(value: dict[str, Any]) -> Told | None:
 
 
 def _by_ids(value: dict[str, Any], kind: str) -> Told | None:
-    stamp = value.get("timestamp")
     if "sessionId" in value and ("uuid" in value or "parentUuid" in value):
         return Told.ON_DISK
-    if isinstance(stamp, str) and kind in _GEMINI and _is_gemini(value, kind):
-        return Told.GEMINI
     return None
-
-
-def _is_gemini(value: dict[str, Any], kind: str) -> bool:
-    """Whether it is no line of somebody's session file that happens to have such a type and a time."""
-    if "payload" in value or (kind == "message" and not isinstance(value.get("content"), str)):
-        return False
-    return any(key in value for key in _GEMINI[kind])
 
 
 def _untyped(value: dict[str, Any]) -> Told | None:
     message = value.get("msg")
     if "id" in value and isinstance(message, dict) and isinstance(message.get("type"), str):
         return Told.OLD_CODEX
-    if is_gemini_answer(value):
-        return Told.GEMINI
     return None
-
-
-def is_gemini_answer(value: object) -> bool:
-    """Whether it is all that `gemini --output-format json` prints."""
-    return (
-        isinstance(value, dict) and isinstance(value.get("stats"), dict) and ("response" in value or "error" in value)
-    )
 
 
 def answer_items(document: object) -> list[dict[str, Any]]:

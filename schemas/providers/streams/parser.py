@@ -238,8 +238,6 @@ def _id_of(told: Told, value: Value) -> str:
     """The session that an object names as its own; empty where its format names it elsewhere."""
     if told is Told.CODEX:
         found = value.get("thread_id") if value.get("type") == "thread.started" else None
-    elif told is Told.GEMINI:
-        found = value.get("session_id") if value.get("type") in ("init", None) else None
     else:
         found = value.get("session_id")
     return found if isinstance(found, str) else ""
@@ -248,10 +246,6 @@ def _id_of(told: Told, value: Value) -> str:
 def run_class(told: Told) -> type[Run]:
     """The class of a format's runs."""
     match told:
-        case Told.GEMINI:
-            from schemas.providers.streams.gemini import GeminiRun
-
-            return GeminiRun
         case Told.OLD_CODEX:
             from schemas.providers.streams.codex_old import OldCodexRun
 
