@@ -60,8 +60,6 @@ def claimed(*lines: Any) -> bool:
         ({"type": "turn.started"}, Told.CODEX),
         ({"type": "item.anything", "item": {}}, Told.CODEX),
         ({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "session_id": "s"}, Told.ON_DISK),
-        ({"type": "init", "timestamp": "2026-11-20T10:00:00Z", "session_id": "s"}, Told.GEMINI),
-        ({"type": "error", "timestamp": "2026-11-20T10:00:00Z", "message": "x"}, Told.GEMINI),
         ({"type": "error", "message": "x"}, Told.WEAK_CODEX),
         ({"id": "0", "msg": {"type": "task_started"}}, Told.OLD_CODEX),
         ({"type": "error", "message": "x", "code": 1}, None),

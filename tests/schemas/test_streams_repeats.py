@@ -136,7 +136,7 @@ def test_gemini_a_use_and_a_result_with_an_id_that_was_there(tmp_path: Path) -> 
 
     more = gemini(3, "tool_result", tool_id="g-1-1", status="success", output="late")
     session = read(tmp_path, [*gemini_lines()[:3], *call("a"), *call("b"), more])
-    assert [(tool.input["pattern"], tool.text) for tool in tools(session)] == [("a", "a"), ("b", "b\n\nlate")]
+    assert [(tool.input["pattern"], tool.text) for tool in tools(session)] == [("a", "a"), ("b", "b")]
 
 
 # -- Cursor ------------------------------------------------------------------------------------------------------------
