@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from schemas.clean import clean
 
 _NAMES = ("file_path", "path", "filename", "old_path", "new_path", "notebook_path", "absolute_path")
-_LISTS = ("paths", "files", "targets")
+_LISTS = ("paths", "files", "targets", "changes")
 _PLACES = ("workdir", "working_directory", "cwd", "directory", "dir_path")
 """What shell tools call the directory that a command is to run in: Codex and OpenCode, Cursor, Gemini and Qwen."""
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -90,7 +90,8 @@ def input_path_hints(given: Mapping[str, Any]) -> list[str]:
     for name in _LISTS:
         value = given.get(name)
         if isinstance(value, list):
-            found += [item for item in value if isinstance(item, str)]
+            paths = (item.get("path") if isinstance(item, dict) else item for item in value)
+            found += [path for path in paths if isinstance(path, str)]
     return found
 
 

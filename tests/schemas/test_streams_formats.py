@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from schemas.message import Flag, Kind
+from schemas.providers.codex.stream import unwrapped
 from schemas.providers.streams import PROVIDER
-from schemas.providers.streams.codex_tools import unwrapped
 from schemas.session import Lack
 from schemas.usage import TokenUsage
 from tests.fixtures.streams import (
@@ -78,7 +78,6 @@ def test_codex_item_ids_begin_anew_with_each_process(tmp_path: Path) -> None:
     session = read(tmp_path, [*lines, turn(25, 5, 9)])
     assert [line for line in described(session) if line.startswith("TEXT")] == ["TEXT First", "TEXT Second"]
     assert len(session.live_exchanges) == 2 and session.exchange_usage(1) == TokenUsage(10, 4, 5, 0, 0)
-    assert session.groups.ids == ["turn 1 (thread total so far)", "turn 2"]
 
 
 def test_codex_totals_that_fall_begin_anew(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_codex_tool_failures(tmp_path: Path) -> None:
     assert [tool_.status for tool_ in found] == ["error", "denied", "error", "ok", "ok", "error"]
     assert [tool_.name for tool_ in found[2:4]] == ["mcp__docs__find"] * 2
     assert [tool_.text for tool_ in found[2:4]] == ["no server", "Yes"] and '"n": 1' in found[4].text
-    assert (found[0].exit_code, session.exchanges[0].errors, session.exchanges[0].tools) == (3, 4, 6)
+    assert (found[0].exit_code, session.exchanges[0].errors, session.exchanges[0].tools) == (3, 3, 6)
 
 
 def test_codex_file_changes_name_files_without_saying_how(tmp_path: Path) -> None:
@@ -180,7 +179,7 @@ def test_codex_retries_are_one_line_and_a_failure_is_shown_once(tmp_path: Path) 
     session = read(tmp_path, codex_lines())
     seen = described(session)[-3:]
     assert seen == ["TOOL exec_command", "NOTE Reconnecting... 2/5 (gone)", "ERROR gone"]
-    assert messages(session)[-2].label == "Retried 2 times" and messages(session)[-1].label == "Turn failed"
+    assert messages(session)[-2].label == "Retry 2 of 5" and messages(session)[-1].label == "Turn failed"
     assert session.exchanges[-1].errors == 1
 
 
@@ -189,38 +188,11 @@ def test_codex_a_second_turn_of_one_process(tmp_path: Path) -> None:
     assert len(session.live_exchanges) == 2 and session.usage() == TokenUsage(15, 2, 0, 0, 0)
 
 
-def test_codex_plans_come_in_pieces(tmp_path: Path) -> None:
-    pieces = [{"type": "item.plan.delta", "item_id": "item_0", "delta": text} for text in ("1. Dust\n", "2. Shine")]
-    assert "TEXT 1. Dust 2. Shine" in described(read(tmp_path, [*TURN, *pieces]))
-    whole_ = item("completed", "item_0", "plan", text="1. Dust\n2. Polish")
-    assert [t for t in described(read(tmp_path, [*TURN, *pieces, whole_])) if "TEXT" in t] == ["TEXT 1. Dust 2. Polish"]
-
-
 def test_codex_what_nobody_described_is_kept(tmp_path: Path) -> None:
     later = [item("started", "item_0", "dream"), item("completed", "item_0", "dream", text="sheep")]
-    ask = {"type": "request_user_input", "id": "r", "questions": [{"question": "Which lamp?"}]}
-    session = read(tmp_path, [*TURN, *later, {"type": "turn.paused"}, ask])
-    assert session.unknown == {"item dream": 1, "turn.paused": 1}
-    assert "sheep" in session.message(1).text and "NOTE Which lamp?" in described(session)
-
-
-def test_codex_before_044(tmp_path: Path) -> None:
-    lines = [
-        {"model": "gpt-5", "sandbox": "read-only"},
-        {"id": "0", "msg": {"type": "task_started"}},
-        {"id": "0", "msg": {"type": "agent_reasoning", "text": "Hm"}},
-        {"id": "0", "msg": {"type": "exec_command_begin", "call_id": "c", "command": ["bash", "-lc", "ls"]}},
-        {"id": "0", "msg": {"type": "exec_command_end", "call_id": "c", "stdout": "lamp\n", "exit_code": 1}},
-        {"id": "0", "msg": {"type": "agent_message", "message": "A lamp."}},
-        {"id": "0", "msg": {"type": "novelty"}},
-        {"id": "0", "msg": {"type": "task_complete"}},
-    ]
-    session = read(tmp_path, lines)
-    assert described(session)[1].startswith("NOTE old format")
-    assert described(session)[2:5] == ["THINKING Hm", "TOOL exec_command", "TEXT A lamp."]
-    (ls,) = tools(session)
-    assert (ls.input, ls.text, ls.status) == ({"command": "ls"}, "lamp\n", "error")
-    assert session.unknown == {"novelty": 1} and session.metadata["ended"] == "completed"
+    session = read(tmp_path, [*TURN, *later, {"type": "turn.paused"}])
+    assert session.unknown == {"item dream": 2, "turn.paused": 1}  # records
+    assert "sheep" in session.message(1).text
 
 
 # -- Gemini ------------------------------------------------------------------------------------------------------------

@@ -8,40 +8,50 @@ from typing import Any
 import pytest
 
 from schemas.message import Flag, Kind, Message
+from schemas.providers import printers
+from schemas.providers.kit.pipe import Pipe
 from schemas.providers.kit.printed import Printed
-from schemas.providers.streams.either import Either
-from schemas.providers.streams.growing import Growing
-from schemas.providers.streams.parser import StreamParser
+from schemas.providers.kit.rows import Rows
 from schemas.records import FileStore
 from schemas.session import Session
-from tests.fixtures.streams import THREAD, codex_lines, gemini, gemini_lines, item, said, saved
+from tests.fixtures.streams import codex_lines, gemini, gemini_lines, said, saved
+from tests.fixtures.streams.claude_cursor import (
+    begin,
+    claude_lines,
+    cursor,
+    cursor_begin,
+    cursor_lines,
+    delta,
+    init,
+    partial_lines,
+    says,
+    spoken,
+    start,
+    text,
+    usage,
+    use,
+)
 from tests.schemas.conformance import family_of
 
-PLAN = [
-    {"type": "thread.started", "thread_id": THREAD},
-    *({"type": "item.plan.delta", "item_id": "item_0", "delta": words} for words in ("1. Dust\n", "2. Sh", "ine")),
-    item("updated", "item_0", "plan", text="1. Dust\n2. Shine"),
-    {"type": "item.plan.delta", "item_id": "item_0", "delta": "!"},
-    item("completed", "item_0", "plan", text="1. Dust\n2. Shine!"),
-]
 SAMPLES: dict[str, list[Any]] = {
+    "claude": [*partial_lines(), *claude_lines()],
+    "cursor": [*cursor_lines(), *cursor_begin(), spoken("Hel"), spoken("Hello"), spoken(" there")],
     "gemini": gemini_lines(),
-    "codex": PLAN,
 }
 
 
 def begun(folder: Path, lines: list[Any]) -> Printed:
     """A stream of which more may come."""
-    reading = Printed(FileStore(path := saved(folder / "stream.jsonl", lines)), Either(path))
+    reading = Printed(FileStore(path := saved(folder / "stream.jsonl", lines)), Pipe(printers(), path))
     while not reading.done:
         reading.step()
     return reading
 
 
-def growing_in(reading: Printed) -> Growing:
-    """What is kept of the words that are being written."""
-    assert isinstance(reading.parser, Either) and isinstance(reading.parser._parser, StreamParser)
-    return reading.parser._parser.stream.growing
+def rows_in(reading: Printed) -> list[Rows]:
+    """The rows of all runs, those of subagents within them included."""
+    readers = [run.reader for run in reading.parser._runs.values()]
+    return [reader.rows for one in readers for reader in (one, *one.children.values())]
 
 
 def built(session: Session) -> list[tuple[Any, ...]]:
@@ -64,14 +74,21 @@ def test_what_is_kept_is_what_the_records_say(tmp_path: Path, name: str) -> None
         sessions = family_of(reading.session)
         before = [built(session) for session in sessions]
         seen += any(growing(session) for session in sessions)
-        growing_in(reading).end_all()
+        for rows in rows_in(reading):
+            rows.growing = {
+                row: pieces for row, pieces in rows.growing.items() if rows.session.messages.kind[row] == Kind.TOOL
+            }
         assert [built(session) for session in sessions] == before
     assert seen
 
 
 DRAFTS = {
     "gemini": [*gemini_lines()[:3], *(said(1, f"{n} ") for n in range(300))],
-    "codex": [PLAN[0], *({"type": "item.plan.delta", "item_id": "i", "delta": f"{n} "} for n in range(300))],
+    "cursor": [*cursor_begin(), *(spoken(f"{n} ", tick=n) for n in range(300))],
+    "cursor thinking": [*cursor_begin(), *(cursor("thinking", "delta", text="x", tick=n) for n in range(300))],
+    "claude": [init(), begin("m", usage(1)), start(0, text("")), *(delta(0, "text", f"{n} ") for n in range(300))],
+    "claude input": [init(), begin("m", usage(1)), start(0, use("t", "Write")),
+                     *(delta(0, "input_json", f"{n} ") for n in range(300))],
 }  # fmt: skip
 
 
@@ -95,10 +112,16 @@ def test_a_draft_is_drawn_without_reading_its_pieces_again(
 def test_only_what_is_being_written_is_kept(tmp_path: Path) -> None:
     for lines, more in [
         (DRAFTS["gemini"], gemini(2, "tool_use", tool_name="glob", tool_id="g", parameters={})),
-        (DRAFTS["codex"], item("completed", "i", "plan", text="All.")),
+        (DRAFTS["cursor"], cursor("retry")),
+        (DRAFTS["cursor thinking"], spoken("Well.")),
+        (DRAFTS["claude"], says("m", text("All."))),
+        (DRAFTS["claude"], begin("m2", usage(1))),
     ]:
         reading = begun(tmp_path, [*lines, more])
-        assert (growing_in(reading).text(1), reading.session.messages.has(1, Flag.GROWING)) == (None, False)
+        assert (
+            [rows for rows in rows_in(reading) if 1 in rows.growing],
+            reading.session.messages.has(1, Flag.GROWING),
+        ) == ([], False)
     reading = begun(tmp_path, DRAFTS["gemini"])
     reading.finish()
     assert not growing(reading.session)

@@ -56,21 +56,13 @@ def test_codex_turns_that_number_their_items_anew(tmp_path: Path) -> None:
     assert texts(session) == ["one", "two", "three", "two", "five"]
     assert [e.index for e in session.live_exchanges] == [0, 1, 2]
     ids = [session.message(i).id for i in range(len(session.messages))]
-    assert len(set(ids)) == len(ids) and ids[1] == "1/item_0"
+    assert len(set(ids)) == len(ids)
 
 
 def test_codex_commands_of_later_turns_have_their_own_output(tmp_path: Path) -> None:
     calls = [[command("started", "item_0", w), command("completed", "item_0", w, f"{w}\n", 0)] for w in ("ls", "pwd")]
     session = read(tmp_path, [*CODEX, *calls[0], turn(10, 0, 1), TURN, *calls[1], turn(20, 0, 2)])
     assert [(tool.input["command"], tool.text) for tool in tools(session)] == [("ls", "ls\n"), ("pwd", "pwd\n")]
-
-
-@pytest.mark.parametrize("later", ["ls", "pwd"])
-def test_codex_an_open_command_may_end_in_the_next_turn(tmp_path: Path, later: str) -> None:
-    lines = [*CODEX, command("started", "item_0", "ls"), turn(10, 0, 1), TURN]
-    session = read(tmp_path, [*lines, command("completed", "item_0", later, "lamp\n", 0), turn(20, 0, 2)])
-    found = [(tool.input["command"], tool.status) for tool in tools(session)]
-    assert found == ([("ls", "ok")] if later == "ls" else [("ls", "pending"), ("pwd", "ok")])
 
 
 def test_codex_what_begins_in_a_later_turn_is_new(tmp_path: Path) -> None:
@@ -81,24 +73,6 @@ def test_codex_what_begins_in_a_later_turn_is_new(tmp_path: Path) -> None:
 
 def test_codex_what_is_completed_twice_in_a_turn_is_shown_twice_unless_it_is_the_same(tmp_path: Path) -> None:
     assert texts(read(tmp_path, [*CODEX, says_(0, "one"), says_(0, "one"), says_(0, "other")])) == ["one", "other"]
-
-
-def test_codex_plans_of_later_turns(tmp_path: Path) -> None:
-    pieces = [{"type": "item.plan.delta", "item_id": "item_0", "delta": words} for words in ("a", "b")]
-    plan = item("completed", "item_0", "plan", text="ab")
-    assert texts(read(tmp_path, [*CODEX, *pieces, plan, turn(1, 0, 1), TURN, *pieces, turn(2, 0, 2)])) == ["ab", "ab"]
-
-
-def test_codex_before_044_commands_with_one_id(tmp_path: Path) -> None:
-    def event(kind: str, **fields: Any) -> dict[str, Any]:
-        return {"id": "0", "msg": {"type": kind, "call_id": "c", **fields}}
-
-    calls = [
-        (event("exec_command_begin", command=[w]), event("exec_command_end", stdout=w, exit_code=0))
-        for w in ("ls", "pwd")
-    ]
-    session = read(tmp_path, [line_ for call in calls for line_ in call])
-    assert [(tool.input["command"], tool.text) for tool in tools(session)] == [("ls", "ls"), ("pwd", "pwd")]
 
 
 _STEPS = st.lists(

@@ -200,6 +200,7 @@ class Run(History):
     def enter(self, record: Record, time: float | None) -> bool:
         """False for a line that was printed before, as by a resumed run."""
         value = record[3]
+        self.whole = dict_of(value.get("event")).get("type") == "message_start"  # the last response is over
         uuid = value.get("uuid")
         if type(uuid) is not str or value.get("type") not in ("assistant", "user", "stream_event"):
             self._uuid = 0

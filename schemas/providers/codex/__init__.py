@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
 from schemas.providers.codex import locate
 from schemas.providers.codex.ids import UUID
+from schemas.providers.codex.stream import CodexStream
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -67,3 +68,4 @@ class Codex:
 
 
 PROVIDER = Codex()
+STREAM = CodexStream()

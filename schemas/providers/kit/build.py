@@ -84,7 +84,7 @@ def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int
             if say is None:
                 say = copy(item)
             else:
-                say.label, say.images = item.label or say.label, [*say.images, *item.images]
+                say.label, say.images = say.label or item.label, [*say.images, *item.images]
         elif isinstance(item, Say):
             say, record, texts = copy(item), value, [item.text]
         elif isinstance(item, Answer):

@@ -1,6 +1,6 @@
-"""What agents print while they work: `claude -p --output-format stream-json`, `codex exec --json` and their like.
+"""Saved streams: what an agent printed while it worked, as `claude -p --output-format stream-json` does.
 
-The kit reads what is the `STREAM` of an agent's module; the formats named in `detect` have parsers of their own yet.
+The records are read by the `STREAM` of each agent's module.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from schemas.provider import Format, Head, Reading, Saved
 from schemas.providers import printers
-from schemas.providers.streams.detect import detect
 
 
 class Streams(Saved):
@@ -26,24 +25,20 @@ class Streams(Saved):
     @property
     def formats(self) -> tuple[Format, ...]:
         """The kinds of streams."""
-        return (
-            Format("Codex, `exec --json`", "a thread.started, or types that begin with turn. or item."),
-            *(form for stream in printers() for form in stream.formats),
-        )
+        return tuple(form for stream in printers() for form in stream.formats)
 
     def detect(self, head: Head) -> bool:
         """Whether it is what one of the agents prints."""
         # Here, since it brings the model of a session, which a list that is up to date does without.
         from schemas.providers.kit.pipe import is_printed
 
-        return not head.compressed and (is_printed(printers(), head.records, head.document) or detect(head))
+        return not head.compressed and is_printed(printers(), head.records, head.document)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a saved stream. Raises OSError."""
-        # Here, since recognising is done without the parser, and often.
-        from schemas.providers.streams.either import open_stream
+        from schemas.providers.kit.printed import open_printed
 
-        return open_stream(path, start)
+        return open_printed(printers(), path, start)
 
 
 PROVIDER = Streams()

@@ -1,0 +1,355 @@
+"""`codex exec --json` (formats/streams.md 3): items as whole snapshots, tokens as the thread's running total."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schemas.clean import as_json, one_line
+from schemas.diffs import FileDiff, from_unified
+from schemas.message import Flag, Kind, Tool, ToolStatus
+from schemas.provider import Format
+from schemas.providers.codex.outputs import Outcome, exec_outcome, mcp_outcome
+from schemas.providers.codex.tokens import counts_of, usage_of
+from schemas.providers.codex.tools import command_line, tool_type
+from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.talk import NOT_TOLD
+from schemas.providers.kit.words import Answer, Child, Say, Skip, Task, Total, Turn, Use
+from schemas.session import Lack
+from schemas.usage import TokenUsage
+from schemas.values import dict_of, list_of, text_of
+
+if TYPE_CHECKING:
+    from schemas.records import Record
+    from schemas.session import Session
+
+_EVENTS = frozenset({
+    "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started", "item.updated", "item.completed",
+})  # fmt: skip
+_RETRY = re.compile(r"\s*(?:Reconnecting|Retrying)\b.*?(\d+)\s*/\s*(\d+)", re.DOTALL)
+_SPOKEN = {"agent_message": Kind.TEXT, "reasoning": Kind.THINKING, "error": Kind.NOTE, "todo_list": Kind.NOTE}
+_NAMES = {"command_execution": "exec_command", "file_change": "apply_patch", "web_search": "web_search"}
+"""Item types that are one tool each, named as in rollouts."""
+_TOOLS = frozenset({*_NAMES, "mcp_tool_call", "collab_tool_call"})
+_OPERATIONS = ("add", "update", "delete", "move")
+_FAILED = ("failed", "declined", "error", "errored")
+_SO_FAR = "Tokens: the thread total so far; if it was resumed, those of earlier turns are in it"
+
+
+class Begin(NamedTuple):
+    """A process or a turn begins."""
+
+
+class Spent(NamedTuple):
+    """The thread's tokens until now."""
+
+    usage: TokenUsage
+
+
+@dataclass(slots=True)
+class Snapshot(Say):
+    """What an item is now."""
+
+    name: str = ""
+    """The item's id and type; empty without an id."""
+    whole: bool = False
+    """Whether it is completed."""
+
+
+@dataclass(slots=True)
+class Call(Use):
+    """A tool use as it is now."""
+
+    whole: bool = False
+    threads: tuple[str, ...] = ()
+    """The threads of the agents that it started."""
+
+
+class Trouble(Say):
+    """A failure, which the end of the turn says again."""
+
+
+class Retry(Say):
+    """A notice of another attempt; the next one takes its place."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """What goes by an item's name now."""
+
+    id: str
+    turn: int
+    whole: int | None = None
+    """The hash of what it was when it was completed."""
+
+
+class Thread(History):
+    """Which snapshots are of one item, which turn begins an exchange, what a failure repeats.
+
+    Items are numbered anew by each process, and by some builds in each turn.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._turn = 0
+        self._begun = self._open = False
+        """Whether a turn has begun; whether the exchange is open that it goes into."""
+        self._items: dict[str, _Item] = {}
+        self._children: set[str] = set()
+        self._counted = False
+        self._failed: tuple[str, str] = "", ""
+        """The text of the last failure in the turn, and the id of its message."""
+        self._retry = ""
+
+    def enter(self, record: Record, time: float | None) -> bool:
+        """Note where a process, a turn or a run of retries ends."""
+        kind = record[3].get("type")
+        if kind != "error":
+            self._retry = ""
+        if kind == "thread.started":
+            self._items.clear()
+        if kind in ("thread.started", "turn.completed", "turn.failed"):
+            self._turn += 1
+            self._begun = self._open = False
+        return True
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """Snapshots under the id of their item."""
+        match item:
+            case Begin():
+                if self._begun or not self._open:
+                    self._failed = "", ""
+                    yield record, -1, Say(Kind.PROMPT, label=NOT_TOLD, id=f"prompt@{record[0]}")
+                self._open, self._begun = True, record[3].get("type") == "turn.started"
+            case Spent():
+                yield record, number, Total(item.usage, "")
+                if not self._counted:
+                    yield record, -1, Say(Kind.NOTE, label=_SO_FAR, id=f"tokens@{record[0]}")
+                self._counted = True
+            case Trouble():
+                if self._failed[0] != item.text or not self._failed[1]:
+                    self._failed = item.text, f"error@{record[0]}"
+                yield record, number, as_word(item, Say, id=self._failed[1])
+            case Retry():
+                self._retry = self._retry or f"retry@{record[0]}"
+                yield record, number, as_word(item, Say, id=self._retry)
+            case Snapshot():
+                if name := self._message(record, item.name, item.whole):
+                    yield record, number, as_word(item, Say, id=name)
+            case Call():
+                if not (name := self._message(record, f"{item.use_id} tool" if item.use_id else "", item.whole)):
+                    return
+                yield record, number, as_word(item, Use, id=name, use_id=name)
+                for thread in item.threads:
+                    if thread not in self._children and thread != self.session.id:
+                        self._children.add(thread)
+                        yield record, number, Child(thread, task=item.task or Task(), use_id=name)
+
+    def _message(self, record: Record, name: str, whole: bool) -> str:
+        """The id of an item's message: a new one where the name is another item's now; empty for a mere repeat."""
+        known, now = self._items.get(name), hash(as_json(record[3].get("item")))
+        if known is None or known.turn != self._turn or (known.whole is not None and known.whole != now):
+            known = _Item(f"@{record[0]}", self._turn)
+        elif known.whole is not None:
+            return ""
+        known.whole = now if whole else None
+        if name:
+            self._items[name] = known
+        return known.id
+
+
+class CodexStream(Stream):
+    """A thread; several processes may go on with it."""
+
+    id = "codex"
+    name = "Codex"
+    formats = (Format("Codex, `exec --json`", "a thread.started, or turn. and item. events"),)
+    history = Thread
+    lacks = frozenset({Lack.TIMES})
+
+    def prints(self, record: Data) -> bool:
+        """Its events, which have no times; Kimi's log has some of their types."""
+        kind = record.get("type")
+        if not isinstance(kind, str) or kind not in _EVENTS or "time" in record:
+            return False
+        return not kind.startswith("item.") or isinstance(record.get("item"), dict)
+
+    def may_print(self, record: Data) -> bool:
+        """An error without more."""
+        return record.get("type") == "error" and record.keys() == {"type", "message"} and bool(record["message"])
+
+    def run_of(self, record: Data) -> str:
+        """The thread, which only the first event of a process names."""
+        return text_of(record.get("thread_id")) if record.get("type") == "thread.started" else ""
+
+    def read(self, record: Data) -> Iterator[Any]:
+        """What an event holds."""
+        kind = text_of(record.get("type"))
+        match kind:
+            case "thread.started" | "turn.started":
+                yield Begin()
+                yield Skip(kind)
+            case "turn.completed":
+                if (counts := counts_of(record.get("usage"))) is not None:
+                    yield Spent(_whole(usage_of(counts)))
+                yield Turn(begins=False, failed=False, how="completed")
+            case "turn.failed":
+                error = record.get("error")
+                yield _trouble(text_of(dict_of(error).get("message")) or text_of(error), "Turn failed")
+                yield Turn(begins=False, failed=True, how="failed")
+            case "error" if found := _RETRY.match(text_of(record.get("message"))):
+                yield Retry(Kind.NOTE, text_of(record.get("message")), f"Retry {found[1]} of {found[2]}")
+            case "error":
+                yield _trouble(text_of(record.get("message")), "Error")
+            case "item.started" | "item.updated" | "item.completed":
+                yield _item(dict_of(record.get("item")), kind == "item.completed")
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use and its result, with the exit code among its output."""
+        tool, facts = super().tool(use, answer, path)
+        if tool.output is not None:
+            tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+            if tool.exit_code is not None:
+                tool.output["exit_code"] = tool.exit_code
+        if command := text_of(tool.input.get("command")):
+            facts["command"] = command
+        return tool, facts
+
+    def tool_type(self, name: str) -> Any:
+        """As in rollouts."""
+        return tool_type(name)
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """The changes of files. How a file was changed is not told, but by one fork of Codex."""
+        diffs = []
+        for change in map(dict_of, list_of(tool.input.get("changes"))):
+            kind = text_of(change.get("kind")) or text_of(dict_of(change.get("kind")).get("type"))
+            diff = from_unified(
+                text_of(change.get("path")), text_of(change.get("diff")), kind if kind in _OPERATIONS else "update"
+            )
+            diffs += [diff] if diff.hunks else []
+        return diffs
+
+
+def _whole(usage: TokenUsage) -> TokenUsage:
+    """Where the input is known, what is left out of it is none."""
+    if usage.input is None:
+        return usage
+    return usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
+
+
+def _trouble(text: str, label: str) -> Trouble:
+    return Trouble(Kind.ERROR, text, label, flags=Flag.ERROR)
+
+
+# -- items -----------------------------------------------------------------------------------------------------------
+
+
+def _item(item: Data, whole: bool) -> Any:
+    kind, given = text_of(item.get("type")), item.get("id")
+    ident = str(given) if isinstance(given, str | int) else ""
+    if kind in _TOOLS:
+        return _call(item, kind, ident, whole)
+    name = f"{ident} {kind}" if ident else ""
+    if kind not in _SPOKEN:
+        label = f"item {one_line(kind, 60)}" if kind else "item"
+        return Snapshot(Kind.UNKNOWN, as_json(item), label, name=name, whole=whole)
+    text, label = text_of(item.get("text")) or text_of(item.get("message")), "Warning" if kind == "error" else ""
+    if kind == "todo_list":
+        steps = [dict_of(step) for step in list_of(item.get("items"))]
+        done = [step.get("completed") is True for step in steps]
+        text = "\n".join(
+            f"- [{'x' if did else ' '}] {text_of(step.get('text'))}" for step, did in zip(steps, done, strict=True)
+        )
+        label = f"To-do list, {sum(done)} of {len(steps)} done"
+    if not text:
+        return Skip(f"{kind} without text")
+    return Snapshot(_SPOKEN[kind], text, label, name=name, whole=whole)
+
+
+def _call(item: Data, kind: str, ident: str, whole: bool) -> Call:
+    name = _NAMES.get(kind) or text_of(item.get("tool")) or "unknown"
+    if kind == "mcp_tool_call":
+        name = f"mcp__{text_of(item.get('server'))}__{name}"
+    answer = None
+    if whole:
+        outcome, error = _outcome(item), item.get("error")
+        failed = item.get("status") in _FAILED or error is not None or outcome.failed
+        status = ToolStatus.ERROR if failed else ToolStatus.OK
+        if item.get("status") == "declined":
+            status = ToolStatus.DENIED
+        answer = Answer(ident, outcome.text, status, outcome.exit_code, images=outcome.images)
+    started = kind == "collab_tool_call" and name == "spawn_agent"
+    threads = [one_line(text_of(thread), 100) for thread in list_of(item.get("receiver_thread_ids")) if started]
+    return Call(
+        name=name, use_id=ident, input=_asked(kind, item), type=tool_type(name), answer=answer, whole=whole,
+        task=Task("", text_of(item.get("prompt"))) if started else None, threads=tuple(filter(None, threads)),
+    )  # fmt: skip
+
+
+def _asked(kind: str, item: Data) -> Data:
+    match kind:
+        case "command_execution":
+            return {"command": unwrapped(item.get("command"))}
+        case "file_change":
+            return {"changes": list_of(item.get("changes"))}
+        case "mcp_tool_call":
+            arguments = item.get("arguments")
+            return dict_of(arguments) if isinstance(arguments, dict | None) else {"arguments": arguments}
+        case "collab_tool_call":
+            return {key: item[key] for key in ("prompt", "receiver_thread_ids") if item.get(key)}
+        case _:
+            query = text_of(item.get("query"))
+            return {**dict_of(item.get("action")), **({"query": query} if query else {})}
+
+
+def unwrapped(command: object) -> str:
+    """`/bin/bash -lc 'pytest -q'` as `pytest -q`; any other command as it is."""
+    if isinstance(command, list) and command:
+        return command_line([str(word) for word in command])
+    text = text_of(command)
+    if " -" in text[:100] and "c " in text[:100]:
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            return text
+        if len(words) == 3 and words[1].startswith("-") and command_line(words) == words[2]:
+            return words[2]
+    return text
+
+
+def _outcome(item: Data) -> Outcome:
+    """What came back, by the type of the item."""
+    if (error := item.get("error")) is not None:
+        return Outcome(text_of(error) or text_of(dict_of(error).get("message")) or as_json(error), failed=True)
+    match item.get("type"):
+        case "command_execution":
+            return exec_outcome(item)
+        case "mcp_tool_call":
+            result = dict_of(item.get("result"))
+            if (structured := result.get("structured_content")) is not None:
+                result = {**result, "structuredContent": structured}
+            return mcp_outcome(result)
+        case "collab_tool_call":
+            states = dict_of(item.get("agents_states"))
+            lines = (f"{thread}: {_joined(dict_of(state), 'status', 'message')}" for thread, state in states.items())
+            return Outcome("\n".join(lines))
+        case "web_search":
+            hits = map(dict_of, list_of(item.get("results")))
+            texts = (
+                " · ".join(filter(None, (text_of(hit.get(k)) for k in ("title", "url", "snippet")))) for hit in hits
+            )
+            return Outcome("\n".join(filter(None, texts)))
+        case _:
+            return Outcome("")
+
+
+def _joined(said: Data, *keys: str) -> str:
+    return " · ".join(text for key in keys if (text := text_of(said.get(key))))
