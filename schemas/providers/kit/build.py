@@ -67,7 +67,8 @@ def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int
     say, answer, record = rows.made.get(index), None, dict[str, Any]()
     if say is not None:
         return _Fold(say, None, say.text, record)
-    if index in rows.growing and session.messages.kind[index] != Kind.TOOL:
+    messages = session.messages
+    if index in rows.growing and messages.has(index, Flag.GROWING) and messages.kind[index] != Kind.TOOL:
         # It is drawn again for every few of its pieces, of which there are thousands.
         record, say = items.at(session, next(rows.spans(index)))
         pieces = rows.growing[index] = ["".join(rows.growing[index])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from schemas.clean import clean
-from schemas.message import Kind, SpanRole
+from schemas.message import SpanRole
 from schemas.providers.kit.rows import Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Count, Total
@@ -14,7 +14,7 @@ from schemas.session import Inherited
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 
-_USAGE, _PROMPT = int(SpanRole.USAGE), int(Kind.PROMPT)
+_USAGE = int(SpanRole.USAGE)
 _NOTHING = TokenUsage()
 
 
@@ -70,9 +70,9 @@ class Tokens:
                 groups.exchange[group] = session.exchanges[-1].index
         self._last = group, usage
         self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
-        column, kinds = session.messages.group, session.messages.kind
+        column = session.messages.group
         for row in (*self._rows.again, *rows):
-            if column[row] == NONE and kinds[row] != _PROMPT:
+            if column[row] == NONE:
                 column[row] = group
                 groups.last[group] = row if groups.last[group] == NONE else max(row, groups.last[group])
         if number >= 0 and not count.beside:
