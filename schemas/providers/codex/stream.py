@@ -133,10 +133,10 @@ class Thread(History):
                 self._counted = True
             case Trouble():
                 if self._failed[0] != item.text or not self._failed[1]:
-                    self._failed = item.text, f"error@{record[0]}"
+                    self._failed = item.text, f"@{record[0]}"
                 yield record, number, as_word(item, Say, id=self._failed[1])
             case Retry():
-                self._retry = self._retry or f"retry@{record[0]}"
+                self._retry = self._retry or f"@{record[0]}"
                 yield record, number, as_word(item, Say, id=self._retry)
             case Snapshot():
                 if name := self._message(record, item.name, item.whole):
