@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run test check bench fuzz screenshots clean
+.PHONY: run test check bench fuzz lab screenshots clean
 
 run: $(READY)
 	@$(BIN)/turnlog
@@ -27,6 +27,10 @@ bench: $(READY_DEV)
 SECONDS ?= 60
 fuzz: $(READY_DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(INPUTS),--inputs $(INPUTS))
+
+# The newest agents from npm's registry, kept in CACHE, against a mock model: AGENTS="claude codex gemini qwen".
+lab: $(READY_DEV)
+	$(BIN)/python -m tests.lab $(if $(CACHE),--cache $(CACHE)) $(AGENTS)
 
 screenshots: $(READY_DEV)
 	$(BIN)/python screenshots/take.py
