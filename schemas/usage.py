@@ -82,6 +82,8 @@ class TokenUsage(NamedTuple):
 
 
 _LARGEST = (1 << 64) - 1
+REST = "total@"
+"""How the name of a group begins that is what a running total has and no call tells."""
 """What Normalized Events may count up to, so that it may stand in what we write."""
 
 

@@ -166,3 +166,39 @@ def test_a_folder_of_sessions_is_looked_into_once(tmp_path: Path, monkeypatch: p
     new = main_lines().write(tmp_path / "project")
     assert whole(PROVIDER, new).title == "go"
     assert new in opened
+
+
+def spent(fresh: int, output: int) -> dict[str, Any]:
+    return {"modelUsage": {"claude-opus-5": {"inputTokens": fresh, "outputTokens": output}}}
+
+
+def test_a_process_total_counts_what_neither_the_session_nor_its_subagents_tell(tmp_path: Path) -> None:
+    agent_file(side(tmp_path), "a1")
+    lines = main_lines()
+    lines.result("ok", extra={"agentId": "a1"})
+    lines.fact("cost-state", **spent(11, 21))
+    lines.write(tmp_path)
+    reading = PROVIDER.open(tmp_path / f"{SESSION}.jsonl")
+    reading.step()
+    reading.refresh()
+    session = reading.session
+    assert session.usage()[:2] == (1, 1) and len(session.groups) == 1
+    lines.user("compact, then go on")
+    lines.say("done", response="m2", usage=usage(2, 2))
+    lines.fact("cost-state", **spent(1013, 73))
+    lines.write(tmp_path)
+    reading.step()
+    reading.refresh()
+    for one in (session, lines.read(tmp_path)):
+        assert one.usage()[:2] == (1003, 53) and usage_with_subagents(one)[:2] == (1013, 73)
+        assert [one.exchange_usage(number).input for number in (0, 1)] == [1, 1002]
+
+
+@pytest.mark.parametrize("gone", ["file", "fork"])
+def test_a_process_total_counts_for_nothing_where_what_it_includes_is_not_known(tmp_path: Path, gone: str) -> None:
+    if gone == "fork":
+        agent_file(side(tmp_path), "a1")
+    lines = main_lines()
+    lines.result("ok", extra={"agentId": "a1"}, **({"forkedFrom": {"sessionId": "s2"}} if gone == "fork" else {}))
+    lines.fact("cost-state", **spent(1013, 73))
+    assert (lines.read(tmp_path).usage() or [1])[0] == 1

@@ -219,6 +219,7 @@ def _explain(screen: Console, rows: list[Row], totals: list[tuple[str, Tally]], 
 def _responses(spent: list[Spent]) -> Iterator[str]:
     from renderers.facts import format_cost, format_exact, usage_line
     from schemas.clean import one_line
+    from schemas.usage import REST
 
     for one in spent:
         cost = "no price" if one.cost is None else format_cost(one.cost)
@@ -230,6 +231,8 @@ def _responses(spent: list[Spent]) -> Iterator[str]:
         )
         if one.places:
             repeated = ": one response, told several times" if len(one.places) > 1 else ""
+            if one.group.startswith(REST):
+                repeated = ": of its running total what is in no record of a response"
             yield f"    {_places_text(one.places)}{repeated}"
 
 

@@ -6,7 +6,7 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -511,6 +511,16 @@ class Claude(Lines):
             yield Title(beside.given_title(session.path), CUSTOM)
             for leaf, text in beside.look_at(session.path.parent).summaries().items():
                 yield Title(text, BORROWED, leaf)
+
+    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
+        """What the files of subagents tell: `cost-state` counts it too."""
+        found: list[tuple[str, TokenUsage]] = []
+        try:
+            for path in paths:
+                found += beside.spent(path, self.open)
+        except OSError:
+            return None
+        return found
 
 
 # -- parts of records --------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,9 @@ from schemas.records import JsonLines, read_record
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
+    from schemas.provider import Reading
     from schemas.session import Session
+    from schemas.usage import TokenUsage
 
 HEAD = 64 << 10
 _MOST_SIBLINGS = 200
@@ -67,6 +69,7 @@ class Project:
 
 
 _projects: OrderedDict[Path, Project] = OrderedDict()
+_spent: OrderedDict[Path, tuple[tuple[int, int], list[tuple[str, TokenUsage]]]] = OrderedDict()
 
 
 def look_at(folder: Path) -> Project:
@@ -155,6 +158,22 @@ def subagents_of(session: Session) -> Iterator[Child]:
             about = text_of(meta.get("description")) or text_of(meta.get("name"))
             task = Task(text_of(meta.get("agentType")), about, prompt)
             yield Child(agent, path, "", task, use, internal=agent.startswith("acompact-"), own=not nested)
+
+
+def spent(path: Path, open_: Callable[[Path], Reading]) -> list[tuple[str, TokenUsage]]:
+    """What the responses in a subagent's file took, each with its model; read once a change. Raises OSError."""
+    stat = path.stat()
+    state = stat.st_mtime_ns, stat.st_size
+    if (known := _spent.get(path)) is None or known[0] != state:
+        reading = open_(path)
+        while not reading.done:
+            reading.step()
+        groups, models = reading.session.groups, reading.session.models
+        found = [(models[groups.model[g]], groups.usage[g]) for g in range(len(groups))]
+        known = _spent[path] = state, found
+        if len(_spent) > _MOST_AGENTS:
+            _spent.popitem(last=False)
+    return known[1]
 
 
 def given_title(path: Path) -> str:

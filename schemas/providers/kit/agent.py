@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from schemas.providers.kit.files import Files
     from schemas.providers.kit.reader import Reader
     from schemas.session import Lack, Session
+    from schemas.usage import TokenUsage
 
 
 class Home(NamedTuple):
@@ -121,6 +122,12 @@ class Agent:
     def beside(self, session: Session) -> Iterable[Item]:
         """What other files say of the session."""
         return ()
+
+    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
+        """What subagents' sources took, by model, where a running total of the session's includes them; None where that
+        is not known.
+        """
+        return None
 
     def same_model(self, one: str, other: str) -> bool:
         """Whether a running total's model is that of a call."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ from schemas.providers.kit.words import Answer, Fact, Item, Use
 if TYPE_CHECKING:
     from schemas.message import Tool
     from schemas.session import Lack, Session
+    from schemas.usage import TokenUsage
 
 Data = dict[str, Any]
 """A record."""
@@ -43,6 +44,7 @@ class Speaker(Protocol):
     def facts(self, record: Data) -> Data: ...
     def stamps(self, session: Session) -> object: ...
     def beside(self, session: Session) -> Iterable[Item]: ...
+    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None: ...
     def same_model(self, one: str, other: str) -> bool: ...
     def growing_input(self, text: str) -> Data: ...
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]: ...

@@ -163,6 +163,11 @@ class Reader:
             self._stamps = stamps
             for item in self.agent.beside(self.session):
                 self._words[type(item)](_NOWHERE, -1, item)
+        if self.tokens.open:
+            self._link_beside()
+            paths = [child.path for child, _ in self._beside.values() if child.path is not None]
+            if self.uses.all_led() and (spent := self.agent.spent(paths)) is not None:
+                self.tokens.close(spent)
         return self._changes(len(self.session.messages))
 
     def _changes(self, first: int) -> list[Change]:
@@ -297,7 +302,9 @@ class Reader:
         return True
 
     def _total(self, record: Record, number: int, total: Total) -> bool | None:
-        return self.tokens.total(record, total, elsewhere=bool(self._beside or self.uses.tasks))
+        if total.beside and self.session.lineage.forked_from:
+            return None
+        return self.tokens.total(record, total, elsewhere=total.beside and bool(self._beside or self.uses.tasks))
 
     def _inherit(self, source: str) -> None:
         """The record is another session's, and so is all that was read before it."""

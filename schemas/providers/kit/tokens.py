@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from schemas.clean import clean
 from schemas.message import SpanRole
@@ -12,10 +13,19 @@ from schemas.providers.kit.words import Count, Total
 from schemas.records import Record
 from schemas.session import Inherited
 from schemas.table import NONE
-from schemas.usage import TokenUsage, total_usage
+from schemas.usage import REST, TokenUsage, total_usage
 
 _USAGE = int(SpanRole.USAGE)
 _NOTHING = TokenUsage()
+
+
+class _Rest(NamedTuple):
+    """What is left of a running total, and where it stands."""
+
+    usage: TokenUsage
+    record: Record
+    store: int
+    exchange: int
 
 
 class Tokens:
@@ -35,6 +45,8 @@ class Tokens:
         self._last: tuple[int, TokenUsage] = -1, _NOTHING
         self._totals: dict[str, tuple[TokenUsage, TokenUsage]] = {}
         """For each model what was counted by processes that are gone, and the running total said last."""
+        self.open: dict[str, _Rest] = {}
+        """For each model what is left of a running total that includes subagents in sources of their own."""
 
     def count(self, record: Record, number: int, count: Count) -> bool | None:
         """Tokens of a model call: said once, or again with other figures."""
@@ -103,10 +115,10 @@ class Tokens:
     def total(self, record: Record, total: Total, *, elsewhere: bool) -> bool | None:
         """A running total: what no call accounts for yet becomes a group of its own.
 
-        `elsewhere`: the session has subagents in other sources.
+        `elsewhere`: it includes subagents in other sources; `close` counts it.
         """
-        if total.beside and elsewhere:
-            return None
+        if (earlier := self.open.pop(total.name, None)) is not None:
+            self._give(earlier, total.name, _NOTHING)
         base, last = self._totals.get(total.name, (_NOTHING, _NOTHING))
         if any((now or 0) < (before or 0) for now, before in zip(total.usage[:4], last[:4], strict=True)):
             base += last  # another process went on
@@ -116,7 +128,33 @@ class Tokens:
         rest = TokenUsage(*(None if n is None else max(0, n + (b or 0) - (k or 0)) for n, b, k in figures))
         if not any(rest):
             return None
-        return self.count(record, -1, Count(rest, f"total@{record[0]}:{total.name}", total.name))
+        if elsewhere:
+            number = max(len(self.session.exchanges) - 1, 0)
+            self.open[total.name] = _Rest(rest, (*record[:3], {}), self._rows.store, number)
+            return None
+        return self.count(record, -1, Count(rest, f"{REST}{record[0]}:{total.name}", total.name))
+
+    def close(self, spent: Sequence[tuple[str, TokenUsage]]) -> None:
+        """Count what is left of running totals once it is known what the subagents in other sources took, by model."""
+        for name, rest in self.open.items():
+            took = total_usage(usage for model, usage in spent if self._same_model(model, name)) or _NOTHING
+            figures = zip(rest.usage, took, strict=True)
+            self._give(rest, name, TokenUsage(*(n and max(0, n - (t or 0)) for n, t in figures)))
+
+    def _give(self, rest: _Rest, model: str, usage: TokenUsage) -> None:
+        """Let a rest count as much as is known of it now."""
+        session, name = self.session, f"{REST}{rest.record[0]}:{model}"
+        group = self._groups.get(name, -1)
+        if group < 0 and any(usage):
+            number = self._rows.model(model)
+            group = self._groups[name] = session.add_group(name, usage, rest.record, model=number, store=rest.store)
+            self._ends[group] = session.groups.span[group]
+            session.exchanges[-1].groups.remove(group)
+            session.exchanges[rest.exchange].groups.append(group)
+            session.groups.exchange[group] = rest.exchange
+        if group >= 0:
+            session.groups.usage[group] = usage if any(usage) else _NOTHING
+            self._rows.changed.add(session.exchanges[rest.exchange].start)
 
     def _counted(self, name: str) -> Iterator[TokenUsage | None]:
         """What the calls of a model took, those of subagents and those that were copied included."""

@@ -138,6 +138,11 @@ class Uses:
             row = next((r for r, task in self.tasks.items() if r not in taken and task.prompt.split() == words), -1)
         return row
 
+    def all_led(self) -> bool:
+        """Whether it is known of each use that started a subagent which one that is."""
+        flags = self.session.messages.flags
+        return all(flags[row] & (_SUBAGENT | _ERROR | _INTERRUPTED) for row in self.tasks)
+
     def attach(self, subagent: Subagent, row: int) -> None:
         """Let message `row` be the use that started a subagent."""
         if subagent not in self.session.subagents:

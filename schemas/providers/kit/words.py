@@ -127,7 +127,9 @@ class Total(NamedTuple):
     usage: TokenUsage
     name: str
     beside: bool = False
-    """It includes subagents in sources of their own; where there are some, the rest is not this session's."""
+    """It includes subagents in sources of their own: the rest is counted once it is known what those took. A fork's
+    includes all that was spent before, also what no record of that tells: it is left out.
+    """
 
 
 class Title(NamedTuple):
