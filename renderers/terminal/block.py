@@ -184,7 +184,9 @@ def _facts(session: Session, message: Message, folded: bool, room: int, look: Lo
 def _steer(message: Message, fold: Fold, look: Look) -> Block:
     """Typed by a person in the middle of an exchange."""
     glyph = Segment(SPEAKER, look.palette.person)
-    text = f"{message.label}: {message.text}" if message.label and message.text else message.text or message.label
+    text = message.text or message.label
+    if message.kind is Kind.STEER and text != message.label:
+        text = ": ".join(filter(None, (message.label, text)))  # what became of it
     if fold is Fold.LINE:
         return Block([title_row(look, look.body, glyph, [(one_line(text, 400), look.palette.prompt)], [])])
     text, more = _start(text, look)
