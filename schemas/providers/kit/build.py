@@ -20,6 +20,7 @@ from schemas.values import texts_of
 
 _LARGEST_RAW = 1 << 20
 _EMPTY = {Kind.THINKING: "Thinking withheld by the provider", Kind.PROMPT: "(empty prompt)"}
+_MARKS = {Kind.COMPACTION: "Compacted", Kind.INTERRUPT: "Interrupted"}
 _ORPHAN = "Result of a tool use that is not in this file"
 
 
@@ -45,8 +46,9 @@ def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[S
         if say is None:
             message.label = "(the file changed meanwhile)"
             return message
-        message.label = one_line(say.label)
-        message.metadata = clean_value({**agent.facts(folded.record), **(say.extra or {})})
+        message.label = one_line(say.label) or _MARKS.get(message.kind, "")
+        place = {"cwd": known} if (known := rows.place(index)) else {}
+        message.metadata = clean_value({**place, **agent.facts(folded.record), **(say.extra or {})})
         if message.kind is Kind.UNKNOWN:
             message.label = f"Unknown {'' if say.text else 'record '}{message.label}".rstrip()
         if message.kind is Kind.TOOL:
@@ -74,25 +76,41 @@ def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int
         pieces = rows.growing[index] = ["".join(rows.growing[index])]
         return _Fold(copy(say), None, pieces[0], record)
     texts: list[str] = []
+    beside: list[Answer] = []
     for span in rows.spans(index):
         value, item = items.at(session, span)
         record = record or value
+        said = item.answer if isinstance(item, Use) else item
         if span.role is SpanRole.RESULT:
-            said = item.answer if isinstance(item, Use) else item
             answer = said if isinstance(said, Answer) and said.text is not None else answer
-        elif isinstance(item, Piece):
-            texts.append(item.text)
-            if say is None:
-                say = copy(item)
-            else:
-                say.label, say.images = say.label or item.label, [*say.images, *item.images]
+        elif span.role is SpanRole.DETAIL and isinstance(said, Answer):
+            beside.append(said)
+        elif isinstance(item, Say) and say is not None and span.role is SpanRole.DETAIL:
+            _add(say, texts, item)
         elif isinstance(item, Say):
             say, record, texts = copy(item), value, [item.text]
         elif isinstance(item, Answer):
             shown, _ = agent.tool(Use(use_id=item.use_id), item, session.path)
             say = Say(Kind.OUTPUT, shown.text, _ORPHAN, images=shown.images, extra={"toolUseId": item.use_id})
             texts = [say.text]
+    if beside:
+        answer = replace(answer or next((one for one in beside if one.text), beside[0]), more=beside)
     return _Fold(say, answer, "".join(texts), record)
+
+
+def _add(say: Say, texts: list[str], item: Say) -> None:
+    """Add to a message what another record tells of it."""
+    if not isinstance(item, Piece):  # the same once more: it gives what is missing
+        texts[:] = texts if any(texts) else [item.text]
+        say.label, say.images = say.label or item.label, say.images or item.images
+        say.extra = {**(item.extra or {}), **(say.extra or {})}
+        return
+    if not item.apart:
+        texts.append(item.text)
+    elif item.text.strip() not in "".join(texts):
+        texts.append(f"\n\n{item.text}" if any(texts) else item.text)
+    labels = filter(None, (say.label, item.label)) if item.apart else [say.label or item.label]
+    say.label, say.images = ", ".join(dict.fromkeys(labels)), [*say.images, *item.images]
 
 
 def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[Part]:
@@ -111,6 +129,8 @@ def _add_tool(agent: Speaker, session: Session, message: Message, use: Use, answ
     tool, facts = agent.tool(use, answer, session.path)
     message.metadata |= clean_value(facts)
     tool.status = uses.judged.get(message.index, tool.status)
+    if message.flags & Flag.PENDING:  # what was told beside a result is none
+        tool.status, tool.output = ToolStatus.PENDING, None
     lead = uses.leads.get(message.index)
     tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index or s.id == lead), None)
     if message.flags & Flag.INTERRUPTED and tool.status is ToolStatus.PENDING:
@@ -118,7 +138,9 @@ def _add_tool(agent: Speaker, session: Session, message: Message, use: Use, answ
     message.tool = tool
     hints, place = input_path_hints(tool.input), message.metadata.get("cwd") or session.workspace_root
     if tool.type == "shell":
-        commands = texts_of(tool.input.get("commands")) or [str(tool.input.get("command") or "")]
+        command = message.metadata.get("command") or tool.input.get("command")
+        commands = texts_of(tool.input.get("commands")) or [command if isinstance(command, str) else ""]
         hints += shell_path_hints("\n".join(commands))
         place = shell_directory(tool.input, place)
-    message.path_hints = resolve_hints([*hints, *(diff.path for diff in tool.diffs)], place, session.workspace_root)
+    hints += [path for diff in tool.diffs for path in (diff.path, diff.renamed_to) if path]
+    message.path_hints = resolve_hints(list(dict.fromkeys(hints)), place, session.workspace_root)

@@ -22,6 +22,7 @@ from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.tokens import Tokens
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import (
+    Also,
     Answer,
     Child,
     Count,
@@ -105,6 +106,7 @@ class Reader:
             Say: self._say,
             Use: self.uses.use,
             Piece: self._piece,
+            Also: self._also,
             Answer: self.uses.answer,
             Count: self.tokens.count,
             Total: self._total,
@@ -283,6 +285,10 @@ class Reader:
             self.session.unknown[one_line(say.label, 80)] += 1
         return True
 
+    def _also(self, record: Record, number: int, also: Also) -> bool:
+        self.talk.also(record, number, also)
+        return True
+
     def _piece(self, record: Record, number: int, piece: Piece) -> bool:
         self.talk.piece(record, number, piece)
         return True
@@ -293,9 +299,12 @@ class Reader:
             self.uses.end_turn(turn.failed)
 
     def _fact(self, record: Record, number: int, fact: Fact) -> None:
-        if (model := fact.said.get("model")) is not None:
+        said = fact.said
+        if (model := said.pop("model", None)) is not None:
             self.talk.model = model if isinstance(model, str) else ""
-        self.facts.learn(Fact(**{name: value for name, value in fact.said.items() if name != "model"}))
+        if isinstance(place := said.pop("cwd", None), str):
+            self.rows.enter(one_line(place, 4096))
+        self.facts.learn(fact)
 
     def _skip(self, record: Record, number: int, skip: Skip) -> bool:
         self.session.hidden[one_line(skip.what, 80)] += 1
@@ -310,14 +319,15 @@ class Reader:
         """The record is another session's, and so is all that was read before it."""
         session, (rows, groups) = self.session, self._inherited
         messages = session.messages
-        session.lineage.forked_from = session.lineage.forked_from or one_line(source, 300)
+        if source != session.lineage.parent:
+            session.lineage.forked_from = session.lineage.forked_from or one_line(source, 300)
         for row in range(rows, len(messages)):
             if not messages.flags[row] & _INHERITED:
                 messages.flags[row] |= _INHERITED
                 self.rows.changed.add(row)
         for exchange in session.exchanges[messages.exchange[rows - 1] if rows else 0 :]:
             exchange.inherited = True
-        self.tokens.inherit_groups(groups)
+        self.tokens.inherit_groups(groups, source)
         self._inherited = len(messages), len(session.groups)
 
     # -- subagents -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -73,6 +74,8 @@ class Rows:
         self._renamed: dict[int, str] = {}
         self._tails: dict[int, int] = {}
         self._models: dict[str, int] = {}
+        self._places: list[tuple[int, str]] = []
+        """The messages from which on the agent works in another directory, and those."""
 
     def begin(self, time: float | None, copied: bool, first: int | None = None) -> None:
         """Begin another record, to which the messages from `first` on belong already."""
@@ -146,6 +149,16 @@ class Rows:
         messages = self.session.messages
         messages.chars[row] = min(messages.chars[row] + len(text), NONE)
         messages.lines[row] = min(max(messages.lines[row], bool(text)) + text.count("\n"), NONE)
+
+    def enter(self, place: str) -> None:
+        """The agent works in a directory from here on."""
+        if place and (not self._places or self._places[-1][1] != place):
+            self._places.append((len(self.session.messages), place))
+
+    def place(self, row: int) -> str:
+        """The directory in which the agent worked at a message; empty where nothing told."""
+        number = bisect_right(self._places, row, key=lambda entry: entry[0]) - 1
+        return self._places[number][1] if number >= 0 else ""
 
     def model(self, name: str) -> int:
         """The number of a model's name in the session."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.providers.kit.rows import DETAIL, Rows
-from schemas.providers.kit.words import Dropped, Piece, Say, Turn
+from schemas.providers.kit.words import Also, Dropped, Piece, Say, Turn
 from schemas.records import Record
 from schemas.session import Exchange
 
-_REWOUND, _ERROR, _GROWING = int(Flag.REWOUND), int(Flag.ERROR), int(Flag.GROWING)
+_REWOUND, _ERROR, _GROWING, _WITHHELD = (int(f) for f in (Flag.REWOUND, Flag.ERROR, Flag.GROWING, Flag.WITHHELD))
 # Plain numbers: an enum's operators run as Python, and would take a quarter of the scan.
 _PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
     int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
@@ -47,7 +47,7 @@ class Talk:
 
     def say(self, record: Record, number: int, say: Say) -> int:
         """A message: appended, or what its id names replaced; returns its row."""
-        if say.id and (row := self.rows.named.get(say.id, -1)) >= 0 and self._may_become(row, say.kind):
+        if (row := self._row(say)) >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
             self.again(row, record, number, say)
             return row
         return self.add(record, number, say)
@@ -59,6 +59,9 @@ class Talk:
         messages, before = self.session.messages, self.session.messages.kind[row]
         late = kind is Kind.PROMPT and messages.exchange[row] < len(self.session.exchanges) - 1
         return before == kind or not (late or _TOOL in (before, kind))
+
+    def _row(self, say: Say) -> int:
+        return say.row if say.row >= 0 or not say.id else self.rows.named.get(say.id, -1)
 
     def add(self, record: Record, number: int, say: Say) -> int:
         """Append a message to the exchange in which it stands; returns its row."""
@@ -73,6 +76,8 @@ class Talk:
                 self.open_untold(record)
             if self.branched:
                 self._leave_branch()
+            elif session.exchanges and session.exchanges[-1].inherited and not self.rows.copied:
+                self._leave_branch()  # the session's own work is no part of what was copied
         elif kind == _PROMPT:
             self.command, self.turn, self.branched, self.ended = -1, False, False, ""
             session.open_exchange(Kind.PROMPT, say.text or say.label or "(image)")
@@ -120,13 +125,18 @@ class Talk:
 
     def piece(self, record: Record, number: int, piece: Piece) -> int:
         """Text that is added to a message, or begins it; returns its row."""
-        row, rows = self.rows.named.get(piece.id, -1), self.rows
+        row, rows, messages = self._row(piece), self.rows, self.session.messages
         if row < 0:
             row = self.add(record, number, piece)
-            rows.growing[row] = [piece.text]
-            self.session.messages.flags[row] |= _GROWING * (_TEXT <= piece.kind <= _TOOL)
+            if not piece.apart:
+                rows.growing[row] = [piece.text]
+                messages.flags[row] |= _GROWING * (_TEXT <= piece.kind <= _TOOL)
             return row
         rows.extend(row, record, number, DETAIL)
+        if piece.apart:
+            rows.grow(row, f"\n\n{piece.text}" if messages.chars[row] else piece.text)
+            messages.flags[row] &= ~_WITHHELD
+            return row
         if row in rows.growing or piece.kind is Kind.TOOL:
             rows.growing.setdefault(row, []).append(piece.text)
         if piece.kind is not Kind.TOOL:
@@ -134,6 +144,17 @@ class Talk:
         if piece.last:
             rows.growing.pop(row, None)
             self.session.messages.flags[row] &= ~_GROWING
+        return row
+
+    def also(self, record: Record, number: int, say: Also) -> int:
+        """A message is told by another record as well; returns its row."""
+        row, messages = self._row(say), self.session.messages
+        if row < 0:
+            return self.add(record, number, say)
+        self.rows.extend(row, record, number, DETAIL)
+        if say.text and not messages.chars[row]:
+            self.rows.resize(row, say.text)
+            messages.flags[row] &= ~_WITHHELD
         return row
 
     # -- exchanges -------------------------------------------------------------------------------------------------
@@ -175,10 +196,12 @@ class Talk:
         if turn.begins:
             return
         self.stop_growing()
-        if self.session.exchanges and turn.seconds is not None:
-            exchange = self.session.exchanges[-1]
+        exchange = self.session.exchanges[-1] if self.session.exchanges else None
+        if exchange is not None and turn.seconds is not None:
             exchange.seconds = (exchange.seconds or 0.0) + turn.seconds
             self.rows.changed.add(exchange.start)
+        if exchange is not None and not turn.failed:
+            self.session.touch(exchange, self.rows.time)
 
     def stop_growing(self) -> None:
         """No message that is being written goes on."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from schemas.clean import clean
-from schemas.message import SpanRole
+from schemas.message import Kind, SpanRole
 from schemas.providers.kit.rows import Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Count, Total
@@ -16,6 +16,7 @@ from schemas.table import NONE
 from schemas.usage import REST, TokenUsage, total_usage
 
 _USAGE = int(SpanRole.USAGE)
+_TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _NOTHING = TokenUsage()
 
 
@@ -43,6 +44,8 @@ class Tokens:
         self._groups: dict[str, int] = {}
         self._ends: dict[int, int] = {}
         self._last: tuple[int, TokenUsage] = -1, _NOTHING
+        self._closed = 0
+        """The messages before this one are no longer waiting for a count that closes."""
         self._totals: dict[str, tuple[TokenUsage, TokenUsage]] = {}
         """For each model what was counted by processes that are gone, and the running total said last."""
         self.open: dict[str, _Rest] = {}
@@ -51,17 +54,23 @@ class Tokens:
     def count(self, record: Record, number: int, count: Count) -> bool | None:
         """Tokens of a model call: said once, or again with other figures."""
         usage = count.usage
-        if usage == _NOTHING and count.id not in self._groups:
+        if usage == _NOTHING and count.id not in self._groups and not self._rows.copied:
             return None
         session, name = self.session, count.id or self._name_of(record[3]) or f"@{record[0]}"
         model = self._rows.model(count.model or self._talk.model)
         if self._rows.copied:
-            self._inherit(record, clean(name), usage, model)
+            self._inherit(record, clean(name), usage, model, clean(count.was))
             return True
         if self._talk.turn:
             self._talk.open_untold(record)
-        groups, group = session.groups, self._groups.get(name, -1)
-        rows = range(self._rows.first, len(session.messages.kind))
+        groups = session.groups
+        if count.was in self._groups:
+            self._groups[name] = self._groups.pop(count.was)
+            groups.ids[self._groups[name]] = clean(name)
+        group = self._groups.get(name, -1)
+        rows: Sequence[int] = range(self._rows.first, len(session.messages.kind))
+        if count.closes:
+            rows = self._since_last()
         if group < 0:
             group = self._groups[name] = session.add_group(
                 clean(name), usage, record, model=model, store=self._rows.store
@@ -75,11 +84,8 @@ class Tokens:
                 session.spans.extend(self._ends[group], span)
                 self._ends[group] = span
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
-            if (rows or self._rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
-                session.exchanges[groups.exchange[group]].groups.remove(group)
-                self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
-                session.exchanges[-1].groups.append(group)
-                groups.exchange[group] = session.exchanges[-1].index
+            if rows or self._rows.touched:
+                self._move(group, session.exchanges[-1].index)
         self._last = group, usage
         self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
         column = session.messages.group
@@ -87,14 +93,41 @@ class Tokens:
             if column[row] == NONE:
                 column[row] = group
                 groups.last[group] = row if groups.last[group] == NONE else max(row, groups.last[group])
+        if count.closes and rows:
+            self._move(group, session.messages.exchange[rows[-1]])
         if number >= 0 and not count.beside:
             session.context_used = groups.usage[group].context
         return True
 
-    def _inherit(self, record: Record, name: str, usage: TokenUsage, model: int) -> None:
+    def _since_last(self) -> Sequence[int]:
+        """What the agent said since the last count that closed: behind the last prompt, or where there is nothing,
+        before it.
+        """
+        kinds, first = self.session.messages.kind, self._closed
+        start = max(first, self.session.exchanges[-1].start) if self.session.exchanges else first
+        self._closed = len(kinds)
+        spoken = [row for row in range(start, len(kinds)) if _TEXT <= kinds[row] <= _TOOL]
+        return spoken or [row for row in range(first, start) if _TEXT <= kinds[row] <= _TOOL]
+
+    def _move(self, group: int, exchange: int) -> None:
+        """Let a group end in another exchange."""
+        session, now = self.session, self.session.groups.exchange[group]
+        if now != exchange:
+            session.exchanges[now].groups.remove(group)
+            self._rows.changed.add(session.exchanges[now].start)
+            session.exchanges[exchange].groups.append(group)
+            session.exchanges[exchange].model = session.groups.model[group] or session.exchanges[exchange].model
+            session.groups.exchange[group] = exchange
+
+    def _inherit(self, record: Record, name: str, usage: TokenUsage, model: int, was: str) -> None:
         """A copied response: its figures are kept, and count for nothing."""
         session = self.session
         span, before = session.add_span(record, SpanRole.USAGE, self._rows.store), session.inherited.get(name)
+        if usage == _NOTHING:
+            session.inherited.pop(name, None)
+            return
+        if before is None and (old := session.inherited.pop(was, None)) is not None:
+            before = old._replace(group_id=name, usage=_NOTHING)
         if before is None:
             exchange = max(len(session.exchanges) - 1, 0)
             before = Inherited(name, usage, session.models[model], None, exchange, span, span)
@@ -102,11 +135,15 @@ class Tokens:
             session.spans.extend(before.tail, span)
         session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
 
-    def inherit_groups(self, first: int) -> None:
-        """Let the groups from `first` on be copies from another session."""
+    def inherit_groups(self, first: int, source: str) -> None:
+        """Let the groups from `first` on be copies from another session; those named after this one are named after
+        that.
+        """
         session, groups = self.session, self.session.groups
         for group in range(first, len(groups)):
             name, span = groups.ids[group], groups.span[group]
+            if name.startswith(f"{session.id}:"):
+                name = source + name[len(session.id) :]
             session.inherited[name] = Inherited(
                 name, groups.usage[group], session.models[groups.model[group]], None, groups.exchange[group], span, span
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, ToolStatus
-from schemas.providers.kit.rows import RESULT, Rows
+from schemas.providers.kit.rows import DETAIL, RESULT, Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Answer, Link, Say, Task, Use
 from schemas.records import Record
@@ -75,6 +75,8 @@ class Uses:
         messages = session.messages
         if answer.late and (row not in self.open or messages.flags[row] & _PENDING):
             return None
+        if answer.beside and row >= 0:
+            return self._beside(record, number, answer, row)
         self.answered = self.answered or (text is not None and of < 0)
         if text is None:
             if row < 0:
@@ -99,6 +101,20 @@ class Uses:
         session.touch(exchange, self._rows.time)
         if answer.subagent:
             self.start(answer.subagent, row)
+        return True
+
+    def _beside(self, record: Record, number: int, answer: Answer, row: int) -> bool:
+        """What another record than the result tells of a use."""
+        messages, status = self.session.messages, answer.status
+        before, ended = messages.flags[row], _ENDS.get(status, 0)
+        if ended:
+            self.judged[row] = status
+        if status is not ToolStatus.PENDING:
+            messages.flags[row] = before & ~_PENDING | ended
+            self.session.exchanges[messages.exchange[row]].errors += bool(ended & ~before & _ERROR)
+        if answer.text and not messages.chars[row]:
+            self._rows.resize(row, answer.text)
+        self._rows.extend(row, record, number, DETAIL)
         return True
 
     def end_turn(self, failed: bool | None) -> None:

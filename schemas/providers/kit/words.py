@@ -25,6 +25,8 @@ class Say:
     model: str = ""
     id: str = ""
     """The message's own. Said again with the same id, it takes the place of what was said before."""
+    row: int = -1
+    """The same for a message that has no id: its row, which the agent's `History` learns from `own`."""
     once: Hashable = None
     """What stands for it where the source repeats messages: the second with an equal one is left out."""
     asks: bool = False
@@ -43,6 +45,16 @@ class Piece(Say):
 
     last: bool = False
     """Whether the message is whole then, where no whole text takes its place."""
+    apart: bool = False
+    """A paragraph of its own, and whole: no delta."""
+
+
+@dataclass(slots=True)
+class Also(Say):
+    """The same message, told by another record: it gives the text, label, images and facts that the message lacks.
+
+    A `History` says it in place of any other `Say`.
+    """
 
 
 @dataclass(slots=True)
@@ -62,6 +74,12 @@ class Answer:
     """The end of a use in the background: it counts only where the use is in the background."""
     details: Any = None
     """What the agent's `tool` reads again when the message is built."""
+    beside: bool = False
+    """No result, but what another record tells of the use: it is shown as one only where there is no other. A status
+    that is not OK stays, whatever a result says; PENDING says nothing.
+    """
+    more: Sequence[Answer] = ()
+    """For the agent's `tool`: all that was told `beside` this result."""
 
 
 class Task(NamedTuple):
@@ -119,6 +137,10 @@ class Count(NamedTuple):
     model: str = ""
     beside: bool = False
     """A call beside the conversation, which says nothing of its context."""
+    closes: bool = False
+    """Of a record behind those of the call: all that the agent said since the last such count is of this call."""
+    was: str = ""
+    """The id under which these figures were counted until now."""
 
 
 class Total(NamedTuple):
@@ -163,7 +185,7 @@ class Turn(NamedTuple):
 
 @dataclass(slots=True, init=False)
 class Fact:
-    """What is so from here on: an attribute of `Session` or `Lineage`, `model`, `link`, `title` or a metadata key."""
+    """What is so from here on: a part of `Session` or `Lineage`, `model`, `cwd`, `link`, `title` or a metadata key."""
 
     said: dict[str, Any]
 
