@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
@@ -70,10 +69,6 @@ _BY_TYPE: dict[ToolType, str] = {
 }
 _WEB = ("web", "fetch", "url", "http")
 _DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
-_NAMES = {
-    "codex": "schemas.providers.codex.tools",
-}
-"""Where the agents' own tables of tools are: a tool has the same type in a document as in the agent's own session."""
 _TYPES: dict[str, ToolType] = {
     "file_read": "read",
     "file_write": "write",
@@ -117,11 +112,8 @@ def type_of(provider: str, name: str, said: object) -> ToolType:
 @cache
 def _named(provider: str) -> Callable[[str], ToolType]:
     """What tells an agent's tools by their names."""
-    if (module := _NAMES.get(provider)) is None:
-        agent = providers().get(provider)
-        return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
-    table: Callable[[str], ToolType] = import_module(module).tool_type
-    return table
+    agent = providers().get(provider)
+    return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
 
 
 def tool_use(

@@ -77,6 +77,13 @@ def test_a_child_only_file_is_all_its_own(tmp_path):
     assert session.lineage.parent == PARENT and session.metadata["agent"] == "Confucius (explorer)"
 
 
+def test_an_old_turn_that_goes_on_is_no_copy(tmp_path):
+    """faults/f27: the turn's time, in milliseconds, lies before the thread's."""
+    r = Rollout(CHILD, BORN, source=spawn(), thread_source="subagent").start("t-1", started_at=(BORN - 400) * 1000)
+    session = r.user("task").count((3100, 2500, 120), (3100, 2500, 120)).says("done").read(tmp_path)
+    assert not any(e.inherited for e in session.exchanges) and session.usage().total == 3220
+
+
 def test_ordinals_say_where_a_subagent_begins(tmp_path):
     r = Rollout(CHILD, BORN, meta=False)
     meta = {"id": CHILD, "timestamp": "2025-10-09T09:01:40Z", "source": spawn(), "subagent_history_start_ordinal": 3}
@@ -163,16 +170,16 @@ def chained(folder, thread=THREAD, *, end=None, base=BASE_FILE):
     first.start("t2").user("undone").says("two").count((200, 0, 20)).done("t2")
     first.save(folder, f"rollout-2025-10-09T10-00-00-{BASE_FILE}.jsonl")
     r = Rollout(thread, BORN, history_base={"thread_id": base, "end_byte_offset": length if end is None else end})
-    r.start("t3", started_at=BORN).user("second").says("three").count((250, 0, 25)).done("t3")
+    r.start("t3", started_at=BORN).user("second").says("three").count((250, 0, 25), (150, 0, 15)).done("t3")
     return r.save(folder, "rollout-2025-10-09T10-10-00-019a0003-0000-7000-8000-0000000000b2.jsonl")
 
 
 @pytest.mark.parametrize("step", [1 << 20, 100])
 def test_a_chain_of_files(tmp_path, step):
     session = read(chained(tmp_path), step)
-    assert prompts(session) == ["first", "second"]
-    assert [e.inherited for e in session.exchanges] == [True, False]
-    assert session.usage().total == 165 and session.title == "second"
+    assert prompts(session) == ["first", "undone", "second"]
+    assert [(e.inherited, e.rewound) for e in session.exchanges] == [(False, False), (False, True), (False, False)]
+    assert session.usage().total == 110 + 110 + 165 and session.title == "first"
     assert len(session.stores) == 2 and session.message_spans(0)[0].store == 1
 
 

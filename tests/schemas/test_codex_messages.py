@@ -146,7 +146,7 @@ def test_images(tmp_path):
     session = r.event("user_message", message="", local_images=["/p/a.png"]).read(tmp_path)
     message = session.message(0)
     assert [(p.type, p.media_type, p.size) for p in message.parts] == [("image", "image/png", 3)]
-    assert session.exchanges[0].prompt == "[Image]" and "AAAA" not in message.text
+    assert session.exchanges[0].prompt == "(image)" and "AAAA" not in message.text
 
 
 @pytest.mark.parametrize("event_first", [True, False])
@@ -264,12 +264,8 @@ def test_what_nobody_described(tmp_path):
 def test_results_out_of_order_and_without_use(tmp_path):
     r = Rollout().user("hi").call("c1", cmd="one").call("c2", cmd="two").result("c2", "2").result("c1", "1")
     session = r.result("gone", "orphan").result(None, "nameless").read(tmp_path)
-    assert [(m.tool.input.get("cmd"), m.tool.text) for m in tools(session)] == [
-        ("one", "1"),
-        ("two", "2"),
-        (None, "orphan"),
-        (None, "nameless"),
-    ]
+    assert [(m.tool.input.get("cmd"), m.tool.text) for m in tools(session)] == [("one", "1"), ("two", "2")]
+    assert shown(session, Kind.OUTPUT) == [(Kind.OUTPUT, "orphan"), (Kind.OUTPUT, "nameless")]
 
 
 def test_an_id_used_twice(tmp_path):
@@ -397,8 +393,83 @@ def test_events_about_uses(tmp_path):
     found, lost, denied, event_only = (m.tool for m in tools(session))
     assert (found.text, found.seconds, found.images[0].media_type, found.status) == ("hit", 2.5, "image/png", "ok")
     assert (lost.name, lost.type, lost.text, lost.status) == ("mcp__docs__find", "generic", "down", "error")
-    assert (denied.status, session.exchanges[0].errors) == ("denied", 3)
+    assert (denied.status, session.exchanges[0].errors) == ("denied", 2)
     assert (event_only.text, event_only.exit_code, event_only.seconds, event_only.status) == ("no\n", 2, 1.0, "error")
+
+
+def script(r, call_id, source, *inside, how="completed", output=""):
+    """A script of code mode with what it ran, which has ids of its own."""
+    r.item("custom_tool_call", name="exec", call_id=call_id, input=source)
+    for item in inside:
+        r.completed({"id": f"exec-{len(r.lines)}", **item})
+    texts = (f"Script {how}\nWall time 0.1 seconds\nOutput:\n", output)
+    content = [{"type": "input_text", "text": text} for text in texts]
+    return r.item("custom_tool_call_output", call_id=call_id, output=content)
+
+
+def test_a_script_is_one_use_with_the_commands_in_it(tmp_path):
+    """lab/faults/codex-1: it fails where a command in it does, where it throws, and where a patch is refused."""
+    ran = {"type": "CommandExecution", "command": ["bash", "-lc", "cat a"], "cwd": "file:///w/app", "exit_code": 0}
+    bad = {**ran, "command": ["bash", "-lc", "exit 3"], "exit_code": 3, "status": "failed"}
+    diff = {"/w/app/a": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+b\n"}}
+    r = script(Rollout().user("x"), "c1", "await both()", ran, bad, output="a\n")
+    script(r, "c2", "throw 1", how="failed", output="Script error")
+    script(r, "c3", "await patch()", {"type": "FileChange", "changes": diff, "status": "completed"})
+    session = r.read(tmp_path)
+    both, thrown, patched = tools(session)
+    assert (both.tool.input["commands"], both.tool.text) == (["cat a", "exit 3"], "a\n")
+    assert (both.tool.status, both.tool.exit_code, both.metadata["cwd"]) == ("error", 3, "/w/app")
+    assert (thrown.tool.status, thrown.tool.text) == ("error", "Script error")
+    assert (patched.tool.status, patched.tool.type, [d.added for d in patched.tool.diffs]) == ("ok", "write", [1])
+    assert (session.exchanges[0].tools, session.exchanges[0].errors) == (3, 2)
+
+
+def test_a_patch_within_a_script(tmp_path):
+    source = f"text(await tools.apply_patch({json.dumps(PATCH)}));"
+    r = Rollout().user("x").item("custom_tool_call", name="exec", call_id="c", input=source)
+    (message,) = tools(r.read(tmp_path))
+    assert [(d.path, d.added, d.removed) for d in message.tool.diffs] == [("src/a.py", 1, 1)]
+
+
+def test_what_only_the_provider_can_read_is_called_so(tmp_path):
+    r = Rollout().user("x").call("c", "spawn_agent", message="gAAAAABm" + "A" * 80, task_name="x")
+    assert tools(r.read(tmp_path))[0].tool.input == {"message": "[encrypted]", "task_name": "x"}
+
+
+def test_a_typed_command_is_told_twice_and_shown_once(tmp_path):
+    """lab/faults/codex-5."""
+    r = Rollout().user("hi").says("a")
+    r.completed({
+        "type": "CommandExecution", "id": "u", "command": ["/bin/bash", "-lc", "echo hi"], "source": "user_shell",
+        "aggregated_output": "hi\n", "exit_code": 0,
+    })  # fmt: skip
+    result = "Exit code: 0\nDuration: 0.0145 seconds\nOutput:\nhi\n\n"
+    r.user(f"<user_shell_command>\n<command>\necho hi\n</command>\n<result>\n{result}</result>\n</user_shell_command>")
+    session = r.read(tmp_path)
+    assert shown(session, Kind.COMMAND, Kind.OUTPUT) == [(Kind.COMMAND, "echo hi"), (Kind.OUTPUT, "hi\n")]
+    assert session.message(3).label == "exit 0"
+
+
+def test_what_the_program_tells_the_model_is_one_line(tmp_path):
+    """lab/faults/codex-2: a text may quote the tag that closes it."""
+    quoting = "<collaboration_mode>\nuntil `</collaboration_mode>` comes\nanother\n</collaboration_mode>"
+    r = Rollout()
+    for text in ("<skills_instructions>s</skills_instructions>", quoting, "<multi_agent_mode>m</multi_agent_mode>"):
+        r.item("message", role="developer", content=[{"type": "input_text", "text": text}])
+    session = r.user("hi").read(tmp_path)
+    assert [kind for kind, _ in shown(session)] == [Kind.CONTEXT, Kind.PROMPT]
+    assert (
+        session.message(0).label == "skills, collaboration mode, multi agent mode" and quoting in shown(session)[0][1]
+    )
+
+
+def test_mail_without_its_envelope(tmp_path):
+    """lab/faults/codex-3."""
+    envelope = "Message Type: NEW_TASK\nTask name: /root/scout\nSender: /root\nPayload:\n"
+    content = [{"type": "input_text", "text": envelope}, {"type": "encrypted_content", "encrypted_content": "look"}]
+    r = Rollout(agent_path="/root/scout", thread_source="subagent").start("t")
+    session = r.item("agent_message", author="/root", recipient="/root/scout", content=content).read(tmp_path)
+    assert prompts(session) == ["look"] and session.title == "look"
 
 
 @pytest.mark.parametrize("event_first", [True, False])
@@ -489,7 +560,8 @@ def test_hostile_text_is_clean_everywhere(tmp_path):
     r.line("inter_agent_communication", {"author": evil, "recipient": evil, "content": evil})
     r.event("exec_command_end", call_id="z", command=["bash", "-lc", evil], aggregated_output=evil)
     session = r.read(tmp_path)
-    said = repr([session.message(i) for i in range(len(session.messages))])
+    messages = [session.message(i) for i in range(len(session.messages))]
+    said = repr([m for m in messages if m.kind is not Kind.UNKNOWN])  # that shows the escapes of the file
     everything = said + repr(
         (session.title, session.workspace_root, session.metadata, list(session.unknown), session.exchanges)
     )

@@ -1,22 +1,37 @@
-"""OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads."""
+"""OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads of several files.
+
+`items` says what a record holds, `history` what depends on more than one, `header` whose records follow; `locate` and
+`beside` know the folder, `thread` the files that make one session.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile, moved_home
-from schemas.providers.codex import locate
-from schemas.providers.codex.ids import UUID
+from schemas.clean import clean_value
+from schemas.diffs import FileDiff
+from schemas.message import Tool, ToolStatus, ToolType
+from schemas.path_hints import local_path
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
+from schemas.providers.codex import beside, locate
+from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
+from schemas.providers.codex.tools import SCRIPTS, TYPES, change_diffs, command_of, patch_diffs, patch_text, tool_type
+from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.words import Answer, Item, Use
+from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
+    from schemas.providers.codex.history import Rollout
     from schemas.session import Session
 
 
-class Codex:
-    """The provider; see `schemas.provider.Provider`."""
+class Codex(Lines):
+    """The agent; items are the transcript, events repeat much of it and add the rest."""
 
     id = "codex"
     name = "Codex"
@@ -25,32 +40,44 @@ class Codex:
         "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken "
         "apart here; reasoning is part of the output."
     )
-    formats = (
+    formats: ClassVar[tuple[Format, ...]] = (
         Format(
             "Codex rollout, JSON lines, also compressed with zstd", "a session_meta, response_item, event_msg or such"
         ),
         Format("Codex rollout before 2025-09, JSON lines", "a header with id, timestamp and instructions"),
         Format("Codex's TypeScript program, one JSON document", "an object with session and items"),
     )
+    homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
+    tools = TYPES
+    silent = frozenset({
+        "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
+        "rollout_reference", "session_state",
+    })  # fmt: skip
+    resume = ("codex", "resume")
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def told(self, head: Head) -> bool:
+        """Whether it is a rollout of any era; what `codex exec --json` prints is none."""
+        return locate.detect(head)
 
     def locations(self, env: Environment) -> list[Location]:
-        """Codex's folder: `CODEX_HOME`, or `.codex` in the home directory on every system."""
-        return locate.locations(env)
+        """`CODEX_HOME` alone where it is set, as Codex itself has it, else `.codex` in the home directory."""
+        return super().locations(env)[:1]
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """Each thread once, wherever and however often it lies there; subagents whose parent is there are left out."""
         return locate.find(location, problems)
 
-    def detect(self, head: Head) -> bool:
-        """Whether it is a rollout of any era; what `codex exec --json` prints is none."""
-        return locate.detect(head)
+    def id_of(self, path: Path) -> str:
+        """The id at the end of a rollout's name."""
+        return locate.file_id(path)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a rollout. Raises OSError, also for a damaged compressed file."""
-        # Here, since looking for rollouts and recognising them is done without the parser, and often.
-        from schemas.providers.codex.opening import open_rollout
+        """Begin to read a thread. Raises OSError, also for a damaged compressed file."""
+        from schemas.providers.codex.thread import open_thread
 
-        return open_rollout(path, start)
+        return open_thread(self.reader, path, start)
 
     def resume_command(self, session: Session) -> list[str] | None:
         """`codex resume ID`, for ids that Codex itself makes."""
@@ -59,12 +86,85 @@ class Codex:
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
         return moved_home(
-            "CODEX_HOME", locate.resumable_home(path), [location.path for location in locate.locations(env)]
+            "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
         )
 
-    def retention(self, env: Environment) -> Retention | None:
-        """None: Codex keeps its rollouts."""
-        return None
+    def stamps(self, session: Session) -> object:
+        return beside.stamps(session)
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The names that people gave to the thread, and its subagents."""
+        return beside.found(session)
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
+
+    @property
+    def history(self) -> type[Rollout]:  # type: ignore[override]
+        from schemas.providers.codex.history import Rollout
+
+        return Rollout
+
+    @cached_property
+    def _items(self) -> ModuleType:
+        from schemas.providers.codex import items
+
+        return items
+
+    def read(self, record: Data) -> Iterable[Any]:
+        return self._items.read(record)  # type: ignore[no-any-return]
+
+    def type(self, record: Data) -> str:
+        return self._items.type_of(record)  # type: ignore[no-any-return]
+
+    def name_of(self, record: Data) -> str:
+        """Nothing: ids repeat in rollouts, where a record lies is its own."""
+        return ""
+
+    def facts(self, record: Data) -> Data:
+        body = dict_of(record.get("payload")) or record
+        name = text_of(body.get("id")) or text_of(dict_of(body.get("item")).get("id"))
+        return {"item_id": name} if name else {}
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
+        tool, facts = super().tool(use, answer, path)
+        script, commands = use.name in SCRIPTS, list[str]()
+        for one in answer.more if answer is not None else ():
+            body = dict_of(one.details)
+            tool.exit_code = one.exit_code or (tool.exit_code if tool.exit_code is not None else one.exit_code)
+            tool.images = tool.images or list(one.images)
+            if one.seconds is not None and (not script or tool.seconds is None):
+                tool.seconds = one.seconds
+            if one.status in (ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED):
+                tool.status = one.status
+            if cwd := local_path(text_of(body.get("cwd"))):
+                facts["cwd"] = cwd
+            if script and (command := command_of(body)):
+                commands.append(command)
+            if body.get("type") == "guardian_assessment":
+                facts["guard"] = " ".join(filter(None, (text_of(body.get("status")), text_of(body.get("rationale")))))
+        if commands:
+            facts["command"] = "\n".join(commands)
+            tool.input = clean_value({"commands": commands, **tool.input})
+        if tool.diffs and tool.type == "shell":
+            tool.type = "write"
+        if tool.output is not None:
+            tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+            if tool.exit_code is not None:
+                tool.output["exit_code"] = tool.exit_code
+            if tool.seconds is not None:
+                tool.output["duration_seconds"] = tool.seconds
+        return tool, facts
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What was changed: from the events, which have line numbers, else from the patch itself."""
+        changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
+        return [diff for one in changes for diff in change_diffs(one)] or patch_diffs(patch_text(tool.name, tool.input))
 
 
 PROVIDER = Codex()

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.folders import entries_of, reason_of
-from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, SessionFile, beginning, read_head
-from schemas.providers.codex.history import agent_name, is_internal, is_subagent, parent_of
-from schemas.providers.codex.ids import UUID, uuid_time
-from schemas.providers.codex.old import is_old_header, is_typescript
-from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start
+from schemas.provider import HEAD_BYTES, Head, Location, Problem, SessionFile, beginning, read_head
+from schemas.providers.codex.header import (
+    UUID,
+    agent_name,
+    is_internal,
+    is_old_header,
+    is_subagent,
+    is_typescript,
+    parent_of,
+    uuid_time,
+)
+from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start, unpacks
 from schemas.records import read_record
 from schemas.troubles import guarded
 from schemas.values import dict_of, text_of
@@ -48,7 +56,7 @@ class Found(NamedTuple):
     id: str
     size: int
     mtime_ns: int
-    parent: str | None = None
+    parent: str = ""
     subagent: bool = False
     internal: bool = False
     base: str | None = None
@@ -61,13 +69,6 @@ class Found(NamedTuple):
     def rollout(self) -> str:
         """The id in the file's name; another one than the thread's after a revert."""
         return file_id(self.path)
-
-
-def locations(env: Environment) -> list[Location]:
-    """Codex's folder on such a machine; `sessions` and `archived_sessions` lie in it."""
-    if home := env.variables.get("CODEX_HOME"):
-        return [Location(Path(home), "CODEX_HOME")]
-    return [Location(env.home / ".codex", "default")]
 
 
 def file_id(path: Path) -> str:
@@ -202,33 +203,33 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-    """The sessions in a Codex folder: each thread once, subagents only where their parent is missing."""
+    """The sessions in a Codex folder: each thread once, at its newest file; subagents only where their parent is
+    missing.
+    """
     base = location.path
     roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
-    found = list(_distinct(_rollouts(roots, problems)))
-    ids = {f.id for f in found if not f.is_none}
-    bases = {(f.id, f.base) for f in found if f.base}
-    for rollout in found:
-        if rollout.internal or (rollout.subagent and rollout.parent in ids):
-            continue
-        if (rollout.id, rollout.rollout) in bases:
-            continue  # a newer file of the same thread goes on from this one
-        yield SessionFile("codex", os.fspath(rollout.path), rollout.id, rollout.size, rollout.mtime_ns)
+    threads: dict[str, list[Found]] = {}
+    for one in _rollouts(roots, problems):
+        threads.setdefault(str(one.path) if one.is_none else one.id, []).append(one)
+    for files in threads.values():
+        shown, damaged = _newest(files)
+        if not (shown.internal or (shown.subagent and shown.parent in threads)):
+            for one in (shown, *damaged):
+                yield SessionFile("codex", os.fspath(one.path), one.id, one.size, one.mtime_ns)
 
 
-def _distinct(found: Iterable[Found]) -> Iterator[Found]:
-    """Each thread once: the plain file before its compressed copy, else the longer one."""
-    best: dict[tuple[str, str | None], Found] = {}
-    for rollout in found:
-        key = (rollout.id, str(rollout.path) if rollout.is_none else rollout.base)
-        other = best.get(key)
-        if other is None or _rank(rollout) > _rank(other):
-            best[key] = rollout
-    yield from best.values()
-
-
-def _rank(rollout: Found) -> tuple[bool, int]:
-    return rollout.path.suffix != ".zst", rollout.size
+def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
+    """The file of a thread in which it goes on, and those that cannot be unpacked, each of which says so itself."""
+    if len(files) == 1:
+        return files[0], []
+    damaged = [one for one in files if one.path.suffix == ".zst" and not unpacks(one.path)]
+    files = [one for one in files if one not in damaged] or files[:1]
+    bases = {one.base for one in files}
+    heads = [one for one in files if one.rollout not in bases] or files
+    newest = max(uuid_time(one.rollout) or 0 for one in heads)
+    heads = [one for one in heads if (uuid_time(one.rollout) or 0) == newest]
+    shown = max(heads, key=lambda one: (one.path.suffix != ".zst", one.size))
+    return shown, [one for one in damaged if one is not shown]
 
 
 def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]:
@@ -294,17 +295,34 @@ def find_rollout(rollout: str, path: Path) -> Path | None:
     if not UUID.fullmatch(rollout):
         return None
     born = uuid_time(rollout)
-    folders = folders_near(path, home_of(path), born, born)
-    for folder in folders:
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
+    for folder in folders_near(path, home_of(path), born, born):
+        names = _names_in(folder)
         for suffix in (".jsonl", ".jsonl.zst"):
             for name in names:
                 if name.endswith(rollout + suffix):
                     return folder / name
     return None
+
+
+def files_of(thread: str, path: Path) -> list[Path]:
+    """The files whose names have a thread's id (`rollout-TIME-THREAD_ROLLOUT.jsonl`), from its beginning until today,
+    the plain one of each.
+    """
+    if not UUID.fullmatch(thread):
+        return []
+    found = {}
+    for folder in folders_near(path, home_of(path), uuid_time(thread), time.time()):
+        for name in sorted(_names_in(folder), reverse=True):
+            if thread in name and name.endswith((".jsonl", ".jsonl.zst")):
+                found[file_id(folder / name)] = folder / name
+    return list(found.values())
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 _TURN_ID = re.compile(rb'"turn_id"\s*:\s*"([^"\\]{1,100})"')

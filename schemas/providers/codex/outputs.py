@@ -27,13 +27,19 @@ class Outcome(NamedTuple):
     images: tuple[Part, ...] = ()
 
 
-_STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Process ")
+_STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Process ", "Script ")
 # The header as Codex writes it, in one go; what it does not fit is taken apart line by line.
 _HEADER = re.compile(
     r"(?:Command: [^\n]*\n)?(?:Chunk ID: [^\n]*\n)?(?:Exit code: (-?\d{1,10})\n)?Wall time: (\d+(?:\.\d+)?) seconds\n"
     r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
     r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n"
 )
+# Of a script in code mode (lab/faults/codex-1), and of a command typed by a person (codex-5).
+_SCRIPT = re.compile(
+    r"Script (completed|failed|running|terminated)(?:[^\n]*cell ID (\S+))?[^\n]*\nWall time:? (\d+(?:\.\d+)?) seconds\n"
+    r"Output:\n*"
+)
+_TYPED = re.compile(r"Exit code: (-?\d{1,10})\nDuration: (\d+(?:\.\d+)?) seconds\nOutput:\n?")
 _CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})", re.MULTILINE)
 _SECONDS = re.compile(r"^Wall time: (\d+(?:\.\d+)?)", re.MULTILINE)
 _PROCESS = re.compile(r"^Process running with session ID (\S+)", re.MULTILINE)
@@ -64,22 +70,6 @@ def decode(output: object) -> Outcome:
     if isinstance(output, dict):
         return _decode_object(output)
     return Outcome("" if output is None else str(output))
-
-
-def summarise(output: object) -> tuple[str, int, bool, bool, str | None]:
-    """What the reading of a file wants to know of `decode(output)`, without the copies: a text, where in it the result
-    begins, whether the use failed, whether the person stopped or refused it, and the id of a process that goes on.
-    """
-    if type(output) is not str:
-        found = decode(output)
-    elif (match := _HEADER.match(output)) is None:
-        found = _decode_text(output)
-    elif output.startswith("aborted", start := match.end()):
-        found = _decode_match(output, match)
-    else:
-        classic, _, exited, process = match.groups()
-        return output, start, (exited or classic or "0").strip("-0") != "", False, process
-    return found.text, 0, found.failed, found.aborted or found.denied, found.process
 
 
 def _decode_object(output: dict[str, Any]) -> Outcome:
@@ -135,6 +125,12 @@ def _decode_headed(text: str) -> Outcome:
     """A header of facts, then `Output:` and the output itself. The header may quote a command of several lines."""
     if match := _HEADER.match(text):
         return _decode_match(text, match)
+    if match := _SCRIPT.match(text):
+        how, cell, seconds = match.groups()
+        process = cell if how == "running" else None
+        return Outcome(text[match.end() :], None, float(seconds), how == "failed", how == "terminated", False, process)
+    if match := _TYPED.match(text):
+        return _headed(text[match.end() :], int(match[1]), float(match[2]), None)
     wall = text.find("Wall time: ")
     end = text.find("\nOutput:", wall) if wall >= 0 else -1
     if end < 0:

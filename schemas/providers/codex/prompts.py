@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas.message import Kind
-from schemas.providers.codex.values import content_items
+from schemas.message import Kind, Part
+from schemas.providers.codex.outputs import Outcome, decode
+from schemas.providers.codex.values import content_items, image_part
 from schemas.values import dict_of, list_of, text_of
 
 
@@ -50,6 +51,7 @@ _TAGS = {
 _TAG = re.compile(rf"<({'|'.join(_TAGS)})(?:\s[^>]{{0,200}})?>", re.IGNORECASE)
 # Their bodies are other people's text, which may hold the closing tag itself.
 _GREEDY = ("skill", "hook_prompt", "user_shell_command")
+_ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
 _AGENTS = re.compile(r"# agents\.md instructions", re.IGNORECASE)
 _IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
@@ -59,8 +61,11 @@ _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re
 
 
 @lru_cache(maxsize=16)  # Codex says much of it again at the beginning of each turn
-def split_text(text: str) -> tuple[Segment, ...]:
-    """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT."""
+def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
+    """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT.
+
+    What a `developer` wrote is of tags only, and may quote the tag that closes one (lab/faults/codex-2).
+    """
     segments: list[Segment] = []
     rest = text.strip()
     while rest:
@@ -68,10 +73,12 @@ def split_text(text: str) -> tuple[Segment, ...]:
         first = rest[0]
         if first == "<" and (match := _TAG.match(rest)):
             tag = match[1].lower()
-            close = _closing(rest, match[1], tag in _GREEDY)
+            close = _closing(rest, match[1], developer or tag in _GREEDY)
             end = close + len(tag) + 3 if close >= 0 else end
             inner = rest[match.end() : close if close >= 0 else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))
+        elif developer and (match := _ANY_TAG.match(rest)):
+            segments.append(Segment(Kind.CONTEXT, rest, match[1].replace("_", " ")))
         elif first == "#" and _AGENTS.match(rest):
             close = rest.lower().find("</instructions>")
             end = close + 15 if close >= 0 else end
@@ -105,9 +112,15 @@ def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
         match = _SHELL.search(inner)
         if match is None:
             return [Segment(Kind.COMMAND, inner, "shell")]
-        command = [Segment(Kind.COMMAND, match[1].strip(), "shell")]
-        return [*command, Segment(Kind.OUTPUT, match[2].strip("\n"))] if (match[2] or "").strip() else command
+        command = Segment(Kind.COMMAND, match[1].strip(), "shell")
+        return [command, *printed(decode((match[2] or "").strip("\n")))]
     return [Segment(Kind.CONTEXT, envelope, _TAGS[tag])]
+
+
+def printed(outcome: Outcome) -> list[Segment]:
+    """What a command printed that a person typed, and how it ended."""
+    ended = "" if outcome.exit_code is None else f"exit {outcome.exit_code}"
+    return [Segment(Kind.OUTPUT, outcome.text, ended)] if ended or outcome.text.strip() else []
 
 
 def _notification(inner: str) -> Segment:
@@ -147,7 +160,9 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
             at = len(found) if at is None else at
             continue
         pieces = (
-            split_text(value) if what == "text" else (Segment(Kind.PROMPT, value if what == "other" else value.text),)
+            split_text(value, not typed_role)
+            if what == "text"
+            else (Segment(Kind.PROMPT, value if what == "other" else value.text),)
         )
         for piece in pieces:
             if piece.kind != PROMPT:
@@ -171,8 +186,13 @@ def event_segments(payload: dict[str, Any]) -> list[Segment]:
     found = list(split_text(text))
     if kind in ("user_instructions", "environment_context"):
         return [s._replace(kind=Kind.CONTEXT, label=s.label or kind.replace("_", " ")) for s in found]
-    images = list_of(payload.get("images")) + list_of(payload.get("local_images"))
-    return found or ([Segment(Kind.PROMPT, "")] if images else [])
+    return found or ([Segment(Kind.PROMPT, "")] if event_images(payload) else [])
+
+
+def event_images(payload: dict[str, Any]) -> list[Part]:
+    """The pictures that a `user_message` event names."""
+    urls = list_of(payload.get("images")) + list_of(payload.get("local_images"))
+    return [part for url in urls if (part := image_part(url)) is not None]
 
 
 def completed_segments(item: dict[str, Any]) -> list[Segment]:

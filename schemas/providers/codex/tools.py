@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
-
-from schemas.clean import clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import ToolType
-from schemas.path_hints import input_path_hints, resolve_hints, shell_path_hints
+from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
-_TYPES: dict[str, ToolType] = {
+TYPES: dict[str, ToolType] = {
     "apply_patch": "write",
     "view_image": "read",
     "shell": "shell",
@@ -49,11 +46,15 @@ _TYPES: dict[str, ToolType] = {
     "tool_suggest": "generic",
     "image_generation": "generic",
 }
+SCRIPTS = ("exec", "wait")
+"""The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
 _PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\*\*\* End Patch|\Z)", re.DOTALL)
+_QUOTED_PATCH = re.compile(r"\*\*\* Begin Patch(?:\\n.*?)\*\*\* End Patch")
+_SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
+"""What the provider alone can read (faults/f16)."""
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
-_HINT_KEYS = ("file",)
 
 
 def tool_name(payload: dict[str, Any]) -> str:
@@ -66,7 +67,7 @@ def tool_name(payload: dict[str, Any]) -> str:
 
 def tool_type(name: str) -> ToolType:
     """SessionData's classification."""
-    if known := _TYPES.get(name):
+    if known := TYPES.get(name):
         return known
     return "generic" if name.startswith("mcp__") or "__" in name else "unknown"
 
@@ -76,31 +77,17 @@ def call_input(payload: dict[str, Any]) -> dict[str, Any]:
     kind = payload.get("type")
     if kind == "custom_tool_call":
         text = payload.get("input")
-        return {"input": clean_value(text)} if text is not None else {}
+        return {"input": text} if text is not None else {}
     if kind in ("local_shell_call", "web_search_call"):
-        return cleaned(payload.get("action"))
+        return dict_of(payload.get("action"))
     if kind == "image_generation_call":
-        return {"prompt": clean_value(payload["revised_prompt"])} if payload.get("revised_prompt") else {}
+        return {"prompt": payload["revised_prompt"]} if payload.get("revised_prompt") else {}
     arguments = payload.get("arguments")
-    if isinstance(arguments, str):
-        try:
-            value = orjson.loads(arguments)
-        except orjson.JSONDecodeError:
-            value = None
-        return cleaned(value) if isinstance(value, dict) else {"arguments": clean_value(arguments)}
-    return (
-        cleaned(arguments)
-        if isinstance(arguments, dict)
-        else {}
-        if arguments is None
-        else {"arguments": clean_value(arguments)}
-    )
-
-
-def cleaned(value: object) -> dict[str, Any]:
-    """An object fit to be shown; an empty one for anything else."""
-    result: dict[str, Any] = clean_value(value) if isinstance(value, dict) else {}
-    return result
+    given = read_record(arguments.encode("utf-8", "replace")) if isinstance(arguments, str) else arguments
+    if isinstance(given, dict) and (given or arguments in ({}, "{}")):
+        sealed = [key for key, value in given.items() if isinstance(value, str) and _SEALED.fullmatch(value)]
+        return {**given, **dict.fromkeys(sealed, "[encrypted]")} if sealed else given
+    return {} if arguments is None else {"arguments": arguments}
 
 
 def command_of(asked: dict[str, Any]) -> str:
@@ -136,6 +123,8 @@ def patch_text(name: str, asked: dict[str, Any]) -> str:
         whole = "\n".join(word for word in words if isinstance(word, str))
         if "apply_patch" in whole and (match := _PATCH.search(whole)) and _PATCH_FILE.search(match[0]):
             return match[0]
+        if "apply_patch" in whole and (match := _QUOTED_PATCH.search(whole)):  # in a script's string
+            return text_of(read_record(f'{{"patch":"{match[0]}"}}'.encode()).get("patch"))
     return ""
 
 
@@ -158,19 +147,6 @@ def change_diffs(changes: object) -> list[FileDiff]:
             moved = text_of(data.get("move_path")) or None
             diffs.append(from_unified(path, text_of(data.get("unified_diff")), "move" if moved else "update", moved))
     return diffs
-
-
-def path_hints(asked: dict[str, Any], diffs: list[FileDiff], place: str | None, root: str | None) -> list[str]:
-    """Files that a tool use names or its command writes, in order, each once (formats/interchange.md 2.4). `place`:
-    where it runs.
-    """
-    hints = input_path_hints(asked)
-    hints.extend(value for key in _HINT_KEYS if isinstance(value := asked.get(key), str) and value)
-    for diff in diffs:
-        hints.extend(path for path in (diff.path, diff.renamed_to) if path)
-    if not diffs and (command := command_of(asked)):
-        hints.extend(shell_path_hints(command))
-    return resolve_hints(list(dict.fromkeys(hints)), place, root)
 
 
 def search_key(action: object, query: object = None) -> str:

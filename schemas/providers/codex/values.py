@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas.clean import clean
 from schemas.message import Part
+from schemas.path_hints import local_path
 from schemas.values import number, text_of
 
 _TEXTS = ("output_text", "input_text", "text", "Text")
@@ -31,7 +32,7 @@ def image_part(url: object, name: object = None) -> Part | None:
     if isinstance(url, str) and url:
         return Part("image", f"[image {clean(url[:200])}]")
     if isinstance(name, str) and name:
-        return Part("image", f"[image {clean(name[:200])}]")
+        return Part("image", f"[image {clean(local_path(name)[:200])}]")
     return None
 
 

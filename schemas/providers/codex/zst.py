@@ -30,6 +30,25 @@ def decompressed_start(path: Path, limit: int) -> bytes:
     return bytes(data)
 
 
+_sound: dict[tuple[Path, int, int], bool] = {}
+
+
+def unpacks(path: Path) -> bool:
+    """Whether a compressed file can be unpacked to its end: asked once a change, and only where another file of the
+    same session would be hidden by a damaged one.
+    """
+    try:
+        stat = path.stat()
+        key = path, stat.st_size, stat.st_mtime_ns
+        if key not in _sound:
+            _sound[key] = False
+            os.close(decompress(path))
+            _sound[key] = True
+    except OSError:
+        return False
+    return _sound[key]
+
+
 def decompress(path: Path) -> int:
     """The whole content in a file that has no name and goes with its descriptor, which is returned.
 

@@ -1,0 +1,206 @@
+"""The header of a rollout, the ids in it, and whose records follow: its own, or copies of another thread's."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from schemas.path_hints import local_path
+from schemas.providers.kit.words import Fact
+from schemas.values import dict_of, list_of, text_of, when, whole
+
+Data = dict[str, Any]
+_UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
+_BURST = 1.0
+"""Seconds: a copied prefix is stamped anew, all of it within this time of the file's first line."""
+_REPLAYED_COUNTS = 5
+"""So many token counts within the first second were not earned in it."""
+
+
+def uuid_time(value: object) -> float | None:
+    """The creation time within a version 7 UUID."""
+    match = _UUID7.match(value) if isinstance(value, str) else None
+    return int(match[1] + match[2], 16) / 1000 if match else None
+
+
+def is_old_header(value: Data) -> bool:
+    """Whether a line is the header of a rollout of before mid-September 2025."""
+    return isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str) and "type" not in value
+
+
+def is_typescript(document: object) -> bool:
+    """Whether a document is a rollout of the TypeScript program (formats note 9.1)."""
+    if not isinstance(document, dict):
+        return False
+    session = document.get("session")
+    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
+
+
+def environment_cwd(item: Data) -> str:
+    """The working directory that an old file names only in its environment message."""
+    for part in list_of(item.get("content")):
+        text = text_of(dict_of(part).get("text"))
+        if text.lstrip().startswith("<environment_context>"):
+            for before, after in (("<cwd>", "</cwd>"), ("Current working directory: ", "\n")):
+                if before in text:
+                    return text.split(before, 1)[1].split(after, 1)[0].strip()
+    return ""
+
+
+# -- what it says --------------------------------------------------------------------------------------------------
+
+
+def _spawn_of(meta: Data) -> Data:
+    return dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
+
+
+def is_subagent(meta: Data) -> bool:
+    """Whether another thread started this one."""
+    return (
+        "subagent" in dict_of(meta.get("source"))
+        or meta.get("thread_source") in ("subagent", "guardian_review")
+        or bool(text_of(meta.get("parent_thread_id")))
+    )
+
+
+def is_internal(meta: Data) -> bool:
+    """Whether the program started it for itself: a guard, a reviewer, a compaction, its memory."""
+    source = dict_of(meta.get("source"))
+    kind = source.get("subagent")
+    kind = kind.get("other") if isinstance(kind, dict) else kind
+    return (
+        "internal" in source
+        or kind in _INTERNAL
+        or meta.get("thread_source") in ("guardian_review", "memory_consolidation")
+    )
+
+
+def parent_of(meta: Data) -> str:
+    """The thread that spawned this one; a fork that a person made has none."""
+    parent = text_of(_spawn_of(meta).get("parent_thread_id")) or text_of(meta.get("parent_thread_id"))
+    return parent or (text_of(meta.get("forked_from_id")) if is_subagent(meta) else "")
+
+
+def agent_name(meta: Data) -> str:
+    """A subagent's nickname and role: `Confucius (explorer)`."""
+    spawn = _spawn_of(meta)
+    name = text_of(meta.get("agent_nickname")) or text_of(spawn.get("agent_nickname"))
+    roles = (text_of(holder.get(key)) for key in ("agent_role", "agent_type") for holder in (meta, spawn))
+    role = next(filter(None, roles), "")
+    kind = dict_of(meta.get("source")).get("subagent")
+    if not name and not role:
+        return text_of(kind) or text_of(dict_of(kind).get("other"))
+    return f"{name} ({role})" if name and role else name or role
+
+
+def agent_path(meta: Data) -> str:
+    """A subagent's place in the tree of agents: `/root/confucius`."""
+    return text_of(meta.get("agent_path")) or text_of(_spawn_of(meta).get("agent_path"))
+
+
+def facts_of(meta: Data) -> Fact:
+    """What a header says of the session."""
+    git, source, parent = dict_of(meta.get("git")), meta.get("source"), parent_of(meta)
+    cwd, name = local_path(text_of(meta.get("cwd"))), text_of(meta.get("id"))
+    return Fact(
+        id=name, workspace_root=cwd, cwd=cwd, branch=git.get("branch"), version=meta.get("cli_version"),
+        created=when(meta.get("timestamp")), parent=parent, agent_id=name if parent else "",
+        forked_from="" if is_subagent(meta) else meta.get("forked_from_id"),
+        gitRevision=text_of(git.get("commit_hash")), gitRemote=text_of(git.get("repository_url")),
+        originator=text_of(meta.get("originator")), model_provider=text_of(meta.get("model_provider")),
+        source=source if isinstance(source, str) else "subagent" if source else "", agent=agent_name(meta),
+    )  # fmt: skip
+
+
+# -- whose records follow ------------------------------------------------------------------------------------------
+
+
+class Ownership:
+    """Tells own records from copies, a record at a time, by the rules of formats note 7.1 in their order.
+
+    `parent_turns` are the parent's turn ids, empty where its file is not at hand. In doubt a record is the thread's.
+    """
+
+    def __init__(self, meta: Data, parent_turns: frozenset[str]) -> None:
+        self._parent_turns, self._id, self._born = parent_turns, text_of(meta.get("id")), when(meta.get("timestamp"))
+        self.source = text_of(meta.get("forked_from_id")) or parent_of(meta)
+        self._first: float | None = None
+        self._counts = self._lines = 0
+        self._dated = False
+        """Whether a turn that is older than the thread began, and none of its own."""
+        start = whole(meta.get("subagent_history_start_ordinal"))
+        if start is None and not meta.get("history_base"):
+            start = whole(meta.get("forked_from_ordinal_exclusive"))
+        self._first_own_ordinal = start if start is not None and start > 1 else None
+        self._open = bool(self.source)
+        """Whether the parent's history may be copied here."""
+        self.inherited = self._first_own_ordinal is not None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing that comes can change the answer."""
+        return not self._open and not self.inherited and self._lines > 1
+
+    def _settle(self, *, boundary: bool = False) -> None:
+        """The thread's own records follow; at a `boundary` all before were copies."""
+        self._open, self.inherited, self._lines = False, boundary, max(self._lines, 2)
+
+    def look(self, value: Data, time: float | None) -> None:
+        """Take notice of a record: `inherited` says whether it, and all before it, are copies."""
+        payload, kind = dict_of(value.get("payload")), value.get("type")
+        self._lines += 1
+        if self.inherited and not self._open and self._first_own_ordinal is None:
+            self.inherited = False  # behind the boundary
+        elif self._first_own_ordinal is not None:
+            self._look_at_ordinal(whole(value.get("ordinal")))
+        elif kind == "session_meta":
+            # Some builds forked without saying so; then the parent's header is the second line.
+            other = self._lines > 1 and payload.get("id") not in (self._id, None)
+            if other and (self._open or self._lines == 2):
+                self.inherited = self._open = True
+                self.source = self.source or text_of(payload.get("id"))
+        elif self._open:
+            sub = payload.get("type")
+            if kind == "turn_context" or sub in ("task_started", "turn_started"):
+                self._look_at_turn(payload, started=kind != "turn_context")
+            elif time is not None:
+                self._look_at_time(time, sub == "token_count" and bool(dict_of(payload.get("info"))))
+
+    def _look_at_ordinal(self, ordinal: int | None) -> None:
+        if ordinal is None:  # not a paginated file after all
+            self.inherited = False
+        elif ordinal >= (self._first_own_ordinal or 0):
+            self._settle()
+        else:
+            return
+        self._first_own_ordinal = None
+
+    def _look_at_turn(self, payload: Data, *, started: bool) -> None:
+        own, turn = None, text_of(payload.get("turn_id"))
+        if self._parent_turns and turn:
+            own = turn not in self._parent_turns
+            self.inherited = self.inherited or not own
+        elif self._born is not None and started:
+            if (at := when(payload.get("started_at"))) is not None:
+                own = at >= math.floor(self._born)
+            elif (made := uuid_time(turn)) is not None:
+                own = made >= (uuid_time(self._id) or self._born) - 1
+        if own:
+            self._settle(boundary=self._dated and not self.inherited)
+        elif own is False:
+            self._dated = True
+
+    def _look_at_time(self, time: float, counts: bool) -> None:
+        if self._first is None:
+            self._first = time
+        if time > self._first + _BURST:
+            # An old turn that goes on is no copy (faults/f27); one with copied times is older than the thread.
+            lived = not self._dated or (not self.inherited and self._born is not None and time >= self._born)
+            if lived and not self._parent_turns:
+                self._settle()
+            return
+        self._counts += counts
+        self.inherited = self.inherited or self._counts >= _REPLAYED_COUNTS
