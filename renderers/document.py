@@ -207,6 +207,7 @@ class Document:
             "updated": iso_time(s.updated) if s.updated is not None else None,
             "exchanges": len(s.live_exchanges),
             "messages": len(s.messages),
+            "archived": s.metadata.get("archived") is True or None,
             "tokens": own.to_json() if own else None,
             "not_in_source": lack_names(s.lacks),
             "tokens_with_subagents": family.to_json() if family and self._listed() and not missing else None,

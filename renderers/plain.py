@@ -99,6 +99,8 @@ def _summary(facts: Mapping[str, Fact]) -> str:
     tokens = facts.get("tokens")
     total = tokens.get("totalTokens") if isinstance(tokens, dict) else None
     pieces = [one_line(str(facts[name]), 4096) for name in ("agent", "workspace", "branch", "created") if name in facts]
+    if facts.get("archived"):
+        pieces.append("archived")
     if isinstance(exchanges := facts["exchanges"], int) and (exchanges or not facts.get("messages")):
         pieces.append(plural(exchanges, "exchange"))
     if total is not None:

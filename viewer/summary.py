@@ -71,6 +71,8 @@ class Summary:
     """Lines of its file that could not be read."""
     unknown: dict[str, int] = field(default_factory=dict)
     """Record types that nobody described, and how many of each."""
+    archived: bool = False
+    """Whether the agent has put it away."""
 
     @property
     def live(self) -> bool:
@@ -134,7 +136,7 @@ def pack(summary: Summary) -> bytes:
     both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
     before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
     after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
-    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown)
+    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived)
     return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
 
 
@@ -144,7 +146,8 @@ def _figures(usage: TokenUsage | None) -> list[int | None] | None:
 
 def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     """What `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
-    provider, session_id, before, models, own, both, after, touched, lineage, unreadable, unknown = orjson.loads(data)
+    provider, session_id, before, models, own, both, after, touched, *rest = orjson.loads(data)
+    lineage, unreadable, unknown, archived = rest
     subagents, first_prompt, last_prompt, last_text = after
     touched_ns, newest = touched
     title, root, branch, created, updated, exchanges, messages, agent_messages = before
@@ -175,6 +178,7 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
         _NO_LINEAGE if lineage is None else Lineage(*lineage),
         unreadable,
         unknown,
+        archived,
     )
 
 
@@ -198,6 +202,7 @@ def list_object(summary: Summary) -> dict[str, Any]:
         "messages": summary.messages,
         "models": summary.models,
         "usage": None if summary.usage is None else summary.usage.to_json(),
+        "archived": summary.archived,
         "live": summary.live,
     }
 
@@ -342,6 +347,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         session.lineage,
         [bad.line for bad in session.unreadable][:100],
         dict(session.unknown),
+        session.metadata.get("archived") is True,
     )
 
 

@@ -146,6 +146,27 @@ def test_subagents_are_found_and_linked(tmp_path, how):
     assert len(list(family(session))) == 3
 
 
+def test_a_subagent_without_a_file_is_missing_until_it_is_found(tmp_path):
+    from schemas.providers.codex import PROVIDER
+
+    r = Rollout(THREAD).user("hi").call("c", "spawn_agent", message="task")
+    r.event("collab_agent_spawn_end", call_id="c", new_thread_id=CHILD, new_agent_nickname="Newton", prompt="task")
+    reading = PROVIDER.open(save(r.result("c", json.dumps({"agent_id": CHILD})), days(tmp_path, THREAD)))
+    reading.step()
+    reading.refresh()
+    (agent,) = reading.session.subagents
+    assert (agent.id, agent.name, agent.path, agent.tool_use) == (CHILD, "Newton", None, 1)
+    save(Rollout(CHILD, source=spawn(THREAD)).user("task"), days(tmp_path, CHILD))
+    reading.refresh()
+    assert reading.session.subagents == [agent] and agent.path == days(tmp_path, CHILD)
+
+
+def test_a_fork_has_no_subagents_of_the_session_that_it_copied(tmp_path):
+    r = Rollout(CHILD, BORN, forked_from_id=THREAD).meta(id=THREAD).start("p", started_at=BORN - 100).user("hi")
+    r.call("c", "spawn_agent", message="task").result("c", json.dumps({"agent_id": "other"}))
+    assert r.start("own", started_at=BORN).user("mine").read(tmp_path).subagents == []
+
+
 def test_a_subagent_that_comes_later(tmp_path):
     from schemas.providers.codex import PROVIDER
 

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from schemas.provider import Location
-from schemas.providers.codex import PROVIDER
+from schemas.providers.codex import PROVIDER, zst
 from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown
 from viewer.follow import Follower
 
@@ -95,16 +95,20 @@ def test_a_second_revert_leaves_the_first_one_behind(tmp_path):
         assert session.usage().total == 330
 
 
-def test_a_damaged_file_hides_no_good_one_of_its_thread(tmp_path):
+@pytest.mark.parametrize("how", ["cut", "bomb"])
+def test_a_damaged_file_hides_no_good_one_of_its_thread(tmp_path, monkeypatch, how):
     """faults/f11: it is listed for itself, so that whoever lists says that it cannot be read."""
+    monkeypatch.setattr(zst, "_ANY", 1 << 20)
     good = Rollout().user("hi").save(tmp_path / "archived_sessions", f"rollout-2025-10-09T10-00-00-{THREAD}.jsonl")
     packed = good.with_name(good.name + ".zst")
     packed.write_bytes(zstandard.compress(good.read_bytes()))
     good.unlink()
     cut = tmp_path / "sessions" / packed.name
     cut.parent.mkdir()
-    whole = Rollout().user("hi").says("x" * 9000).bytes
-    cut.write_bytes(zstandard.compress(whole)[:-20])
+    if how == "cut":
+        cut.write_bytes(zstandard.compress(Rollout().user("hi").says("x" * 9000).bytes)[:-20])
+    else:
+        cut.write_bytes(zstandard.compress(Rollout().bytes + b"\n" * (200 << 20)))
     assert {file.path for file in sessions(tmp_path)} == {packed, cut}
     assert prompts(read(packed)) == ["hi"]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from renderers.facts import project_name
+from tests.fixtures.codex.rollouts import THREAD, Rollout
 from tests.viewer.machine import Machine
 
 
@@ -43,6 +44,7 @@ def test_json_has_the_agreed_shape(machine: Machine) -> None:
             "reasoningTokens": None,
             "totalTokens": 3,
         },
+        "archived": False,
         "live": False,
     }
 
@@ -63,6 +65,21 @@ def test_filters(machine: Machine, args: list[str], found: list[str]) -> None:
     result = machine.run("list", "--json", *args)
     assert [row["id"][:2] for row in result.json] == found
     assert result.code == (0 if found else 1)
+
+
+def test_what_was_archived_is_marked(machine: Machine) -> None:
+    """faults/f29"""
+    other = "019a0000-0000-7000-8000-000000000009"
+    for folder, thread, prompt in (("archived_sessions", THREAD, "old"), ("sessions", other, "new")):
+        rollout = Rollout(thread).user(prompt)
+        rollout.save(machine.home / ".codex" / folder, f"rollout-2025-10-09T10-00-00-{thread}.jsonl")
+    rows = machine.run("list", "--json", "--agent", "codex").json
+    assert {row["title"]: row["archived"] for row in rows} == {"old": True, "new": False}
+    text = machine.run("list", "--agent", "codex").out
+    assert "archived old" in text and "archived new" not in text
+    assert " · archived · 1 exchange" in machine.run("show", THREAD).out
+    document = machine.run("show", THREAD, "--json").json
+    assert document["exchanges"][0]["metadata"]["turnlog"]["session"]["metadata"]["archived"] is True
 
 
 def test_here(machine: Machine) -> None:

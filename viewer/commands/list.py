@@ -143,7 +143,7 @@ def _print(rows: list[Summary], known: set[str]) -> None:
             quiet.add_row(
                 Text("●" if row.live else " ", "green"),
                 Text(ids[row.id], "dim"),
-                Text(one_line(row.title) or "(untitled)"),
+                Text.assemble(("archived " if row.archived else "", "dim"), one_line(row.title) or "(untitled)"),
                 Text(project_name(row.workspace_root), "dim"),
                 Text(row.provider, "dim"),
                 Text(format_age(now - row.when), "dim"),

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.providers.codex.locate import Found, folders_near, home_of, look
-from schemas.providers.kit.words import Child, Item, Task, Title
+from schemas.providers.codex.locate import Found, folders_near, home_of, is_archived, look
+from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines
 from schemas.values import text_of
 
@@ -34,6 +34,8 @@ def found(session: Session) -> Iterator[Item]:
     """The names of a thread, the one that counts most last, and its subagents."""
     home, folders = _places(session)
     yield Title(_fallback(session), -1)
+    if is_archived(session.path.absolute()):
+        yield Fact(archived=True)
     if home is not None:
         if databases := _databases(home):
             yield Title(_title_in(databases[0], session.id), 3)

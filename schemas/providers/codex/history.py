@@ -22,6 +22,7 @@ from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import (
     Also,
     Answer,
+    Child,
     Count,
     Dropped,
     Fact,
@@ -29,6 +30,7 @@ from schemas.providers.kit.words import (
     Piece,
     Say,
     Skip,
+    Task,
     Title,
     Turn,
     Use,
@@ -505,6 +507,13 @@ class Rollout(History):
             name = self._named(answer.use_id)
         answer.use_id = name
         yield record, number, answer
+        if answer.subagent:
+            yield from self._started(record, number, answer.subagent, name, None)
+
+    def _started(self, record: Record, number: int, thread: str, use_id: str, task: Task | None) -> Iterator[Placed]:
+        """A thread that was started is counted as missing where its file is."""
+        if not self.copied and thread != self.session.id:
+            yield record, number, Child(thread, task=Task(task.name if task else ""), use_id=use_id)
 
     def _event(self, record: Record, number: int, event: Event) -> Iterator[Placed]:
         name, answer = self._named(event.use_id), event.answer or Answer("", status=ToolStatus.PENDING)
@@ -527,6 +536,7 @@ class Rollout(History):
             yield record, number, Say(Kind.NOTE, event.text, event.label)
         for thread in event.links:
             yield record, number, Link(name, thread)
+            yield from self._started(record, number, thread, name, event.task)
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 

@@ -86,6 +86,11 @@ def home_of(path: Path) -> Path | None:
     return None
 
 
+def is_archived(path: Path) -> bool:
+    """Whether a file lies where Codex puts what people archive (faults/f29)."""
+    return any(parent.name == ROOTS[1] for parent in path.parents)
+
+
 def resumable_home(path: Path) -> Path | None:
     """The same for a rollout that lies as Codex lays it out (`sessions/2026/03/04`); None for a copy somewhere else."""
     path = Path(os.path.abspath(path))

@@ -94,7 +94,8 @@ def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int
             say = Say(Kind.OUTPUT, shown.text, _ORPHAN, images=shown.images, extra={"toolUseId": item.use_id})
             texts = [say.text]
     if beside:
-        answer = replace(answer or next((one for one in beside if one.text), beside[0]), more=beside)
+        shows = next((one for one in beside if one.text), beside[0])
+        answer = replace(answer or shows, text=(answer.text if answer else "") or shows.text, more=beside)
     return _Fold(say, answer, "".join(texts), record)
 
 

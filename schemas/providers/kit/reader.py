@@ -361,10 +361,15 @@ class Reader:
         path = child.path or (address_of(source_of(self.session.path)[0], child.key) if child.key else None)
         if (path or child.id) in self._beside:
             return
-        subagent = Subagent(one_line(child.id, 80), path=path, internal=child.internal)
-        subagent.name, subagent.description = one_line(child.task.name, 80), one_line(child.task.description, 200)
+        named = None if path is None else self._beside.pop(child.id, None)
+        if path is None and any(known.id == child.id for known, _ in self._beside.values()):
+            return
+        subagent = named[1] if named is not None else Subagent(one_line(child.id, 80))
+        subagent.path, subagent.internal = path, child.internal
+        subagent.name = one_line(child.task.name, 80) or subagent.name
+        subagent.description = one_line(child.task.description, 200) or subagent.description
         self._beside[path or child.id] = child, subagent
-        if child.own:
+        if child.own and named is None:
             self.session.subagents.append(subagent)
 
     def _link_beside(self) -> None:

@@ -88,7 +88,8 @@ class Uses:
         elif row not in self.open and self._first_counts:
             return False
         else:
-            self._rows.resize(row, text)
+            if text or not session.messages.chars[row]:  # what was told beside it is shown where it says nothing
+                self._rows.resize(row, text)
             status = self.judged.get(row, status)
             if status is not ToolStatus.PENDING and status is not ToolStatus.BACKGROUND:
                 self.open.pop(row, None)

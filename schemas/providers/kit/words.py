@@ -118,7 +118,9 @@ class Child(NamedTuple):
 
     id: str
     path: Path | None = None
-    """None for another session of the same source, `key`; with neither it lies where nobody looks."""
+    """None for another session of the same source, `key`; with neither it lies where nobody looks, or it is found
+    later under the same id.
+    """
     key: str = ""
     task: Task = Task()
     use_id: str = ""
