@@ -25,8 +25,6 @@ class Say:
     model: str = ""
     id: str = ""
     """The message's own. Said again with the same id, it takes the place of what was said before."""
-    row: int = -1
-    """The same for a message that has no id: its row, which the agent's `History` learns from `own`."""
     once: Hashable = None
     """What stands for it where the source repeats messages: the second with an equal one is left out."""
     asks: bool = False
@@ -37,6 +35,8 @@ class Say:
     flags: Flag = NO_FLAGS
     extra: Mapping[str, Any] | None = None
     """Facts for the message's metadata."""
+    row: int = -1
+    """What `id` is, for a message that has none: its row, which the agent's `History` learns from `own`."""
 
 
 @dataclass(slots=True)
