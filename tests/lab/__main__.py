@@ -6,7 +6,9 @@ A line a check. The exit code is 1 where one failed, 2 where node or an agent is
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -65,6 +67,8 @@ class Run:
             number, trouble = len(self.commands) + 1, self._command(env, prompt, session)
             left = self.mock.left and f"{len(self.mock.left)} answers not asked for, but {self.mock.aside}"
             yield f"command {number}", trouble or left or ""
+            if trouble or left:
+                return
             named = re.search(r'"(?:session_id|thread_id)": ?"([^"]+)"', self.commands[-1].printed.read_text())
             session = named[1] if named else "no id was printed"
         self.mock.shutdown()
@@ -79,20 +83,26 @@ class Run:
 
     def _command(self, env: dict[str, str], prompt: str, session: str) -> str:
         printed = self.home / f"printed-{len(self.commands) + 1}.jsonl"
-        command = Command(printed, Tail(self.home, "--json", "-"))
+        command = Command(printed, Tail(self.home, f"tail-{printed.stem}", "--json", "-"))
         self.commands.append(command)
         errors, words = printed.with_suffix(".err"), [str(self.program), *self.agent.arguments(prompt, session)]
         project, pipe, none = self.home / "project", subprocess.PIPE, subprocess.DEVNULL
         with errors.open("wb") as stderr:
-            process = subprocess.Popen(words, env=env, cwd=project, stdin=none, stdout=pipe, stderr=stderr)
+            process = subprocess.Popen(
+                words, env=env, cwd=project, stdin=none, stdout=pipe, stderr=stderr,
+                start_new_session=True,
+            )  # fmt: skip
         pump = threading.Thread(target=_pump, args=(process, command))
         pump.start()
-        timer = threading.Timer(LIMIT, process.kill)
+        timer = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
         timer.start()
         while process.poll() is None:
             if self.path is None and (files := list(self.home.glob(self.agent.sessions))):
                 self.path = files[0]
-                self.tails = [Tail(self.home, *how, "--all", str(self.path)) for how in (["--json"], [])]
+                self.tails = [
+                    Tail(self.home, "tail-json", "--json", "--all", str(self.path)),
+                    Tail(self.home, "tail-text", "--all", str(self.path)),
+                ]
                 self.following = Following(self.path)
             time.sleep(0.02)
         timer.cancel()
@@ -135,7 +145,7 @@ class Run:
         ]
         late = [item for (item, name), at in zip(shown, right, strict=False) if replay.times[name][0] > due[at.answer]]
         count = "" if len(shown) == len(right) else f"{len(shown)} messages where {len(right)} are right"
-        yield "while it is written", count or (f"late: {late}" if late else "")
+        yield "while it is written", count or (f"late: {late[0]} and {len(late) - 1} more" if late else "")
 
     def _stored(self, path: Path) -> Iterator[Check]:
         served, prompts = self.mock.served, self.mock.prompts

@@ -20,9 +20,9 @@ LONGEST = (_LONG, f"Good morning, World: that is what it says. {_LONG}")
 def scene(file: str) -> list[tuple[str, list[Step]]]:
     """The prompts, each with the answers to it."""
     good, bad = Act("run", ("echo one two three",)), Act("run", ("ls nowhere; exit 3",), ok=False, exit_code=3)
-    first = [
-        Step("First I look at the file.", "I read how it greets.", (Act("read", (file,)),)),
-        Step(text="Two commands at once, and one of them fails.", acts=(good, bad)),
+    first = [  # the first two come slowly, so that what follows them has begun when they are over
+        Step("First I look at the file.", "I read how it greets.", (Act("read", (file,)),), seconds=4),
+        Step(text="Two commands at once, and one of them fails.", acts=(good, bad), seconds=4),
         Step(error=503),
         Step(thinking="The change is small.", acts=(Act("edit", (file, _HI, _MORNING)),)),
         Step(text="This one finds nothing.", acts=(Act("edit", (file, "no such words", "x"), ok=False),)),
@@ -107,5 +107,10 @@ def total(served: list[Served], *, thinking: bool = True) -> dict[str, int]:
 
 def differs(got: list[Any], right: list[Any]) -> str:
     """Where two lists part, in a sentence; empty where they do not."""
-    pairs = zip([*got, "the end"], [*right, "the end"], strict=False)
-    return next((f"number {n} is {a}; right is {b}" for n, (a, b) in enumerate(pairs, 1) if a != b), "")
+    pairs = enumerate(zip([*got, "the end"], [*right, "the end"], strict=False), 1)
+    number, (one, other) = next(((n, pair) for n, pair in pairs if pair[0] != pair[1]), (0, ("", "")))
+    place = [str(number)]
+    while isinstance(one, dict) and isinstance(other, dict):
+        place.append(next(key for key in [*one, *other] if one.get(key) != other.get(key)))
+        one, other = one.get(place[-1]), other.get(place[-1])
+    return f"number {' '.join(place)} is {one}; right is {other}" if number else ""

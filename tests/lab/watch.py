@@ -19,8 +19,8 @@ from viewer.follow import Follower
 from viewer.followset import FollowSet
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 120.0
-"""Seconds that a command of turnlog may take."""
+LIMIT = 300.0
+"""Seconds that a command may take."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -37,8 +37,9 @@ def turnlog(home: Path, *words: str) -> Any:
 class Tail:
     """A `turnlog tail` process, and the lines that came from it, each with its time."""
 
-    def __init__(self, home: Path, *words: str) -> None:
+    def __init__(self, home: Path, name: str, *words: str) -> None:
         self.lines: list[tuple[float, str]] = []
+        self._kept = home / f"{name}.out"
         command, pipe = [sys.executable, "-m", "viewer", "tail", *words], subprocess.PIPE
         env = {**environment(home), "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(command, env=env, cwd=home, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
@@ -51,11 +52,12 @@ class Tail:
             self.lines.append((time.monotonic(), line.decode().rstrip("\n")))
 
     def end(self, *, interrupt: bool) -> str:
-        """Wait for its end, after an interrupt or with its input's; returns what is wrong with it."""
+        """Wait for its end, after an interrupt or with its input's; returns what is wrong with it. Keeps the lines."""
         if interrupt:
             self.process.send_signal(signal.SIGINT)
         self.process.wait(LIMIT)
         self._reader.join()
+        self._kept.write_text("".join(f"{when:.3f} {line}\n" for when, line in self.lines))
         assert self.process.stderr is not None
         trouble = self.process.stderr.read().decode()
         return trouble or ("" if self.process.returncode in (0, 130) else f"exit {self.process.returncode}")
