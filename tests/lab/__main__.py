@@ -49,6 +49,8 @@ class Run:
     program: Path
     home: Path
     commands: list[Command] = field(default_factory=list)
+    tails: list[Tail] = field(default_factory=list)
+    """Those of the session's file, as JSON and as text."""
     path: Path | None = None
     """The session's file, as soon as it is there."""
 
@@ -68,6 +70,9 @@ class Run:
             left = self.mock.left and f"{len(self.mock.left)} answers not asked for, but {self.mock.aside}"
             yield f"command {number}", trouble or left or ""
             if trouble or left:
+                self.mock.shutdown()
+                for tail in self.tails:
+                    tail.process.kill()
                 return
             named = re.search(r'"(?:session_id|thread_id)": ?"([^"]+)"', self.commands[-1].printed.read_text())
             session = named[1] if named else "no id was printed"

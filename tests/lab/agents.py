@@ -98,19 +98,31 @@ def _gemini_prints(item: Item) -> Item | None:
 _EDIT = ["file_path", "old_string", "new_string"]
 _CLAUDE = "--dangerously-skip-permissions --output-format stream-json --verbose"
 _CODEX = "--json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m gpt-6.2-sol"
+_CODEX_SETTINGS = """
+model_provider = "mock"
+check_for_update_on_startup = false
+analytics.enabled = false
+[model_providers.mock]
+name = "mock"
+base_url = "URL/v1"
+env_key = "MOCK_API_KEY"
+wire_api = "responses"
+supports_websockets = false
+"""
 _GEMINI = "--output-format stream-json --yolo -m gemini-3.1-pro-preview"
 _QWEN = "--output-format stream-json --yolo -m qwen3-coder-plus"
+_GOOGLE_SETTINGS = """{
+"security": {"auth": {"selectedType": "KEY"}, "folderTrust": {"enabled": false}},
+"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false}
+}"""
 
 AGENTS = [
     Agent(
-        "claude",
-        "@anthropic-ai/claude-code",
+        "claude", "@anthropic-ai/claude-code",
         (f"{_CLAUDE} -p", f"{_CLAUDE} --resume SESSION --include-partial-messages -p"),
         (".claude/settings.json", '{"model": "claude-opus-5-5"}'),
         {
-            "ANTHROPIC_BASE_URL": "URL",
-            "ANTHROPIC_API_KEY": "none",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "ANTHROPIC_BASE_URL": "URL", "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "IS_SANDBOX": "1",  # else it asks for permissions where it runs as root
         },
         ".claude/projects/*/*.jsonl",
@@ -118,57 +130,30 @@ AGENTS = [
         prints_parts=(2,),
     ),
     Agent(
-        "codex",
-        "@openai/codex",
-        (f"exec {_CODEX}", f"exec resume {_CODEX} SESSION"),
-        (
-            ".codex/config.toml",
-            'model_provider = "mock"\ncheck_for_update_on_startup = false\nanalytics.enabled = false\n'
-            '[model_providers.mock]\nname = "mock"\nbase_url = "URL/v1"\nenv_key = "MOCK_API_KEY"\n'
-            'wire_api = "responses"\nsupports_websockets = false\n',
-        ),
-        {"MOCK_API_KEY": "none"},
-        ".codex/sessions/**/rollout-*.jsonl",
-        printed=_codex_prints,
-        counts_thread=True,
+        "codex", "@openai/codex", (f"exec {_CODEX}", f"exec resume {_CODEX} SESSION"),
+        (".codex/config.toml", _CODEX_SETTINGS), {"MOCK_API_KEY": "none"}, ".codex/sessions/**/rollout-*.jsonl",
+        printed=_codex_prints, counts_thread=True,
     ),
     Agent(
-        "gemini",
-        "@google/gemini-cli",
-        (f"{_GEMINI} -p", f"{_GEMINI} --resume SESSION -p"),
-        (
-            ".gemini/settings.json",
-            '{"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},'
-            '"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false}}',
-        ),
+        "gemini", "@google/gemini-cli", (f"{_GEMINI} -p", f"{_GEMINI} --resume SESSION -p"),
+        (".gemini/settings.json", _GOOGLE_SETTINGS.replace("KEY", "gemini-api-key")),
         {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "URL", "NO_BROWSER": "1"},
         ".gemini/tmp/*/chats/session-*.json*",
         {
-            "run": ("run_shell_command", ["command"], {}),
-            "read": ("read_file", ["file_path"], {}),
+            "run": ("run_shell_command", ["command"], {}), "read": ("read_file", ["file_path"], {}),
             "edit": ("replace", _EDIT, {"instruction": "As asked"}),
         },
-        printed=_gemini_prints,
-        prints_parts=(1, 2),
-        counts_thinking=False,
+        printed=_gemini_prints, prints_parts=(1, 2), counts_thinking=False,
     ),
     Agent(
-        "qwen",
-        "@qwen-code/qwen-code",
+        "qwen", "@qwen-code/qwen-code",
         (f"{_QWEN} -p", f"{_QWEN} --resume SESSION --include-partial-messages -p"),
-        (
-            ".qwen/settings.json",
-            '{"security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},'
-            '"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false}}',
-        ),
-        {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "URL/v1"},
-        ".qwen/projects/*/chats/*.jsonl",
+        (".qwen/settings.json", _GOOGLE_SETTINGS.replace("KEY", "openai")),
+        {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "URL/v1"}, ".qwen/projects/*/chats/*.jsonl",
         {
             "run": ("run_shell_command", ["command"], {"is_background": False}),
-            "read": ("read_file", ["file_path"], {}),
-            "edit": ("edit", _EDIT, {}),
+            "read": ("read_file", ["file_path"], {}), "edit": ("edit", _EDIT, {}),
         },
-        prints_parts=(2,),
-        counts_thinking=False,
+        prints_parts=(2,), counts_thinking=False,
     ),
-]
+]  # fmt: skip

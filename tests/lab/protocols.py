@@ -77,10 +77,8 @@ def messages(answer: Answer) -> Iterator[Event]:
         for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    end = {
-        "output_tokens": answer.usage.output,
-        "output_tokens_details": {"thinking_tokens": answer.usage.thinking},
-    }
+    thinking = {"thinking_tokens": answer.usage.thinking}
+    end = {"output_tokens": answer.usage.output, "output_tokens_details": thinking}
     yield {"type": "message_delta", "delta": {"stop_reason": "tool_use" if answer.calls else "end_turn"}, "usage": end}
     yield {"type": "message_stop"}
 
@@ -98,12 +96,10 @@ def responses(answer: Answer) -> Iterator[Event]:
     for number, call in enumerate(answer.calls):
         item = {"id": f"tc_{answer.id}_{number}", "call_id": f"call_{answer.id}_{number}", "name": call.name}
         items.append({"type": "custom_tool_call", **item, "input": call.input})
+    cache = {"cached_tokens": answer.usage.cache_read, "cache_write_tokens": answer.usage.cache_write}
     usage = {
         "input_tokens": answer.usage.prompt,
-        "input_tokens_details": {
-            "cached_tokens": answer.usage.cache_read,
-            "cache_write_tokens": answer.usage.cache_write,
-        },
+        "input_tokens_details": cache,
         "output_tokens": answer.usage.output,
         "output_tokens_details": {"reasoning_tokens": answer.usage.thinking},
         "total_tokens": answer.usage.prompt + answer.usage.output,
