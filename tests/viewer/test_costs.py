@@ -42,6 +42,14 @@ def not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Shared, "coster", None)
 
 
+@pytest.fixture
+def gate(not_loaded: None, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Prices that a screen asks for come once it is set, not before: a busy machine may have them early or late."""
+    gate = threading.Event()
+    monkeypatch.setattr("viewer.screens.figures.load", lambda: gate.wait(LIMIT) and costs.load())
+    return gate
+
+
 def talk(*models: str, usage: TokenUsage = DEAR) -> Hand:
     """An exchange of a response by each model."""
     hand = Hand()
@@ -191,21 +199,18 @@ async def test_a_model_without_a_price_has_no_cost() -> None:
         assert "$" not in pilot.app.screen.query_one("#status", TitleBar).left.plain
 
 
-async def test_costs_come_when_prices_do_and_nothing_moves(not_loaded: None) -> None:
+async def test_costs_come_when_prices_do_and_nothing_moves(gate: threading.Event) -> None:
     async with transcript(more(talk(OPUS), NOBODY)) as (pilot, view, _):
         before = lines(view)
         assert not any("$" in line for line in before)
+        gate.set()
         await until(pilot, lambda: "$" in lines(view)[0])
         after = lines(view)
         assert after[0].endswith(" · $5.00")
         assert [before[0], before[1]] == [after[0].removesuffix(" · $5.00"), after[1]]
 
 
-async def test_what_was_looked_up_before_the_prices_came_is_filled_in(
-    not_loaded: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate = threading.Event()
-    monkeypatch.setattr("viewer.screens.figures.load", lambda: gate.wait(LIMIT) and costs.load())
+async def test_what_was_looked_up_before_the_prices_came_is_filled_in(gate: threading.Event) -> None:
     async with transcript(talk(OPUS)) as (pilot, _, _):
         await pilot.press("w")
         pane = pilot.app.screen.query_one(RowsPane)
