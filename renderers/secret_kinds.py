@@ -583,6 +583,8 @@ def find(raw: bytes) -> list[Found]:
     """The secrets of a text in UTF-8, in order; none touches another."""
     hits = _SCAN.find_matches_as_indexes(raw, overlapping=True)
     found = _looked_at(raw, hits) if hits else []
+    if hits:
+        found += _in_two(raw, {place for _, place, _ in hits}, found)
     if len(raw) > _SHORTEST_LINE:
         found += _over_lines(raw, {place for _, place, _ in hits}, found)
     return _merged(found) if len(found) > 1 else found
@@ -618,6 +620,8 @@ _LINE_END = re.compile(rb"(?:\\?\n|\\{1,2}n|\\*\",\s*\\*\")" + _MARKS + rb"(?=" 
 # Behind it stands the better part of a token whose beginning was cut in two.
 _BODY_BEHIND = re.compile(rb"\n[ \t+|>#*-]*+(?:\d{1,6}\xe2\x86\x92)?" + _SIDE + rb"{16}")
 _BODY_BEHIND_ESCAPED = re.compile(rb"\\n" + _MARKS + _SIDE + rb"{16}")
+# A run that a break or a space ends, and what may be the rest of it: with a digit, since words have none.
+_IN_TWO = re.compile(_SIDE + rb"++(?P<gap>\\?\r?\n| )(?P<rest>(?=" + _SIDE + rb"{0,200}?[0-9])" + _SIDE + rb"{4,}+)")
 _SHORTEST_LINE = 40
 """Of a text that was wrapped."""
 _SHORTEST_TOKEN = 20
@@ -638,6 +642,23 @@ def _over_lines(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Fo
             if window := _window(raw, start, end - dashes, dashes=dashes):
                 reach = max(reach, window[-1][0])
                 yield from _in_window(raw, window, known)
+
+
+def _in_two(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Found]:
+    """Tokens told by their look that one break or space goes through, in a line of any length: a title is a text whose
+    line ends became spaces. What follows has to look drawn at random, and the token to end with it.
+    """
+    for place in places:
+        if (match := _IN_TWO.match(raw, place)) is None:
+            continue
+        rest, end = match.span("rest")
+        left = raw[max(0, place - 48) : place]
+        window = [(place - len(left) + len(left.rstrip(_TOKEN)), match.start("gap")), (rest, end)]
+        for one in _found_joined(raw, window):
+            start, last, pieces = _in_text(window, one)
+            whole = pieces == 2 and last == end and one.kind not in _GENERAL
+            if whole and not any(old.start <= start < old.end for old in known) and _goes_on(decoded(raw, rest, end)):
+                yield Found(start, last, one.kind)
 
 
 def _in_window(raw: bytes, window: list[tuple[int, int]], known: list[Found]) -> Iterator[Found]:

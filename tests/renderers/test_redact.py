@@ -319,6 +319,24 @@ def test_tokens_that_go_on_in_the_next_line(width: int, before: str, newline: st
         assert flat.endswith(" and then it went on as before.")
 
 
+@pytest.mark.parametrize("told", ["ghp_ a36", "glpat- a20", "AKIA u16", "gsk_ a52"])
+@pytest.mark.parametrize("gap", ["\n", "\r\n", "\\\n", " "])
+def test_a_token_that_one_gap_goes_through_in_a_short_line(told: str, gap: str) -> None:
+    """As in a title, which is a prompt whose line ends are spaces."""
+    token = build(told)
+    for at in range(8, len(token) - 4):
+        rest = token[at:]
+        if redact(token[:at])[1]:
+            break  # what stands before the gap is a token by itself
+        if any(map(str.isdigit, rest)) and any(map(str.isalpha, rest)):  # else it may be any word
+            assert redact(f"use {token[:at]}{gap}{rest}") == (f"use {redact(token)[0]}", 1)
+
+
+@pytest.mark.parametrize("text", ["ghp_ is what 36 of them begin with", "AKIA 2026 was", "the hf_ prefix 3.11.4 has"])
+def test_what_only_begins_like_a_token_and_has_a_number_behind_it_stays(text: str) -> None:
+    assert redact(text) == (text, 0)
+
+
 def test_what_is_whole_at_a_lines_end_is_not_prolonged() -> None:
     token = "ghp_" + made(36)
     text = f"Then it took the token that the person had given: {token}\nwonderful as it was"

@@ -22,12 +22,15 @@ from tests.fixtures.streams.claude_cursor import (
     cursor_begin,
     cursor_lines,
     delta,
+    event,
     init,
     partial_lines,
+    qwen_lines,
     says,
     spoken,
     start,
     text,
+    thinking,
     usage,
     use,
 )
@@ -131,3 +134,16 @@ def test_agents_that_print_no_pieces_have_nothing_that_grows(tmp_path: Path) -> 
     """So that what they said last can be printed at once."""
     session = begun(tmp_path, codex_lines()[:9]).session
     assert Kind.TEXT in session.messages.kind and not growing(session)
+
+
+def test_qwens_blocks_that_are_numbered_anew_grow_each_for_itself(tmp_path: Path) -> None:
+    lines = [
+        *qwen_lines()[:1], begin("r", usage(1)), start(0, thinking("")), delta(0, "thinking", "Hm."),
+        event("content_block_stop", index=0), says("r", thinking("Hm.")),
+        start(0, text("")), delta(0, "text", "Lam"),
+    ]  # fmt: skip
+    session = begun(tmp_path, lines).session
+    assert growing(session) == ["Lam"]
+    assert [session.message(i).parts[0].text for i in (1, 2)] == ["Hm.", "Lam"]
+    session = begun(tmp_path, [*lines, delta(0, "text", "ps."), says("r", text("Lamps."))]).session
+    assert growing(session) == [] and [session.message(i).parts[0].text for i in (1, 2)] == ["Hm.", "Lamps."]

@@ -87,6 +87,8 @@ class Delta(Piece):
     """What is added to block `index` of the response that is being written."""
 
     index: int = -1
+    begins: bool = False
+    """Whether the block begins."""
 
 
 @dataclass(slots=True)
@@ -177,6 +179,8 @@ class Run(History):
         self._response = self._model = ""
         self._drafts: dict[tuple[str, Kind], list[str]] = {}
         """The messages of a response's blocks that were written and are not complete, by the kind of block."""
+        self._again: dict[str, str] = {}
+        """The ids of blocks whose number was another block's of the same response."""
         self._complete: set[str] = set()
         self._boundary = ""
         self._woken = self._spoke = self._compacted = False
@@ -220,6 +224,13 @@ class Run(History):
         gone, self._gone = self._gone, []
         return ((row, False) for row in gone)
 
+    def _draft(self, index: int, record: Record, *, begins: bool) -> str:
+        """The id of the block that is being written; Qwen Code numbers those of one response anew after each."""
+        name = f"{self._response}:{index}"
+        if begins and self._again.get(name, name) in self._complete:
+            self._again[name] = f"{name}@{record[0]}"
+        return self._again.get(name, name)
+
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """The stream's own words in those of the kit."""
         here = record, number
@@ -230,11 +241,11 @@ class Run(History):
             case Served():
                 yield *here, Count(item.usage, self._response, self._model)
             case Started():
-                name = f"{self._response}:{item.index}"
+                name = self._draft(item.index, record, begins=True)
                 yield *here, as_word(item, Use, id=name, model=self._model)
                 yield *here, Piece(Kind.TOOL, id=name)
             case Delta():
-                name = f"{self._response}:{item.index}"
+                name = self._draft(item.index, record, begins=item.begins)
                 drafts = self._drafts.setdefault((self._response, item.kind), [])
                 if name not in drafts and item.kind is not Kind.TOOL:
                     drafts.append(name)
@@ -402,7 +413,7 @@ class ClaudeStream(Stream, Claude):
         if what == "content_block_start" and block.get("type") in USES:
             yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
         elif what == "content_block_start" and (kind := _BEGINS.get(text_of(block.get("type")))):
-            yield Delta(kind, text_of(block.get("text")) or text_of(block.get("thinking")), index=index)
+            yield Delta(kind, text_of(block.get("text")) or text_of(block.get("thinking")), index=index, begins=True)
         elif what == "content_block_delta" and (found := _DELTAS.get(text_of(delta.get("type")))):
             yield Delta(found[0], text_of(delta.get(found[1])), index=index)
         elif what == "error":

@@ -112,6 +112,7 @@ class Pipe:
         for run in self._runs.values():
             for reader in (run.reader, *run.reader.children.values()):
                 reader.talk.stop_growing()
+            run.reader.rows.changed.update(run.reader.uses.open)  # what ended them is said with them now
         if cut is not None:
             self._note(cut, "stream cut off: the last line is unfinished")
         elif self._last is not None:

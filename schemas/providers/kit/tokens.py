@@ -91,8 +91,11 @@ class Tokens:
         column = session.messages.group
         for row in (*self._rows.again, *rows):
             if column[row] == NONE:
-                column[row] = group
-                groups.last[group] = row if groups.last[group] == NONE else max(row, groups.last[group])
+                column[row], last = group, groups.last[group]
+                groups.last[group] = row if last == NONE else max(row, last)
+                self._rows.changed.update((row, groups.last[group] if last == NONE else last))
+        if groups.last[group] != NONE:  # it is shown with the figures
+            self._rows.changed.add(groups.last[group])
         if count.closes and rows:
             self._move(group, session.messages.exchange[rows[-1]])
         if number >= 0 and not count.beside:
