@@ -17,7 +17,8 @@ LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
 RECENT_SECONDS = 600
 """A session whose newest record is older than that was copied or restored when its file was written. Not all that an
-agent writes has a time, and what has one may be written late, hence the minutes.
+agent writes has a time, and what has one may be written late, hence the minutes. Nor is one written that says to be from
+tomorrow.
 """
 
 
@@ -28,7 +29,7 @@ def is_live(touched: float | None, newest: float | None, now: float | None = Non
     if touched is None:
         return False
     now = time.time() if now is None else now
-    return now - touched < LIVE_SECONDS and (newest is None or now - newest < RECENT_SECONDS)
+    return now - touched < LIVE_SECONDS and (newest is None or abs(now - newest) < RECENT_SECONDS)
 
 
 class Side(NamedTuple):

@@ -173,6 +173,7 @@ def test_what_is_at_work(kinds: list[Kind], running: int) -> None:
         (NOW - 5, None, True),  # its source has no times
         (NOW - 5, NOW + 30, True),  # another clock
         (NOW - 5, NOW - 3600, False),  # copied or restored a moment ago
+        (NOW - 5, NOW + 172_800, False),  # a time nobody can have written at
         (NOW - 90, NOW - 90, False),
         (None, NOW, False),
     ],
