@@ -294,8 +294,8 @@ _VENDORS = re.compile(
 _OPERATOR = rb"(?:=>|:=|!=|={1,3}|:|,|\\+u003[dDaA]|%3[DdAa])"
 _TYPE = rb":[ \t]*[A-Za-z][\w.\[\]|<>? ]{0,40}=(?!=)"  # `password: str = "…"`
 _ASSIGNED = re.compile(
-    rb"(?P<closed>(?:" + _QUOTE + rb"|\])*)(?P<space>[ \t]{0,8})(?P<op>" + _TYPE + rb"|" + _OPERATOR + rb")"
-    rb"(?P<space2>(?:[ \t]|\\+t){0,8})\[?(?:[bfru@$](?=[\"'`]))?(?P<quote>" + _QUOTE + rb")?"
+    rb"(?P<closed>(?:" + _QUOTE + rb"|\]|\*\*)*)(?P<space>[ \t]{0,8})(?P<op>" + _TYPE + rb"|" + _OPERATOR + rb")"
+    rb"(?:\*\*)?(?P<space2>(?:[ \t]|\\+t){0,8})\[?(?:[bfru@$](?=[\"'`]))?(?P<quote>" + _QUOTE + rb")?"
 )
 _PAIR_ENDS = re.compile(_QUOTE + rb"\s{0,3}[)\]}]")
 _FLAG = re.compile(rb"(?:" + _GAP + rb"){1,8}")
