@@ -17,8 +17,8 @@ LIVE_SECONDS = 60
 """A session written within so many seconds counts as being written."""
 RECENT_SECONDS = 600
 """A session whose newest record is older than that was copied or restored when its file was written. Not all that an
-agent writes has a time, and what has one may be written late, hence the minutes. Nor is one written that says to be from
-tomorrow.
+agent writes has a time, and what has one may be written late, hence the minutes. Nor is one being written that is
+said to be from tomorrow.
 """
 
 

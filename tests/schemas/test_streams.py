@@ -18,7 +18,7 @@ from schemas.providers import printers
 from schemas.providers.kit.agent import Stream
 from schemas.providers.kit.pipe import Pipe
 from schemas.providers.kit.printed import Printed
-from schemas.providers.kit.talk import NOT_TOLD
+from schemas.providers.kit.words import NOT_TOLD
 from schemas.providers.streams import PROVIDER
 from schemas.records import FileStore
 from schemas.session import Lack, Session

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_unified
-from schemas.message import Flag, Kind, Tool, ToolStatus
+from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.codex.outputs import Outcome, exec_outcome, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import command_line, tool_type
 from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.talk import NOT_TOLD
-from schemas.providers.kit.words import Answer, Child, Say, Skip, Task, Total, Turn, Use
-from schemas.session import Lack
+from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Say, Skip, Task, Total, Turn, Use
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of, text_of
 

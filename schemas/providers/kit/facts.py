@@ -7,8 +7,7 @@ from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.message import Kind
-from schemas.providers.kit.talk import NOT_TOLD
-from schemas.providers.kit.words import Fact, Title
+from schemas.providers.kit.words import NOT_TOLD, Fact, Title
 from schemas.session import Exchange, Session
 
 _LINEAGE = frozenset({"parent", "forked_from", "continues", "agent_id"})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.providers.kit.rows import DETAIL, Rows
-from schemas.providers.kit.words import Also, Dropped, Piece, Say, Turn
+from schemas.providers.kit.words import NOT_TOLD, Also, Dropped, Piece, Say, Turn
 from schemas.records import Record
 from schemas.session import Exchange
 
@@ -16,7 +16,6 @@ _REWOUND, _ERROR, _GROWING, _WITHHELD = (int(f) for f in (Flag.REWOUND, Flag.ERR
 _PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
     int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
 )
-NOT_TOLD = "(prompt not in the stream)"
 
 
 class Talk:

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus, ToolType
 from schemas.usage import TokenUsage
 
+NOT_TOLD = "(prompt not in the stream)"
+"""The label of a prompt that the source does not tell."""
+
 
 @dataclass(slots=True)
 class Say:
