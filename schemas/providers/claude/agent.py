@@ -110,7 +110,7 @@ _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
 _SILENT_DENIALS = (2, 1, 280)
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
-_PLAIN = {"speed": ("standard",), "service_tier": ("standard",), "inference_geo": ("global", "not_available")}
+_PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -233,7 +233,10 @@ class Claude(Lines):
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            yield from self._counts(usage, name, model)
+            if (figures := self.usage_of(usage)) is not None:
+                yield Count(figures, name, priced_as(model, usage))
+            if usage.get("iterations"):
+                yield from self._advised(usage["iterations"], name)
 
     def _block(self, block: object, name: str, model: str) -> Item | None:
         """A block of response `name`. Later lines may repeat it."""
@@ -268,14 +271,10 @@ class Claude(Lines):
             return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
         return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
-    def _counts(self, usage: Data, name: str, model: str) -> Iterator[Item]:
-        """The calls of a response: the model's, and those of an advisor, which its own figures leave out (faults f14).
-
-        Its other iterations repeat what the figures say.
+    def _advised(self, iterations: object, name: str) -> Iterator[Item]:
+        """The calls of an advisor, which a response's own figures leave out (faults f14); its other iterations repeat
+        what those say.
         """
-        if (figures := self.usage_of(usage)) is not None:
-            yield Count(figures, name, priced_as(model, usage))
-        iterations = usage.get("iterations")
         for at, one in enumerate(iterations if type(iterations) is list else ()):
             if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
                 yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
@@ -299,9 +298,11 @@ class Claude(Lines):
         results = [block for block in content if is_result(block)] if record.get("isCompactSummary") is not True else []
         for block in results:
             yield self.result(record, block, alone=len(results) == 1)
+        if len(results) == len(content) > 0:
+            return
         if not results:
             yield from self.typed(record, content)
-        elif len(results) < len(content):
+        else:
             yield from _beside_results(record, [block for block in content if not is_result(block)])
         for block in content:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
@@ -548,8 +549,11 @@ def read_usage(usage: Data) -> TokenUsage | None:
 
 def priced_as(model: str, usage: Data) -> str:
     """The model, with what makes its calls cost something else than the model's own price says."""
-    marks = [said for name, plain in _PLAIN.items() if (said := text_of(usage.get(name))) and said not in plain]
-    served = usage.get("server_tool_use")
+    get, marks = usage.get, []
+    for name, plain in _PLAIN:
+        if (said := get(name)) is not None and said not in plain and (mark := text_of(said)):
+            marks.append(mark)
+    served = get("server_tool_use")
     if type(served) is dict and as_count(served.get("web_search_requests")):
         marks.append("web search")
     return f"{model} ({', '.join(marks)})" if marks and model else model

@@ -141,7 +141,8 @@ class Rewinds(History):
         """Put a record into the tree; False for one that was read before, perhaps under another uuid."""
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
-        self.copied, self.forked = _copied_from(value), ""
+        self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
+        self.forked = ""
         if self._is_aside and kind == "user" and _begins_aside(value):
             self.forked = self.session.lineage.parent or ""
         if self.copied:
@@ -334,7 +335,7 @@ def _begins_aside(record: Data) -> bool:
 
 def _copied_from(record: Data) -> str:
     """The session from which a fork copied a record. Since 2.1.3xx only answers say so: the rest is before them."""
-    if "forkedFrom" in record and (origin := record["forkedFrom"]):
+    if origin := record.get("forkedFrom"):
         return (text_of(origin.get("sessionId")) if type(origin) is dict else text_of(origin)) or "(unknown)"
     asked = record.get("requestSessionId")
     return asked if type(asked) is str and asked != record.get("sessionId") else ""

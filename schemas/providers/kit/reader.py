@@ -275,9 +275,10 @@ class Reader:
 
     def _say(self, record: Record, number: int, say: Say) -> bool:
         if say.once is not None:
-            if hash(say.once) in self._once:
-                return False
+            count = len(self._once)
             self._once.add(hash(say.once))
+            if len(self._once) == count:
+                return False
         if not say.label and say.kind is Kind.UNKNOWN:
             say.label = self.agent.type(record[3])
         self.talk.say(record, number, say)

@@ -44,6 +44,7 @@ class Tokens:
         self._groups: dict[str, int] = {}
         self._ends: dict[int, int] = {}
         self._last: tuple[int, TokenUsage] = -1, _NOTHING
+        """The group that was counted last, and its figures."""
         self._closed = 0
         """The messages before this one are no longer waiting for a count that closes."""
         self._totals: dict[str, tuple[TokenUsage, TokenUsage]] = {}
@@ -71,14 +72,17 @@ class Tokens:
         rows: Sequence[int] = range(self._rows.first, len(session.messages.kind))
         if count.closes:
             rows = self._since_last()
+        now = usage
         if group < 0:
             group = self._groups[name] = session.add_group(
                 clean(name), usage, record, model=model, store=self._rows.store
             )
             self._ends[group] = groups.span[group]
         else:
-            if self._last != (group, usage):
-                groups.usage[group] = groups.usage[group].largest(usage) if self._largest else usage
+            known = self._last[1] if self._last[0] == group else groups.usage[group]
+            if known != usage:
+                now = known.largest(usage) if self._largest else usage
+                groups.usage[group] = now
             if not session.spans.is_of(self._ends[group], self._rows.store, record[0], _USAGE):
                 span = session.spans.add(self._rows.store, record[0], record[1], record[2], _USAGE)
                 session.spans.extend(self._ends[group], span)
@@ -86,7 +90,7 @@ class Tokens:
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
             if rows or self._rows.touched:
                 self._move(group, session.exchanges[-1].index)
-        self._last = group, usage
+        self._last = group, now
         self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
         column = session.messages.group
         for row in (*self._rows.again, *rows):
@@ -99,7 +103,7 @@ class Tokens:
         if count.closes and rows:
             self._move(group, session.messages.exchange[rows[-1]])
         if number >= 0 and not count.beside:
-            session.context_used = groups.usage[group].context
+            session.context_used = now.context
         return True
 
     def _since_last(self) -> Sequence[int]:
@@ -143,6 +147,7 @@ class Tokens:
         that.
         """
         session, groups = self.session, self.session.groups
+        self._last = -1, _NOTHING
         for group in range(first, len(groups)):
             name, span = groups.ids[group], groups.span[group]
             if name.startswith(f"{session.id}:"):
