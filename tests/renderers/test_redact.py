@@ -67,7 +67,7 @@ def test_known_secrets(kind: str, secret: str) -> None:
         ("PGPASSWORD={} psql", "s3cr3t-pass", "password"),
         ("é password: {}", "s3cr3t-pass", "password"),
         ("**Password:** {}", "s3cr3t-pass", "password"),
-        ("- **API key**: `{}`", "f3A9zQ81LmX02kWv", "key"),
+        ("- **API key:** `{}`", "f3A9zQ81LmX02kWv", "key"),
     ],
 )
 def test_named_secrets(text: str, secret: str, kind: str) -> None:
