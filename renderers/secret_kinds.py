@@ -583,10 +583,10 @@ def find(raw: bytes) -> list[Found]:
     """The secrets of a text in UTF-8, in order; none touches another."""
     hits = _SCAN.find_matches_as_indexes(raw, overlapping=True)
     found = _looked_at(raw, hits) if hits else []
-    if hits:
-        found += _in_two(raw, {place for _, place, _ in hits}, found)
+    places = {place for _, place, _ in hits}
+    found += _in_two(raw, places, found)
     if len(raw) > _SHORTEST_LINE:
-        found += _over_lines(raw, {place for _, place, _ in hits}, found)
+        found += _over_lines(raw, places, found)
     return _merged(found) if len(found) > 1 else found
 
 

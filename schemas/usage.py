@@ -82,9 +82,9 @@ class TokenUsage(NamedTuple):
 
 
 _LARGEST = (1 << 64) - 1
-REST = "total@"
-"""How the name of a group begins that is what a running total has and no call tells."""
 """What Normalized Events may count up to, so that it may stand in what we write."""
+REST = "total@"
+"""How the id of a token group begins that holds what a running total has and no call tells."""
 
 
 def as_count(value: object, largest: int = (1 << 62) - 1) -> int | None:

@@ -97,8 +97,10 @@ class Tokens:
             if column[row] == NONE:
                 column[row], last = group, groups.last[group]
                 groups.last[group] = row if last == NONE else max(row, last)
-                self._rows.changed.update((row, groups.last[group] if last == NONE else last))
-        if groups.last[group] != NONE:  # it is shown with the figures
+                self._rows.changed.add(row)
+                if last != NONE:  # which was shown with the figures until now
+                    self._rows.changed.add(last)
+        if groups.last[group] != NONE:  # which is shown with them now
             self._rows.changed.add(groups.last[group])
         if count.closes and rows:
             self._move(group, session.messages.exchange[rows[-1]])
