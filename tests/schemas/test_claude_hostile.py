@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from schemas.message import Kind
 from schemas.providers.claude import PROVIDER
+from schemas.session import Session
 from tests.schemas.claude_lines import Lines, usage
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces
 
@@ -146,13 +148,18 @@ def test_a_very_long_response_is_read_in_a_straight_line(tmp_path: Path) -> None
     assert len(session.groups) == 1
 
 
-def test_a_thousand_roots_of_sidechains_stay_few_sessions(tmp_path: Path) -> None:
+def test_a_thousand_roots_of_sidechains_stay_few_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = Lines(isSidechain=False)
     lines.user("go")
+    lines.use("Task", given={"prompt": "none of these"})
     for n in range(1500):
         lines.user(f"task {n}", parent=None, isSidechain=True)
+    built: Counter[str] = Counter()
+    message = Session.message
+    monkeypatch.setattr(Session, "message", lambda session, row: built.update([session.id]) or message(session, row))
     session = lines.read(tmp_path)
     assert len(session.subagents) == 1000
+    assert max(built.values()) < 10  # each compares its own prompt, however many there are
 
 
 def test_deep_and_cyclic_parents(tmp_path: Path) -> None:

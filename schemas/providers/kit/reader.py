@@ -381,24 +381,29 @@ class Reader:
                     self.uses.attach(subagent, row)
 
     def _link_within(self) -> None:
+        alone = {id(s.session): s for s in self.session.subagents if s.session is not None and s.tool_use is None}
+        if not alone:
+            return
+        readers = [reader for reader in (self, *self.children.values()) if reader.uses]
+        any_unled = any(reader.uses.any_unled() for reader in readers)
         for name, child in self.children.items():
-            subagent = next((s for s in self.session.subagents if s.session is child.session), None)
-            if subagent is None or subagent.tool_use is not None:
+            subagent = alone.get(id(child.session))
+            if subagent is None:
                 continue
             subagent.name = subagent.name or text_of(child.session.metadata.get("agentName"))
             use_id = self._started_by.get(name, name)
-            for reader in (self, *self.children.values()):
-                if child.is_above(reader):
-                    continue  # it claims to have started itself
-                if (row := reader.uses.find(name, use_id, child.prompt())) >= 0:
-                    child.above = reader
-                    if reader is not self:
-                        self.session.subagents.remove(subagent)
-                    else:
-                        self._task_rows[name] = row
-                    reader.uses.attach(subagent, row)
-                    child.session.lineage.parent = reader.session.id
-                    break
+            prompt = child.prompt() if any_unled else ""
+            for reader in readers:
+                if (row := reader.uses.find(name, use_id, prompt)) < 0 or child.is_above(reader):
+                    continue  # not its use, or it claims to have started itself
+                child.above = reader
+                if reader is not self:
+                    self.session.subagents.remove(subagent)
+                else:
+                    self._task_rows[name] = row
+                reader.uses.attach(subagent, row)
+                child.session.lineage.parent = reader.session.id
+                break
 
     def is_above(self, reader: Reader) -> bool:
         """Whether a reader is this one, or that of a subagent which its agent started, at any depth."""

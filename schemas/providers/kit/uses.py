@@ -16,6 +16,10 @@ _PENDING, _ERROR, _INTERRUPTED, _SUBAGENT = (
 _ENDS = {ToolStatus.ERROR: _ERROR, ToolStatus.DENIED: _INTERRUPTED, ToolStatus.INTERRUPTED: _INTERRUPTED}
 
 
+def _words(prompt: str) -> str:
+    return " ".join(prompt.split())
+
+
 class Uses:
     """The tool uses of one session."""
 
@@ -29,6 +33,10 @@ class Uses:
         self.judged: dict[int, ToolStatus] = {}
         """Statuses that were said apart from a result."""
         self.tasks: dict[int, Task] = {}
+        self._asked: dict[str, list[int]] = {}
+        """The uses in `tasks` by the words of their prompts."""
+        self._led: set[int] = set()
+        """The uses that are known to have started a subagent of the session."""
         self.started: dict[str, int] = {}
         """The uses that started subagents, by the subagents' ids."""
         self.leads: dict[int, str] = {}
@@ -37,6 +45,9 @@ class Uses:
         """Whether any result was told, apart from what uses say of themselves."""
         self.links = 0
         """Grows with each thing that was learned of who started whom."""
+
+    def __bool__(self) -> bool:
+        return bool(self._row_of or self.tasks or self.started)
 
     def row(self, use_id: str) -> int:
         """The message of a use; -1 if there is none."""
@@ -56,7 +67,10 @@ class Uses:
             if use.use_id:
                 self._row_of[hash(use.use_id)] = row
         if use.task is not None:
+            if row in self.tasks:
+                self._asked[_words(self.tasks[row].prompt)].remove(row)
             self.tasks[row] = use.task
+            self._asked.setdefault(_words(use.task.prompt), []).append(row)
             self.links += 1
         if use.subagent:
             self.start(use.subagent, row)
@@ -150,10 +164,13 @@ class Uses:
         row = self.row(use_id)
         if row < 0:
             row = self.started.get(name, -1)
-        if row < 0 and self.tasks and (words := prompt.split()):
-            taken = {s.tool_use for s in self.session.subagents}
-            row = next((r for r, task in self.tasks.items() if r not in taken and task.prompt.split() == words), -1)
+        if row < 0 and (words := _words(prompt)):
+            row = next((r for r in self._asked.get(words, ()) if r not in self._led), -1)
         return row
+
+    def any_unled(self) -> bool:
+        """Whether there is a use that must have started a subagent, and it is not known which."""
+        return not self._led.issuperset(self.tasks)
 
     def all_led(self) -> bool:
         """Whether it is known of each use that started a subagent which one that is."""
@@ -165,6 +182,7 @@ class Uses:
         if subagent not in self.session.subagents:
             self.session.subagents.append(subagent)
         subagent.tool_use = row
+        self._led.add(row)
         if (task := self.tasks.get(row)) is not None:
             subagent.name = subagent.name or one_line(task.name, 80)
             subagent.description = one_line(task.description, 200) or subagent.description
