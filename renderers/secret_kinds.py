@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 
@@ -18,7 +19,6 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from renderers.secret_looks import (
     ESCAPE,
-    EXPRESSION,
     NO_PASSWORDS,
     STAND_IN,
     UUID,
@@ -29,9 +29,10 @@ from renderers.secret_looks import (
     basic,
     begins,
     by_look,
+    computed,
     decoded,
     digit_and_letter,
-    entropy,
+    may_be_password,
     mixed,
     no_code,
     no_stand_in,
@@ -118,6 +119,8 @@ def _address(raw: bytes, place: int) -> Iterator[Found]:
 
 
 # A quote as it may be written, also in JSON, HTML and addresses.
+_MARKS = rb"[ \t]*+(?:\\+t)*+(?:[+|>#*-]|//|\xe2\x94\x82|\d{1,6}\xe2\x86\x92)?[ \t]*+"
+"""What goes before a line: a diff's, a list's or a comment's sign, a line's number."""
 _QUOTE = rb"(?:\\*[\"'`]|&quot;|&#3[49];|\\+u002[27]|%2[27])"
 _AUTHORIZATION = re.compile(
     rb"uthorization(?:" + _QUOTE + rb"|\])*[ \t]{0,3}(?:[:=,]|\\+u003[ad]|%3[ad])[ \t]{0,3}" + _QUOTE + rb"?"
@@ -362,12 +365,12 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     `written`: it is quoted, or else cannot be code; `env`: as environments are written, `NAME=value`; `cut`: its end is
     not there.
     """
-    if STAND_IN.search(value) or value.lower() in NO_PASSWORDS or (not written and _computed(sort, value)):
+    if STAND_IN.search(value) or value.lower() in NO_PASSWORDS or (not written and computed(sort, value)):
         return False
     if cut:
         return len(value) >= 3
     if sort == "password":
-        return _is_password(value, written=written)
+        return may_be_password(value, written=written)
     if " " in value or re.match(r"[A-Za-z][\w+.-]*://|[A-Za-z]:\\", value):
         return False
     vendor = _VENDORS.search(name) is not None
@@ -382,36 +385,15 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     if any(c.isdigit() for c in value):
         return mixed(value) and not slug(value)
     plain = not re.search(r"[^\w.+/=~-]", value) and not re.fullmatch(r"[A-Z]*_[A-Z_]*", value)
-    drawn = unspeakable(value) if written else scrambled(value)
+    of_one_case = len(value) >= 16 and (value.islower() or value.isupper())  # no name of a program's
+    drawn = unspeakable(value) if written or of_one_case else scrambled(value)
     return (plain and drawn) or (sort == "secret" and env and value.isascii())
-
-
-def _computed(sort: str, value: str) -> bool:
-    """Whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of one."""
-    if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
-        return False
-    pieces = re.split(r"[()\[\]{}|]", value)
-    return sort != "password" or len(pieces) < 2 or value[-1] in ")]}" or any(map(slug, pieces))
-
-
-def _is_password(value: str, *, written: bool) -> bool:
-    if len(value) < (4 if written else 6):
-        return False
-    pieces = value.split()
-    if len(pieces) > 1:  # labels are sentences; a passphrase is told by what is no word in it
-        return len(pieces) <= 6 and any(len(piece) >= 5 and digit_and_letter(piece) for piece in pieces)
-    digit, letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
-    sign = not re.fullmatch(r"[\w.-]+", value)
-    if (digit and (letter or sign)) or (letter and sign) or scrambled(value):
-        return entropy(value) >= 1.9 and (written or not re.match(r"[~/.][\w./-]*$", value))
-    return (
-        written and letter and len(value) >= 5 and not re.fullmatch(r"[A-Z][a-z]+|[A-Z_]+|.*(?i:pass.?word).*", value)
-    )
 
 
 def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]:
     """The value that a name calls secret, in whatever way the two are put together."""
-    if raw[place + len(literal) : place + len(literal) + 1] in _ENDS_NOTHING:
+    behind = raw[place + len(literal) : place + len(literal) + 3]
+    if behind[:1] in _ENDS_NOTHING and behind != b"**:":
         return  # as `keys()` and `passes(` mostly do
     lead_at = _name_start(raw, place)
     lead, word = decoded(raw, lead_at, place), literal.decode()
@@ -426,7 +408,9 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
     if raw[lead_at - 1 : lead_at] == b":" and _ARN.search(raw, max(0, lead_at - 100), lead_at):
         return
     spaced = sort == "key" and not lead and _KEY_OF.search(raw, max(0, place - 12), place)
-    if not spaced and not _names_secret(sort, lead, word, rest):
+    if spaced:
+        lead_at = spaced.start()
+    elif not _names_secret(sort, lead, word, rest):
         return
     name = f"{lead}{word}{rest[0].decode()}"
     for start, end, written, env in _values(raw, rest.end(), lead_at, name, sort):
@@ -468,15 +452,18 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             if closed and quote and any(48 <= byte <= 57 for byte in raw[start:end]) and _PAIR_ENDS.match(raw, end):
                 yield start, end, False, False
         elif name != "PASS" or op == b"=":  # what tests print
-            env = op == b"=" and name.upper() == name and not (match["space"] or match["space2"])
-            yield *_value(raw, match.end(), quote), (bool(quote) and op[-2:] not in (b"==", b"!=")) or env, env
+            close = not (match["space"] or match["space2"])
+            env = op == b"=" and name.upper() == name and close
+            start, end = _value(raw, match.end(), quote)
+            alone = (op == b":" or close) and not quote and _is_alone(raw, lead_at, start, end)
+            yield start, end, (bool(quote) and op[-2:] not in (b"==", b"!=")) or env or alone, env
     elif raw[lead_at - 1 : lead_at] == b"<" and (match := _ELEMENT.match(raw, at)):
         yield *_value(raw, match.end(), None), True, False
     elif name.startswith("-") and (match := _FLAG.match(raw, at)):
         quoted = match[0].strip(b" \n\r\t,")
         start, end = _value(raw, match.end(), None)
         if raw[start : start + 1] != b"-":
-            yield start, end, bool(quoted), False
+            yield start, end, bool(quoted) or _is_alone(raw, lead_at, start, end), False
     elif match := _SAID.match(raw, at):
         start, end = _value(raw, match.end(), match["quote"])
         if match["quote"] or not slug(decoded(raw, start, end)):
@@ -505,6 +492,22 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             yield *_value(raw, match.end(), match["quote"]), True, False
         elif match := _VALUE_BEFORE.search(raw, max(0, called.start() - 1200), called.start()):
             yield *match.span("s"), True, False
+
+
+_LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + _MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
+_LINE_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"']|\\|\Z)")
+_WORD_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"'|&;]|\\|\Z|-)")
+
+
+def _is_alone(raw: bytes, lead_at: int, start: int, end: int) -> bool:
+    """Whether a name and its value, a word or a number, are a line, or an option that a command is given: no code."""
+    value = raw[start:end]
+    of_one_case = value.isalpha() and (value.islower() or value.isupper()) and len(value) >= 8
+    if not of_one_case and not (value.isdigit() and len(value) >= 6):
+        return False
+    option = raw.startswith(b"-", lead_at)
+    begins_line = option or _LINE_BEGINS.search(raw, max(0, lead_at - 40), lead_at)
+    return bool(begins_line and (_WORD_ENDS if option else _LINE_ENDS).match(raw, end))
 
 
 def _value(raw: bytes, at: int, quote: bytes | None) -> tuple[int, int]:
@@ -587,7 +590,24 @@ def find(raw: bytes) -> list[Found]:
     found += _in_two(raw, places, found)
     if len(raw) > _SHORTEST_LINE:
         found += _over_lines(raw, places, found)
+    if any(mark in raw for mark in _INVISIBLE):
+        found += _without_marks(raw)
     return _merged(found) if len(found) > 1 else found
+
+
+_INVISIBLE = [mark.encode() for mark in ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")]
+_ANY_INVISIBLE = re.compile(b"|".join(_INVISIBLE))
+
+
+def _without_marks(raw: bytes) -> Iterator[Found]:
+    """The secrets of a text with soft hyphens and signs of no width in it, as pages break long words with."""
+    places, offsets, position = [0], [0], 0
+    for mark in _ANY_INVISIBLE.finditer(raw):
+        offsets.append(offsets[-1] + mark.start() - position)
+        places.append(position := mark.end())
+    for start, end, kind in find(_ANY_INVISIBLE.sub(b"", raw)):
+        first, last = bisect_right(offsets, start) - 1, bisect_left(offsets, end) - 1
+        yield Found(places[first] + start - offsets[first], places[last] + end - offsets[last], kind)
 
 
 def _looked_at(raw: bytes, hits: list[tuple[int, int, int]]) -> list[Found]:
@@ -614,7 +634,6 @@ _GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password
 
 _TOKEN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=%~"
 _SIDE = rb"[A-Za-z0-9_./+=%~-]"
-_MARKS = rb"[ \t]*+(?:\\+t)*+(?:[+|>#*-]|//|\xe2\x94\x82|\d{1,6}\xe2\x86\x92)?[ \t]*+"
 # A line's end: as it is, where a shell takes two lines together, escaped, and between two strings of an array.
 _LINE_END = re.compile(rb"(?:\\?\n|\\{1,2}n|\\*\",\s*\\*\")" + _MARKS + rb"(?=" + _SIDE + rb")")
 # Behind it stands the better part of a token whose beginning was cut in two.

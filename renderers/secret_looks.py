@@ -109,6 +109,33 @@ def no_stand_in(text: str) -> bool:
     return not STAND_IN.search(text)
 
 
+def computed(sort: str, value: str) -> bool:
+    """Whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of one."""
+    if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
+        return False
+    pieces = re.split(r"[()\[\]{}|]", value)
+    return sort != "password" or len(pieces) < 2 or value[-1] in ")]}" or any(map(slug, pieces))
+
+
+def may_be_password(value: str, *, written: bool) -> bool:
+    """Whether it may be what a person or a machine took as a password; `written`: it is no code."""
+    pieces = value.split()
+    if len(value) < (4 if written else 6):
+        return False
+    if len(pieces) > 1:  # labels are sentences; a passphrase is told by what is no word in it
+        return len(pieces) <= 6 and any(len(piece) >= 5 and digit_and_letter(piece) for piece in pieces)
+    digit, letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    sign = not re.fullmatch(r"[\w.-]+", value)
+    drawn = scrambled(value) or (len(value) >= 12 and value.isalpha() and unspeakable(value))
+    if (digit and (letter or sign)) or (letter and sign) or drawn:
+        return entropy(value) >= 1.9 and (written or not re.match(r"[~/.][\w./-]*$", value))
+    if digit and not letter:
+        return written and len(value) >= 6
+    return (
+        written and letter and len(value) >= 5 and not re.fullmatch(r"[A-Z][a-z]+|[A-Z_]+|.*(?i:pass.?word).*", value)
+    )
+
+
 # In what is drawn at random any short word may be, so here it stands by itself.
 _STAND_IN_TOKEN = re.compile(
     r"x{6,}|X{6,}|\*{3}|\.{3}|EXAMPLE|(?<![A-Za-z0-9])(?i:your|example|placeholder|redacted|dummy|sample)(?![A-Za-z0-9])"

@@ -126,6 +126,8 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "sk_live_aaaaaaaaaaaaaaaaaaaaaaaa gsk_loading_indicator re_matching_everythingthereisinit",
         "the path pathological_name.abcdef, IDENTIFIED BY 'password', HTTPBasicAuth('user', 'pass')",
         "openssl rand -hex 32; lftp -u user,pass x",
+        "class A:\n    password: SecretBytes\n    token: fromPackageJsonFile\n\npassword: required\nPassword: optional",
+        "connect(\n    password=wordofuser,\n    token=extractJWTSubject\n) # --password prompts; --password asks you",
         "openssl enc -d | curl -k https://a1b2.example; openssl version | curl -k --data1",
         "AKIAIOSFODNN7EXAMPLE",
     ],
@@ -230,6 +232,8 @@ FORMS = [
     'os.environ.get("API_KEY") or "{k}"',
     'HTTPBasicAuth("bob","{p}")',
     'requests.get(u, auth=("bob", "{p}"))',
+    "**API key**: {k}",
+    "| API key | {k} |",
 ]
 
 
@@ -242,6 +246,28 @@ def test_forms_in_which_a_secret_stands(form: str) -> None:
     before, _, after = text.partition("[redacted: ")
     assert form.startswith(before)
     assert form.endswith(after.partition("]")[2])
+
+
+@pytest.mark.parametrize(
+    ("form", "values"),
+    [
+        ("db:\n  password: {}\n", "swordfishes 40719926 s20"),
+        ("+password={}\n", "swordfishes 40719926 s20"),
+        ("- **Password**: {}", "swordfishes 40719926"),
+        ("run --password {} --user me", "swordfishes 40719926"),
+        ("run --password={} | cat", "swordfishes"),
+        ('{"password": "{}"}', "swordfishes 40719926"),
+        ("DB_PASSWORD={}", "swordfishes 40719926"),
+        ("api_key: {}", "s32"),
+        ("use token={}&page=2", "s32"),
+        ("deploy --api-key {} now", "s32"),
+    ],
+)
+def test_named_secrets_of_letters_or_of_digits_alone(form: str, values: str) -> None:
+    for value in map(build, values.split()):
+        text, count = redact(form.replace("{}", value))
+        assert (text.partition("[redacted: ")[0], count) == (form.partition("{}")[0], 1)
+        assert value not in text
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -291,6 +317,7 @@ AROUND = {
     "a path": "/tmp/{}/a",
     "HTML": "<b>{}</b> &quot;{}&quot;",
     "a table": "| a | {} |",
+    "invisible marks": "a\u200b{}\ufeffb",
     "Markdown": "**{}** `{}`",
 }
 
@@ -334,6 +361,16 @@ def test_a_token_that_one_gap_goes_through_in_a_short_line(told: str, gap: str) 
             assert redact(f"use {token[:at]}{gap}{rest}") == (f"use {redact(token)[0]}", 1)
             looked += 1
     assert looked > 3
+
+
+@pytest.mark.parametrize("mark", ["\u00ad", "\u200b", "\u2060"])
+def test_marks_that_cannot_be_seen_are_no_end_of_a_token(mark: str) -> None:
+    for kind in KINDS:
+        broken = mark.join(kind.secret[at : at + 7] for at in range(0, len(kind.secret), 7))
+        text, count = redact(f"{mark}before {mark}\n{kind.form.replace('{}', broken)}\n{mark}after{mark}")
+        assert (kind.name, [half for half in halves(kind.secret) if half in text.replace(mark, "")]) == (kind.name, [])
+        assert (kind.name, count) == (kind.name, 1)
+        assert text.startswith(f"{mark}before {mark}\n") and text.endswith(f"\n{mark}after{mark}")
 
 
 @pytest.mark.parametrize("text", ["ghp_ is what 36 of them begin with", "AKIA 2026 was", "the hf_ prefix 3.11.4 has"])
