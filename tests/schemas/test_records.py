@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas import records
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, breaks_off, is_record, read_record, recover
 
 
@@ -78,6 +79,23 @@ def test_a_record_after_a_torn_one_is_found():
     records, bad = whole(LINE[:25] + LINE + b"\n")
     assert [record[3] for record in records] == [RECORD]
     assert bad == [(1, 0, 25)]
+
+
+@pytest.mark.parametrize("piece", [b'{"type":"user",', b'{"type":"user"{', b'{{"type":"user"', b'{"a":1}', LINE[:-1]])
+def test_a_line_of_very_many_faults_is_read_in_a_straight_line(piece, monkeypatch):
+    """The decoder counts the lines before each fault: 60,000 of them in a megabyte took a minute."""
+    before: list[int] = []
+
+    class Decoder(json.JSONDecoder):
+        def raw_decode(self, text, start=0):
+            before.append(start)
+            return super().raw_decode(text, start)
+
+    monkeypatch.setattr(records, "_DECODER", Decoder())
+    line = piece * (300_000 // len(piece))
+    found, _ = whole(line + b"\n" + LINE)
+    assert found[-1][3] == RECORD
+    assert len(before) > 3000 and max(before) < 5000
 
 
 def test_a_piece_of_a_record_is_no_record():
