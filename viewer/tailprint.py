@@ -12,6 +12,7 @@ from schemas.clean import one_line
 from schemas.interchange.session_data_write import SessionDataWriter
 from schemas.message import Flag, Kind
 from schemas.session import Change, Op, Session
+from schemas.values import text_of
 from viewer.followset import Source
 from viewer.output import path_text
 from viewer.tailtext import OUTPUT_LINES, message_lines
@@ -73,7 +74,8 @@ class JsonPrinter:
         self.pieces: list[bytes] = []
         self._whole = whole
         self._before: dict[Path, set[int]] = {}
-        self._printed: dict[Path, set[int]] = {}
+        self._printed: dict[Path, dict[int, tuple[str, str]]] = {}
+        """The exchange and the id with which messages were printed, by their keys."""
         self._writers: dict[Path, SessionDataWriter] = {}
 
     def take(self, source: Source, changes: list[Change]) -> None:
@@ -81,19 +83,20 @@ class JsonPrinter:
         session, path = source.follower.session, source.follower.path
         restarted = path in self._printed and _restarted(changes)
         if path not in self._printed:
-            self._before[path], self._printed[path] = begin(source, self._whole), set()
+            self._before[path], self._printed[path] = begin(source, self._whole), {}
         before, printed = self._before[path], self._printed[path]
         old, writer = self._writers.get(path), self._writer(source)
         keys = session.messages.key
         if restarted:
             self._line(source, writer, "restarted", None, None)
-            printed.intersection_update(keys)
+            for key in printed.keys() - set(keys):
+                del printed[key]
         if old is not None:
             moved = {keys[change.message] for change in changes if change.op is Op.APPENDED}
             for index in _removed(changes):
                 key = old.session.messages.key[index]
                 if key in printed:
-                    printed.discard(key)
+                    del printed[key]
                     self._message(source, old, "removed", index)
                 elif key not in moved:
                     before.discard(key)  # should it come back, it is new
@@ -102,15 +105,29 @@ class JsonPrinter:
             if key in before:
                 continue
             if key not in printed:
-                printed.add(key)
-                self._message(source, writer, "appended", index)
+                printed[key] = self._message(source, writer, "appended", index)
             elif not restarted:
-                self._message(source, writer, "updated", index)
+                printed[key] = self._message(source, writer, "updated", index, printed[key])
 
-    def _message(self, source: Source, writer: SessionDataWriter, change: str, index: int) -> None:
+    def _message(
+        self,
+        source: Source,
+        writer: SessionDataWriter,
+        change: str,
+        index: int,
+        printed: tuple[str, str] | None = None,
+    ) -> tuple[str, str]:
+        """Print a change of a message; returns its exchange and its id. Where it was printed with another id, that one
+        goes, as when a prompt comes out of the queue and is written down.
+        """
         session = writer.session
-        exchange = session.exchanges[session.messages.exchange[index]]
-        self._line(source, writer, change, exchange.id, writer.message(session.message(index)))
+        exchange = session.exchanges[session.messages.exchange[index]].id
+        message = writer.message(session.message(index))
+        if printed is not None and message["id"] != printed[1]:
+            self._line(source, writer, "removed", printed[0], {**message, "id": printed[1]})
+            change = "appended"
+        self._line(source, writer, change, exchange, message)
+        return exchange, text_of(message["id"])
 
     def _line(
         self,

@@ -17,6 +17,7 @@ from schemas.reading import restarted
 from schemas.session import Subagent
 from tests.fixtures.streams import gemini
 from tests.fixtures.streams import said as piece
+from tests.schemas.claude_lines import Lines
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.pipes import BEGIN, END, record, said
@@ -136,6 +137,25 @@ def test_json_says_every_change(path):
     (update,) = tail.look()
     assert changes([update]) == [("updated", "toy-session:1", "c1")]
     assert json.loads(update)["message"]["tool"]["output"]["content"] == "a.py"
+
+
+def test_a_prompt_that_comes_out_of_the_queue_goes_and_comes_as_what_it_is(tmp_path):
+    """As Claude Code writes it: the queue's record has no name, so the message is called by where it stands."""
+    written = Lines()
+    written.user("one")
+    written.say("yes", response="m1")
+    written.fact("queue-operation", operation="enqueue", content="two")
+    queued = len(written.data)
+    written.fact("queue-operation", operation="dequeue")
+    uuid = written.user("two")
+    path = tmp_path / "11111111-2222-4333-8444-555555555555.jsonl"
+    path.write_bytes(written.data[:queued])
+    tail = Tail(path, JsonPrinter(True), whole=True)
+    *_, waiting = changes(tail.look())
+    tail.append(written.data[queued:])
+    assert [row for row in changes(tail.look()) if row[2] in (waiting[2], uuid)] == [
+        ("removed", waiting[1], waiting[2]), ("appended", f"{written.session}:1", uuid),
+    ]  # fmt: skip
 
 
 def test_json_says_what_came_and_changed_at_once_only_once(path):
