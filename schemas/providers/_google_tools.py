@@ -83,7 +83,7 @@ def read_result(name: str, result: object, display: object = None, status: objec
     code: int | None = None
     shown = display_text(display) if not text else ""
     if name in _SHELLS:
-        text, code = _unwrapped(text)
+        text, code = unwrapped(text)
         text = before + text
     return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
 
@@ -125,7 +125,7 @@ def _content_text(value: Data | list[Any]) -> str:
     return "\n".join(texts) if len(texts) == len(items) else as_json(value, indent=True)
 
 
-def _unwrapped(text: str) -> tuple[str, int | None]:
+def unwrapped(text: str) -> tuple[str, int | None]:
     """A shell tool's answer without the envelope that the model gets: `Output: …`, `Exit Code: 1`, and the like."""
     body = _COMMAND.sub("", text, count=1) if text.startswith("Command: ") else text
     if not body.startswith(("Output: ", "Stdout: ")):

@@ -308,6 +308,21 @@ def test_qwen_code_is_called_by_its_name(tmp_path):
     assert (session.provider, session.provider_name, session.version) == ("qwen", "Qwen Code", "0.9.1")
 
 
+@pytest.mark.parametrize(
+    ("content", "output", "code"),
+    [
+        ("Command: ls\nDirectory: (root)\nOutput: none\nError: (none)\nExit Code: 3\nSignal: (none)\n"
+         "Process Group PGID: (none)", "none", 3),
+        ("Exit Code: 3", "Exit Code: 3", None),
+    ],
+)  # fmt: skip
+def test_the_result_of_qwens_shell_is_what_the_program_wrote(content, output, code, tmp_path):
+    call = use("t1", "run_shell_command", command="ls")
+    lines = [init(qwen_code_version="0.24.4"), says("m", call), back("t1", content, failed=True), result("Hi.")]
+    ran = tool(read(tmp_path, lines))
+    assert (ran.output["content"], ran.exit_code, ran.status) == (output, code, ToolStatus.ERROR)
+
+
 def test_another_conversation_is_another_run(tmp_path):
     other = {**says("m9", text("Anew.")), "session_id": "other"}
     reset = line("conversation_reset", new_conversation_id="other")

@@ -6,12 +6,13 @@ Figures and notices are Qwen Code's own (found-claude-codex-gemini-qwen.md, Q1 t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from schemas.message import Kind, Tool
 from schemas.provider import Format
-from schemas.providers._google_tools import make_tool, tool_type
+from schemas.providers._google_tools import make_tool, tool_type, unwrapped
 from schemas.providers.claude.stream import ClaudeStream, Result, Run, Woken
 from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History, Placed
@@ -71,6 +72,14 @@ class QwenStream(ClaudeStream):
         else:
             yield from super().typed(record, content)
 
+    def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
+        """The result of a tool use: a shell's is what the model got, its exit code in the text."""
+        content = block.get("content")
+        if not isinstance(content, str):
+            return super().result(record, block, alone=alone)
+        text, code = unwrapped(content)
+        return replace(super().result(record, block | {"content": text}, alone=alone), exit_code=code)
+
     def tool_type(self, name: str) -> Any:
         """What kind of tool has that name."""
         return tool_type(name)
@@ -79,6 +88,8 @@ class QwenStream(ClaudeStream):
         """A tool use of Qwen Code's tools."""
         tool, facts = super().tool(use, answer, path)
         tool.type = tool_type(use.name)
+        if answer is not None and answer.exit_code is not None:
+            tool.exit_code = answer.exit_code
         if not tool.diffs:
             tool.diffs = make_tool(use.name, use.use_id, use.input).diffs if tool.status in ("ok", "pending") else []
         return tool, facts
