@@ -239,7 +239,8 @@ def _thinking(message: Message, fold: Fold, look: Look) -> Block:
     palette = look.palette
     text = message.text
     if message.flags & Flag.WITHHELD or not text:
-        row = title_row(look, look.body, Segment(LEAF, palette.dim), [("thinking withheld", palette.dim)], [], "")
+        label = "thinking …" if message.flags & Flag.GROWING else "thinking withheld"
+        row = title_row(look, look.body, Segment(LEAF, palette.dim), [(label, palette.dim)], [], "")
         return Block([row])
     label = f"thinking · {format_exact(len(text))} character{'' if len(text) == 1 else 's'}"
     glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, palette.dim)

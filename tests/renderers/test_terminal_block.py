@@ -181,10 +181,11 @@ def test_the_group_total_stands_under_its_last_message() -> None:
     assert len(draw(hand, index, Fold.SHORT).rows) == 1
 
 
-def test_withheld_thinking_says_so() -> None:
+@pytest.mark.parametrize(("flag", "row"), [(Flag.WITHHELD, "thinking withheld"), (Flag.GROWING, "thinking …")])
+def test_thinking_without_words_says_why(flag: Flag, row: str) -> None:
     hand = Hand()
-    index = hand.thinking("", flags=Flag.WITHHELD)
-    assert texts(draw(hand, index, Fold.FULL))[0].strip() == "· thinking withheld"
+    index = hand.thinking("", flags=flag)
+    assert texts(draw(hand, index, Fold.FULL))[0].strip() == f"· {row}"
 
 
 @pytest.mark.parametrize("kind", list(Kind))

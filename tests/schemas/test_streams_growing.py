@@ -147,3 +147,10 @@ def test_qwens_blocks_that_are_numbered_anew_grow_each_for_itself(tmp_path: Path
     assert [session.message(i).parts[0].text for i in (1, 2)] == ["Hm.", "Lam"]
     session = begun(tmp_path, [*lines, delta(0, "text", "ps."), says("r", text("Lamps."))]).session
     assert growing(session) == [] and [session.message(i).parts[0].text for i in (1, 2)] == ["Hm.", "Lamps."]
+
+
+@pytest.mark.parametrize("block", [text(""), thinking("")])
+def test_a_block_that_has_only_begun_is_neither_empty_nor_withheld(tmp_path: Path, block: dict[str, Any]) -> None:
+    session = begun(tmp_path, [*claude_lines()[:1], begin("r", usage(1)), start(0, block)]).session
+    last = session.message(len(session.messages) - 1)
+    assert (last.label, last.parts, Flag.WITHHELD in last.flags) == ("…", [], False)

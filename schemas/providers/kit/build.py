@@ -59,7 +59,8 @@ def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[S
         else:
             message.parts = _parts(session, message, say, folded)
         if not message.parts and message.tool is None and not message.label:
-            message.label = _EMPTY.get(message.kind, "(nothing to read)")
+            # What is being written is not empty: nothing of it is there yet.
+            message.label = "…" if Flag.GROWING in message.flags else _EMPTY.get(message.kind, "(nothing to read)")
         return message
 
     return build
