@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from schemas.message import Flag, Kind, Message
@@ -154,3 +155,18 @@ def test_a_block_that_has_only_begun_is_neither_empty_nor_withheld(tmp_path: Pat
     session = begun(tmp_path, [*claude_lines()[:1], begin("r", usage(1)), start(0, block)]).session
     last = session.message(len(session.messages) - 1)
     assert (last.label, last.parts, Flag.WITHHELD in last.flags) == ("…", [], False)
+
+
+def test_a_subagent_that_speaks_before_its_use_is_whole_is_called_as_that_says(tmp_path: Path) -> None:
+    task = {"subagent_type": "Explore", "description": "Count", "prompt": "Count all."}
+    lines = [
+        *claude_lines()[:1], begin("r", usage(1)), start(0, use("t1", "Agent")),
+        says("c", text("I count."), parent="t1"), says("r", use("t1", "Agent", **task)),
+    ]  # fmt: skip
+    reading, path = begun(tmp_path, []), tmp_path / "stream.jsonl"
+    for line in lines:
+        with path.open("ab") as file:
+            file.write(orjson.dumps(line) + b"\n")
+        reading.step()
+    for session in (reading.session, begun(tmp_path, lines).session):
+        assert [(s.name, s.description) for s in session.subagents] == [("Explore", "Count")]

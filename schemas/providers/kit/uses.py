@@ -72,6 +72,10 @@ class Uses:
             self.tasks[row] = use.task
             self._asked.setdefault(_words(use.task.prompt), []).append(row)
             self.links += 1
+            if row in self._led:  # its subagent spoke before the use was whole
+                for subagent in self.session.subagents:
+                    if subagent.tool_use == row:
+                        self._describe(subagent, row)
         if use.subagent:
             self.start(use.subagent, row)
         if use.answer is not None:
@@ -183,13 +187,16 @@ class Uses:
             self.session.subagents.append(subagent)
         subagent.tool_use = row
         self._led.add(row)
-        if (task := self.tasks.get(row)) is not None:
-            subagent.name = subagent.name or one_line(task.name, 80)
-            subagent.description = one_line(task.description, 200) or subagent.description
+        self._describe(subagent, row)
         for use, agent in self.leads.items():
             if agent == subagent.id or use == row:
                 self._mark(use)
         self._mark(row)
+
+    def _describe(self, subagent: Subagent, row: int) -> None:
+        if (task := self.tasks.get(row)) is not None:
+            subagent.name = subagent.name or one_line(task.name, 80)
+            subagent.description = one_line(task.description, 200) or subagent.description
 
     def _mark(self, row: int) -> None:
         self.session.messages.flags[row] |= _SUBAGENT
