@@ -51,7 +51,7 @@ class Codex(Lines):
     tools = TYPES
     silent = frozenset({
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
-        "rollout_reference", "session_state",
+        "rollout_reference", "retained_context", "session_state",
     })  # fmt: skip
     resume = ("codex", "resume")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from schemas.path_hints import local_path
 from schemas.providers.kit.words import Fact
-from schemas.values import dict_of, list_of, text_of, when, whole
+from schemas.values import dict_of, text_of, when, whole
 
 Data = dict[str, Any]
 _UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -37,17 +37,6 @@ def is_typescript(document: object) -> bool:
         return False
     session = document.get("session")
     return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
-
-
-def environment_cwd(item: Data) -> str:
-    """The working directory that an old file names only in its environment message."""
-    for part in list_of(item.get("content")):
-        text = text_of(dict_of(part).get("text"))
-        if text.lstrip().startswith("<environment_context>"):
-            for before, after in (("<cwd>", "</cwd>"), ("Current working directory: ", "\n")):
-                if before in text:
-                    return text.split(before, 1)[1].split(after, 1)[0].strip()
-    return ""
 
 
 # -- what it says --------------------------------------------------------------------------------------------------

@@ -9,32 +9,18 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
+from schemas.providers.codex import words
 from schemas.providers.codex.header import UUID, Ownership, agent_path, facts_of
 from schemas.providers.codex.tokens import Counts, difference, usage_of
 from schemas.providers.codex.tools import SCRIPTS
+from schemas.providers.codex.words import EVENT, ITEM
 from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import (
-    Also,
-    Answer,
-    Child,
-    Count,
-    Dropped,
-    Fact,
-    Link,
-    Piece,
-    Say,
-    Skip,
-    Task,
-    Title,
-    Turn,
-    Use,
-)
+from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Link, Say, Skip, Task, Turn
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, text_of
 
@@ -42,151 +28,11 @@ if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-ITEM, EVENT, COMPLETED, LINE = 1, 2, 4, 8
-"""Where a copy of a text stands."""
-_PROMPT, _TEXT, _TOOL, _ERROR = int(Kind.PROMPT), int(Kind.TEXT), int(Kind.TOOL), int(Kind.ERROR)
+_TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
 """Of these there is one at a time, whatever is said of it."""
-_NOTHING = TokenUsage()
 _AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
-
-
-@dataclass(slots=True)
-class Twin(Say):
-    """A text that another source may tell as well."""
-
-    source: int = ITEM
-    plan: str = ""
-    """The plan that it is, or that stands in the text."""
-
-
-@dataclass(slots=True)
-class Heard(Piece):
-    """A part of the thinking, which an event tells."""
-
-    apart: bool = True
-
-
-@dataclass(slots=True)
-class Instruction(Piece):
-    """What the program tells the model before a turn, in many records: one line of bookkeeping, not a screen of it."""
-
-    apart: bool = True
-
-
-@dataclass(slots=True)
-class Thought(Say):
-    """Thinking with all its parts; none where the provider keeps them back."""
-
-    parts: Sequence[str] = ()
-    source: int = ITEM
-
-
-@dataclass(slots=True)
-class Mail(Say):
-    """A message between agents: the first one of a turn to this agent is its task."""
-
-    recipient: str = ""
-
-
-@dataclass(slots=True)
-class Setting(Say):
-    """The model and the directory from here on; a line tells when the model is another one."""
-
-    names: str = ""
-    """The model. (`model` is that of the message.)"""
-    cwd: str = ""
-    turn: str = ""
-    """The turn, where it names that."""
-    record: str = ""
-    """The type of the record, where it holds nothing else."""
-
-
-@dataclass(slots=True)
-class Goal(Say):
-    """The thread's goal, which is written again with every count of its tokens."""
-
-
-@dataclass(slots=True)
-class ThreadName(Say):
-    """The name that a thread was given."""
-
-    thread: object = None
-
-
-@dataclass(slots=True)
-class Call(Use):
-    """A tool use. What it goes on with: the process or the script that an earlier one started."""
-
-    goes_on: str = ""
-    search: str = ""
-    """What stands for a web search, whose ids often differ or lack."""
-
-
-@dataclass(slots=True)
-class Result(Answer):
-    """The result of a tool use; `process` goes on."""
-
-    process: str = ""
-
-
-@dataclass(slots=True)
-class Event(Call):
-    """What an event tells of a tool use; a use of its own, with its `answer`, where there is no other."""
-
-    alone: bool = True
-    """Whether it may be a use of its own; else it is a note."""
-    links: Sequence[str] = ()
-    """The threads that it started."""
-    source: int = EVENT
-
-
-@dataclass(slots=True)
-class Header(Say):
-    """A `session_meta`, or the header of an old file; its text says that the beginning is missing."""
-
-    meta: dict[str, Any] | None = None
-
-
-@dataclass(slots=True)
-class Began:
-    """A turn begins."""
-
-    turn: str
-
-
-@dataclass(slots=True)
-class Ended:
-    """A turn is over; `stopped` by the person."""
-
-    seconds: float | None = None
-    stopped: bool = False
-
-
-@dataclass(slots=True)
-class RolledBack:
-    """The last turns are undone; their tokens were spent all the same."""
-
-    turns: int
-
-
-@dataclass(slots=True)
-class Round:
-    """Running totals, and what came last to them."""
-
-    total: Counts | None
-    last: Counts | None
-    model: str = ""
-
-
-@dataclass(slots=True)
-class Response:
-    """One response exactly (0.149 and later): a turn that has any counts by them alone."""
-
-    usage: TokenUsage
-    id: str
-    turn: str
-    thread: object
+_NOTHING = TokenUsage()
 
 
 class _Texts:
@@ -195,17 +41,17 @@ class _Texts:
     def __init__(self) -> None:
         self._rows: dict[int, list[list[int]]] = {}
 
-    def match(self, key: int, source: int) -> int:
+    def match(self, key: Hashable, source: int) -> int:
         """The message that shows a text and was not met in `source` yet, now it is; -1 if there is none."""
-        for entry in self._rows.get(key, ()):
+        for entry in self._rows.get(hash(key), ()):
             if not entry[1] & source:
                 entry[1] |= source
                 return entry[0]
         return -1
 
-    def note(self, key: int, row: int, source: int) -> None:
+    def note(self, key: Hashable, row: int, source: int) -> None:
         """A message shows a text."""
-        self._rows.setdefault(key, []).append([row, source])
+        self._rows.setdefault(hash(key), []).append([row, source])
 
     def clear(self) -> None:
         """Nothing that came so far comes again."""
@@ -227,8 +73,8 @@ class Rollout(History):
         self._foreign = ""
         """The thread from whose file the records come, where it is another one."""
         self._prompts, self._texts = _Texts(), _Texts()
-        self._row = self._bare = self._instructed = -1
-        """The last message; the last that is thinking of which more may come; the last that is an instruction."""
+        self._row = self._bare = self._thinking = self._instructed = -1
+        """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._turn, self._in_turn, self._prompted = "", False, False
         self._model = self._goal = ""
         self._uses: dict[int, int] = {}
@@ -255,10 +101,11 @@ class Rollout(History):
         self._rounds: list[str] = []
         self._number = 0
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            Twin: self._twin, Heard: self._thought, Thought: self._thought, Instruction: self._instruction,
-            Mail: self._mail, Setting: self._setting, Goal: self._goal_set, ThreadName: self._named_anew,
-            Header: self._header, Call: self._call, Result: self._result, Event: self._event, Began: self._turn_begins,
-            Ended: self._turn_ends, RolledBack: self._rolled_back, Round: self._round, Response: self._response,
+            words.Twin: self._twin, words.Thought: self._thought, words.Instruction: self._instruction,
+            words.Mail: self._mail, words.Setting: self._setting, words.Goal: self._goal_set,
+            words.Header: self._header, words.Call: self._call, words.Result: self._result, words.Event: self._event,
+            words.Began: self._turn_begins, words.Ended: self._turn_ends, words.Round: self._round,
+            words.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
         """For each store where the live conversation leaves it."""
@@ -284,7 +131,7 @@ class Rollout(History):
         self._resumed = totals[number - 1] if number else 0
         self._store, self._foreign, self._in_turn, self._prompted = store, foreign, False, False
         self._processes.clear()
-        self._forget(agent=True)
+        self._forget()
 
     def leave(self, ends: dict[int, float]) -> None:
         """Note where the live conversation leaves each of several files: what stands behind was taken back."""
@@ -300,6 +147,10 @@ class Rollout(History):
                 if span.offset >= self._ends.get(span.store, inf):
                     yield row, False
 
+    def knows(self, name: object) -> bool:
+        """Whether a name is the thread's: another one's names stand here too."""
+        return name == self.session.id
+
     # -- records ---------------------------------------------------------------------------------------------------
 
     def enter(self, record: Record, time: float | None) -> bool:
@@ -312,7 +163,7 @@ class Rollout(History):
             owner.look(value, time)
             self.copied = (owner.source or "another session") if owner.inherited else ""
             if before and not self.copied:
-                self._forget(agent=True)
+                self._forget()
         elif self.copied:
             self.copied = ""
         if value.get("type") == "token_usage_record":
@@ -333,7 +184,7 @@ class Rollout(History):
 
     # -- the thread ------------------------------------------------------------------------------------------------
 
-    def _header(self, record: Record, number: int, header: Header) -> Iterator[Placed]:
+    def _header(self, record: Record, number: int, header: words.Header) -> Iterator[Placed]:
         meta = header.meta or {}
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
             self._headed = True
@@ -348,7 +199,7 @@ class Rollout(History):
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
         yield record, number, Skip("session_meta")
 
-    def _setting(self, record: Record, number: int, setting: Setting) -> Iterator[Placed]:
+    def _setting(self, record: Record, number: int, setting: words.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._name_turn(setting.turn)
         changed = bool(setting.names) and self._model not in ("", setting.names)
@@ -358,17 +209,12 @@ class Rollout(History):
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
-    def _goal_set(self, record: Record, number: int, goal: Goal) -> Iterator[Placed]:
+    def _goal_set(self, record: Record, number: int, goal: words.Goal) -> Iterator[Placed]:
         state = f"{goal.text}\n{goal.label}"
         yield record, number, Skip("thread_goal_updated") if state == self._goal else goal
         self._goal = state
 
-    def _named_anew(self, record: Record, number: int, name: ThreadName) -> Iterator[Placed]:
-        if name.thread in (None, self.session.id):
-            yield record, number, Title(name.text, 2)
-        yield record, number, Skip("thread_name_updated")
-
-    def _turn_begins(self, record: Record, number: int, began: Began) -> Iterator[Placed]:
+    def _turn_begins(self, record: Record, number: int, began: words.Began) -> Iterator[Placed]:
         if not (self._in_turn and began.turn and began.turn == self._turn):
             self._name_turn(began.turn)
             self._in_turn, self._prompted, self._bare = True, False, -1
@@ -379,20 +225,16 @@ class Rollout(History):
         if not turn or turn != self._turn:
             self._turn, self._rounds, self._number = turn, [], 0 if turn else self._number
 
-    def _turn_ends(self, record: Record, number: int, ended: Ended) -> Iterator[Placed]:
+    def _turn_ends(self, record: Record, number: int, ended: words.Ended) -> Iterator[Placed]:
         seconds = ended.seconds if self._in_turn else None
         yield record, number, Turn(begins=False, seconds=seconds, failed=ended.stopped or None)
         self._in_turn = self._prompted = False
 
-    def _rolled_back(self, record: Record, number: int, item: RolledBack) -> Iterator[Placed]:
-        yield record, number, Dropped(item.turns)
-        self._in_turn = self._prompted = False
-
     # -- texts -----------------------------------------------------------------------------------------------------
 
-    def _twin(self, record: Record, number: int, say: Twin) -> Iterator[Placed]:
+    def _twin(self, record: Record, number: int, say: words.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
-        key = hash((int(say.kind), "" if say.kind in _MARKS else say.text.strip()))
+        key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
         row = texts.match(key, say.source)
         if row >= 0:
             self._prompted |= say.kind is Kind.PROMPT and self._in_turn
@@ -406,60 +248,50 @@ class Rollout(History):
         yield record, number, say
         texts.note(key, self._row, say.source)
         if say.plan:
-            texts.note(hash((int(Kind.NOTE), say.plan.strip())), self._row, say.source)
+            texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
 
-    def _instruction(self, record: Record, number: int, say: Instruction) -> Iterator[Placed]:
+    def _instruction(self, record: Record, number: int, say: words.Instruction) -> Iterator[Placed]:
         say.row = self._row if self._row == self._instructed else -1
         yield record, number, say
         self._instructed = self._row
 
-    def _mail(self, record: Record, number: int, mail: Mail) -> Iterator[Placed]:
+    def _mail(self, record: Record, number: int, mail: words.Mail) -> Iterator[Placed]:
         if mail.recipient and not self._prompted and mail.recipient == agent_path(self._meta):
             mail.kind = Kind.PROMPT
             self._open()
         yield record, number, mail
 
-    def _thought(self, record: Record, number: int, say: Thought | Heard) -> Iterator[Placed]:
-        source = say.source if isinstance(say, Thought) else EVENT
-        parts = say.parts if isinstance(say, Thought) else [say.text]
-        keys = [hash(("thinking", part.strip())) for part in parts]
-        rows = [row for key in keys if (row := self._texts.match(key, source)) >= 0]
-        goes_on = self._bare == self._row >= 0
-        if rows and len(rows) == len(keys):
-            yield record, number, Also(Kind.THINKING, row=rows[0])
-            self._bare = -1 if source == ITEM else self._bare
-            return
-        if rows:
-            say.row = rows[0]
-            self._bare = -1 if source == ITEM else self._bare
-        elif not parts and goes_on:
-            yield record, number, Also(Kind.THINKING, row=self._row)
-            self._bare = -1
-            return
-        elif source == EVENT and goes_on:
-            say.row = self._row
-        yield record, number, say
-        row = say.row if say.row >= 0 else self._row
-        if say.row < 0:
-            self._bare = row if source == EVENT or not parts else -1
-        for key in keys:
-            self._texts.note(key, row, source)
+    def _thought(self, record: Record, number: int, say: words.Thought) -> Iterator[Placed]:
+        key, goes_on = ("thinking", say.text.strip()), self._bare == self._row >= 0
+        row = known = self._texts.match(key, say.source) if say.text else -1
+        if row < 0 and number > 0:  # another part of an item
+            row = self._thinking
+        elif row < 0 and goes_on and (say.source == EVENT or not say.text):
+            row = self._row
+        say.row = row
+        yield record, number, Also(say.kind, row=row) if row >= 0 and (known >= 0 or not say.text) else say
+        self._thinking = row if row >= 0 else self._row
+        if say.source != EVENT:
+            self._bare = self._thinking if row < 0 and not say.text else -1
+        elif row < 0:
+            self._bare = self._thinking
+        if say.text and known < 0:
+            self._texts.note(key, self._thinking, say.source)
 
     def _open(self) -> None:
         self._prompted = True
         self._texts.clear()
 
-    def _forget(self, *, agent: bool) -> None:
+    def _forget(self) -> None:
         self._prompts.clear()
+        self._texts.clear()
         self._bare = -1
-        if agent:
-            self._texts.clear()
 
     # -- tool uses -------------------------------------------------------------------------------------------------
 
-    def _call(self, record: Record, number: int, use: Call) -> Iterator[Placed]:
+    def _call(self, record: Record, number: int, use: words.Call) -> Iterator[Placed]:
         name, key = use.use_id, hash(use.use_id)
-        if (name and key in self._by_event) or (use.search and self._same_search(use, ITEM)):
+        if (name and key in self._by_event) or self._same_search(use, ITEM):
             self._by_event.discard(key)
             yield record, number, Skip("told by its event")
             return
@@ -478,14 +310,13 @@ class Rollout(History):
         if (origin := self._processes.get(use.goes_on)) is not None:
             yield *origin, Also(Kind.TOOL, row=self._row)
 
-    def _same_search(self, use: Call, source: int) -> str:
+    def _same_search(self, use: words.Call, source: int) -> str:
         """The name of the use that another source told of the same web search."""
-        row = self._texts.match(hash(("search", use.search)), source)
-        return self._searches.get(row, "")
+        return self._searches.get(self._texts.match(("search", use.search), source), "") if use.search else ""
 
-    def _note_search(self, use: Call, source: int) -> None:
+    def _note_search(self, use: words.Call, source: int) -> None:
         if use.search:
-            self._texts.note(hash(("search", use.search)), self._row, source)
+            self._texts.note(("search", use.search), self._row, source)
             self._searches[self._row] = use.use_id
 
     def _named(self, use_id: str) -> str:
@@ -493,14 +324,11 @@ class Rollout(History):
         count = self._uses.get(hash(use_id), 0) if use_id else 0
         return "" if not count else use_id if count == 1 else f"{use_id}#{count - 1}"
 
-    def _result(self, record: Record, number: int, answer: Result) -> Iterator[Placed]:
-        waiting = self._waiting.get(answer.use_id)
-        if waiting:
-            name, place, at = waiting.pop()
-            if not waiting:
-                del self._waiting[answer.use_id]
+    def _result(self, record: Record, number: int, answer: words.Result) -> Iterator[Placed]:
+        if waiting := self._waiting.get(answer.use_id):
+            name, *_ = use = waiting.pop()
             if answer.process:
-                self._processes[answer.process] = place, at
+                self._processes[answer.process] = use[1:]
             if name in self._scripts:
                 self._scripts.remove(name)
         else:
@@ -508,35 +336,34 @@ class Rollout(History):
         answer.use_id = name
         yield record, number, answer
         if answer.subagent:
-            yield from self._started(record, number, answer.subagent, name, None)
+            yield from self._started(record, number, answer.subagent, name)
 
-    def _started(self, record: Record, number: int, thread: str, use_id: str, task: Task | None) -> Iterator[Placed]:
+    def _started(self, record: Record, number: int, thread: str, use_id: str, name: str = "") -> Iterator[Placed]:
         """A thread that was started is counted as missing where its file is."""
         if not self.copied and thread != self.session.id:
-            yield record, number, Child(thread, task=Task(task.name if task else ""), use_id=use_id)
+            yield record, number, Child(thread, task=Task(name), use_id=use_id)
 
-    def _event(self, record: Record, number: int, event: Event) -> Iterator[Placed]:
-        name, answer = self._named(event.use_id), event.answer or Answer("", status=ToolStatus.PENDING)
-        if not name and event.search:
-            name = self._same_search(event, event.source)
-        if not name and event.alone and self._scripts:
+    def _event(self, record: Record, number: int, event: words.Event) -> Iterator[Placed]:
+        name, answer = self._named(event.use_id), event.answer or Answer("")
+        alone = event.kind is Kind.TOOL
+        name = name or self._same_search(event, event.source)
+        if not name and alone and self._scripts:
             name = self._scripts[-1]
             answer.status = ToolStatus.PENDING if answer.status is ToolStatus.OK else answer.status
         if name:
             answer.use_id, answer.beside = name, True
             yield record, number, answer
-        elif event.alone:
-            name = event.use_id = event.use_id or f"search#{len(self._searches)}"
+        elif alone:
+            answer.use_id = event.use_id = name = event.use_id or f"search#{len(self._searches)}"
             self._uses[hash(name)] = 1
             self._by_event.add(hash(name))
-            answer.use_id = name
             yield record, number, event
             self._note_search(event, event.source)
         else:
             yield record, number, Say(Kind.NOTE, event.text, event.label)
         for thread in event.links:
             yield record, number, Link(name, thread)
-            yield from self._started(record, number, thread, name, event.task)
+            yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
@@ -545,10 +372,10 @@ class Rollout(History):
         self._number += 1
         return f"{self._turn or self.copied or self.session.id}:{self._number}"
 
-    def _round(self, record: Record, number: int, item: Round) -> Iterator[Placed]:
+    def _round(self, record: Record, number: int, item: words.Round) -> Iterator[Placed]:
         yield record, number, self._step(item, record[0]) or Skip("token_count")
 
-    def _step(self, item: Round, place: int) -> Count | None:
+    def _step(self, item: words.Round, place: int) -> Count | None:
         """What an event adds to those before it; None if it repeats them."""
         total, before = item.total, self._total
         if total is None:
@@ -577,7 +404,7 @@ class Rollout(History):
         self._rounds.append(name)
         return Count(usage, name, item.model, closes=True)
 
-    def _response(self, record: Record, number: int, item: Response) -> Iterator[Placed]:
+    def _response(self, record: Record, number: int, item: words.Response) -> Iterator[Placed]:
         if not self.copied and item.thread not in (None, self.session.id):
             yield record, number, Skip("token_usage_record")
             return

@@ -1,16 +1,66 @@
-"""What a tool gave back, out of the many envelopes Codex puts it in (formats note 4.2)."""
+"""What content and results say, out of the many envelopes Codex puts them in (formats note 4.2)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
-from schemas.clean import as_json
+from schemas.clean import as_json, clean
 from schemas.message import Part
-from schemas.providers.codex.values import content_images, content_text
+from schemas.path_hints import local_path
+from schemas.records import read_record
 from schemas.values import dict_of, number, text_of, whole
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
+
+
+def image_part(url: object, name: object = None) -> Part | None:
+    """The placeholder of an image: what it is and how big, never its bytes; None if there is nothing to name."""
+    if isinstance(url, str) and (match := _DATA_URL.match(url)):
+        size = (len(url) - match.end()) * 3 // 4
+        media = clean(match[1] or "image")
+        return Part("image", f"[image {media}, {size:,} bytes]", media, size)
+    shown = text_of(url) or local_path(text_of(name))
+    return Part("image", f"[image {clean(shown[:200])}]") if shown else None
+
+
+def content_items(content: object) -> Iterator[tuple[str, Any]]:
+    """The pieces of a message's or an output's content, one an item: ("text", str), ("image", Part), ("other", label),
+    and ("none", "") for what holds nothing to show.
+    """
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, str):
+            yield "text", item
+            continue
+        body = dict_of(item)
+        kind, text = text_of(body.get("type")), body.get("text")
+        if "image" in kind.lower():
+            url = body.get("image_url") or body.get("url")
+            if "data" in body:
+                url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
+            part = image_part(url, body.get("file_id") or body.get("path"))
+            yield ("image", part) if part is not None else ("none", "")
+        elif isinstance(text, str):
+            yield "text", text
+        elif kind == "encrypted_content":
+            sealed = text_of(body.get("encrypted_content"))
+            yield ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
+        elif body:
+            name = body.get("name") or body.get("path") or body.get("uri")
+            yield "other", f"[{clean(' '.join(str(v)[:200] for v in (kind, name) if v))}]"
+        else:
+            yield "none", ""
+
+
+def content_text(content: object, between: str = "") -> str:
+    """The readable text of content, images apart."""
+    return between.join([value for kind, value in content_items(content) if kind in ("text", "other")])
+
+
+def content_images(content: object) -> list[Part]:
+    """The placeholders of the images in content."""
+    return [value for kind, value in content_items(content) if kind == "image"]
 
 
 class Outcome(NamedTuple):
@@ -27,172 +77,95 @@ class Outcome(NamedTuple):
     images: tuple[Part, ...] = ()
 
 
-_STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Process ", "Script ")
-# The header as Codex writes it, in one go; what it does not fit is taken apart line by line.
+_STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Script ")
+# Of a command, whose line may be several, of a script in code mode (lab/faults/codex-1), and of a command that a person
+# typed (codex-5).
 _HEADER = re.compile(
-    r"(?:Command: [^\n]*\n)?(?:Chunk ID: [^\n]*\n)?(?:Exit code: (-?\d{1,10})\n)?Wall time: (\d+(?:\.\d+)?) seconds\n"
+    r"(?:Command: (?s:.*?)\n)?(?:Chunk ID: [^\n]*\n)?(?:Exit code: (-?\d{1,10})\n)?"
+    r"(?:Script (completed|failed|running|terminated)(?:[^\n]*cell ID (\S+))?[^\n]*\n)?"
+    r"(?:Wall time:?|Duration:) (\d+(?:\.\d+)?) seconds\n"
     r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
-    r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n"
+    r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n?"
 )
-# Of a script in code mode (lab/faults/codex-1), and of a command typed by a person (codex-5).
-_SCRIPT = re.compile(
-    r"Script (completed|failed|running|terminated)(?:[^\n]*cell ID (\S+))?[^\n]*\nWall time:? (\d+(?:\.\d+)?) seconds\n"
-    r"Output:\n*"
-)
-_TYPED = re.compile(r"Exit code: (-?\d{1,10})\nDuration: (\d+(?:\.\d+)?) seconds\nOutput:\n?")
-_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})", re.MULTILINE)
-_SECONDS = re.compile(r"^Wall time: (\d+(?:\.\d+)?)", re.MULTILINE)
-_PROCESS = re.compile(r"^Process running with session ID (\S+)", re.MULTILINE)
 _ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
-_WRAPPER = frozenset({"output", "metadata"})
 _FAILED = (
-    "apply_patch verification failed",
-    "failed to parse function arguments",
-    "unsupported call",
-    "unsupported custom tool",
-    "execution error",
-    "exec_command failed",
-    "write_stdin failed",
-    "tool call error",
+    "apply_patch verification failed", "failed to parse function arguments", "unsupported call",
+    "unsupported custom tool", "execution error", "exec_command failed", "write_stdin failed", "tool call error",
     "err: ",
-)
+)  # fmt: skip
 
 
 def decode(output: object) -> Outcome:
     """The result of a `function_call_output` and its like: a string, wrapped or not, a list, an object or nothing."""
     if isinstance(output, str):
-        if match := _HEADER.match(output):
-            return _decode_match(output, match)
         return _decode_text(output)
-    if isinstance(output, list):
-        found = _decode_text(content_text(output, "\n"))
-        return found._replace(images=tuple(content_images(output)))
-    if isinstance(output, dict):
-        return _decode_object(output)
-    return Outcome("" if output is None else str(output))
-
-
-def _decode_object(output: dict[str, Any]) -> Outcome:
-    if isinstance(output.get("type"), str) and "content" not in output:
-        return decode([output])
-    if "content" in output or "output" in output:
-        found = decode(output.get("content", output.get("output")))
-        found = _with_metadata(found, dict_of(output.get("metadata")))
+    if isinstance(output, dict) and ("content" in output or "output" in output):
+        found = _with_metadata(decode(output.get("content", output.get("output"))), dict_of(output.get("metadata")))
         return found._replace(failed=True) if output.get("success") is False else found
-    return Outcome(as_json(output, indent=True))
+    if isinstance(output, dict) and "type" not in output:
+        return Outcome(as_json(output, indent=True))
+    return _decode_text(content_text(output, "\n"))._replace(images=tuple(content_images(output)))
 
 
 def _with_metadata(found: Outcome, metadata: dict[str, Any]) -> Outcome:
-    code = whole(metadata.get("exit_code"))
-    seconds = number(metadata.get("duration_seconds"))
-    return Outcome(  # `_replace` takes three times as long
-        found.text,
-        found.exit_code if code is None else code,
-        found.seconds if seconds is None else seconds,
-        found.failed or bool(code),
-        found.aborted,
-        found.denied,
-        found.process,
-        found.images,
+    code, seconds = whole(metadata.get("exit_code")), number(metadata.get("duration_seconds"))
+    return found._replace(
+        exit_code=found.exit_code if code is None else code,
+        seconds=found.seconds if seconds is None else seconds,
+        failed=found.failed or bool(code),
     )
 
 
 def _decode_text(text: str) -> Outcome:
+    if text.startswith(_STARTS) and (match := _HEADER.match(text)):
+        return _headed(text[match.end() :], *match.groups())
     if text.startswith("{") and '"output"' in text[:64]:
-        return _decode_wrapped(text)
-    if text.startswith(_STARTS):
-        return _decode_headed(text)
-    if text.startswith("aborted") and _ABORTED.fullmatch(text):
+        # JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`
+        value = read_record(text.encode("utf-8", "replace"))
+        output = value.get("output")
+        if not isinstance(output, str) or not value.keys() <= {"output", "metadata"}:
+            return Outcome(text)
+        inner = _decode_text(output) if output[:1] != "{" else Outcome(output)
+        return _with_metadata(inner, dict_of(value.get("metadata")))
+    if _is_aborted(text):
         return Outcome(text, aborted=True)
     denied = "rejected by user" in text[:200]
     return Outcome(text, failed=denied or text.startswith(_FAILED), denied=denied)
 
 
-def _decode_wrapped(text: str) -> Outcome:
-    """JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return Outcome(text)
-    output = value.get("output") if isinstance(value, dict) else None
-    if not isinstance(output, str) or not value.keys() <= _WRAPPER:
-        return Outcome(text)
-    inner = _decode_text(output) if output[:1] != "{" else Outcome(output)
-    return _with_metadata(inner, dict_of(value.get("metadata")))
+def _headed(
+    body: str, classic: str | None, script: str | None, cell: str | None, seconds: str, exited: str | None,
+    process: str | None,
+) -> Outcome:  # fmt: skip
+    if script is not None:
+        cell = cell if script == "running" else None
+        body = body.lstrip("\n")
+        return Outcome(body, None, float(seconds), script == "failed", script == "terminated", False, cell)
+    code = int(exited or classic or 0) if exited or classic else None
+    return Outcome(body, code, float(seconds), bool(code), _is_aborted(body), False, process)
 
 
-def _decode_headed(text: str) -> Outcome:
-    """A header of facts, then `Output:` and the output itself. The header may quote a command of several lines."""
-    if match := _HEADER.match(text):
-        return _decode_match(text, match)
-    if match := _SCRIPT.match(text):
-        how, cell, seconds = match.groups()
-        process = cell if how == "running" else None
-        return Outcome(text[match.end() :], None, float(seconds), how == "failed", how == "terminated", False, process)
-    if match := _TYPED.match(text):
-        return _headed(text[match.end() :], int(match[1]), float(match[2]), None)
-    wall = text.find("Wall time: ")
-    end = text.find("\nOutput:", wall) if wall >= 0 else -1
-    if end < 0:
-        return Outcome(text)
-    head, body = text[:end], text[end + 8 :].removeprefix("\n")
-    facts = head[head.find("\nWall time: ") + 1 :] if head.startswith("Command: ") else head
-    found = _CODE.search(facts) or _CODE.search(head)
-    time, running = _SECONDS.search(facts), _PROCESS.search(facts)
-    code = int(found[1]) if found else None
-    return _headed(body, code, float(time[1]) if time else None, running[1] if running else None)
-
-
-def _decode_match(text: str, match: re.Match[str]) -> Outcome:
-    classic, seconds, exited, process = match.groups()
-    code = int(exited or classic) if exited or classic else None
-    return _headed(text[match.end() :], code, float(seconds), process)
-
-
-def _headed(body: str, code: int | None, seconds: float | None, process: str | None) -> Outcome:
-    aborted = body.startswith("aborted") and len(body) < 60 and bool(_ABORTED.fullmatch(body))
-    return Outcome(body, code, seconds, bool(code), aborted, False, process)
+def _is_aborted(text: str) -> bool:
+    return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
 def mcp_outcome(result: object) -> Outcome:
     """The result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or its inner object."""
     data = dict_of(result)
-    if "Err" in data:
-        error = data["Err"]
+    if (error := data.get("Err")) is not None:
         return Outcome(error if isinstance(error, str) else as_json(error), failed=True)
     inner = dict_of(data.get("Ok")) or data
     content = inner.get("content")
-    text = content_text(content, "\n")
-    if not text and inner.get("structuredContent") is not None:
-        text = as_json(inner["structuredContent"], indent=True)
+    text, structured = content_text(content, "\n"), inner.get("structuredContent", inner.get("structured_content"))
+    if not text and structured is not None:
+        text = as_json(structured, indent=True)
     return Outcome(text, failed=inner.get("isError") is True, images=tuple(content_images(content)))
 
 
-def exec_text(event: dict[str, Any]) -> str:
-    """What a command printed, by an `exec_command_end` event or a `CommandExecution` item."""
-    if both := text_of(event.get("aggregated_output")):
-        return both
-    printed, complained = text_of(event.get("stdout")), text_of(event.get("stderr"))
-    both = f"{printed}\n{complained}" if printed and complained else printed or complained
-    return both or text_of(event.get("formatted_output"))
-
-
-def exec_outcome(event: dict[str, Any]) -> Outcome:
-    """The result within an `exec_command_end` event or a `CommandExecution` item."""
-    code = whole(event.get("exit_code"))
-    status = text_of(event.get("status"))
-    return Outcome(
-        exec_text(event),
-        code,
-        failed=bool(code) or status in ("failed", "declined"),
-        denied=status == "declined",
-    )
-
-
-def patch_outcome(event: dict[str, Any]) -> Outcome:
-    """The result within a `patch_apply_end` event or a `FileChange` item."""
-    status = text_of(event.get("status"))
-    text = "\n".join(s for key in ("stdout", "stderr") if (s := text_of(event.get(key))))
-    return Outcome(
-        text, failed=event.get("success") is False or status in ("failed", "declined"), denied=status == "declined"
-    )
+def ended(body: dict[str, Any]) -> Outcome:
+    """How a command or a patch ended, by its event or its completed item."""
+    code, status = whole(body.get("exit_code")), text_of(body.get("status"))
+    printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
+    text = text_of(body.get("aggregated_output")) or "\n".join(printed) or text_of(body.get("formatted_output"))
+    failed = bool(code) or body.get("success") is False or status in ("failed", "declined")
+    return Outcome(text, code, failed=failed, denied=status == "declined")

@@ -10,11 +10,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import orjson
-
-from schemas.message import Kind, Part
-from schemas.providers.codex.outputs import Outcome, decode
-from schemas.providers.codex.values import content_items, image_part
+from schemas.message import Kind
+from schemas.providers.codex.outputs import Outcome, content_items, decode
+from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
 
@@ -32,27 +30,24 @@ _TAGS = {
     "instructions": "project instructions",
     "environment_context": "environment",
     "permissions instructions": "permissions",
-    "collaboration_mode": "collaboration mode",
-    "personality_spec": "personality",
-    "model_switch": "model switch",
-    "realtime_conversation": "realtime conversation",
     "skills_instructions": "skills",
     "apps_instructions": "apps",
     "plugins_instructions": "plugins",
     "recommended_plugins": "plugins",
-    "skill": "skill",
+    "personality_spec": "personality",
     "hook_prompt": "hook",
     "goal_context": "goal",
-    "user_action": "user action",
-    "turn_aborted": "interrupted",
-    "subagent_notification": "subagent",
-    "user_shell_command": "command",
 }
-_TAG = re.compile(rf"<({'|'.join(_TAGS)})(?:\s[^>]{{0,200}})?>", re.IGNORECASE)
+"""What the tags are called where that is not their name."""
+_TAG = re.compile(
+    rf"<({'|'.join(_TAGS)}|collaboration_mode|model_switch|realtime_conversation|skill|user_action"
+    r"|turn_aborted|subagent_notification|user_shell_command)(?:\s[^>]{0,200})?>",
+    re.IGNORECASE,
+)
 # Their bodies are other people's text, which may hold the closing tag itself.
 _GREEDY = ("skill", "hook_prompt", "user_shell_command")
 _ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
-_AGENTS = re.compile(r"# agents\.md instructions", re.IGNORECASE)
+_AGENTS = re.compile(r"# agents\.md instructions(?:.*?</instructions>|.*)", re.IGNORECASE | re.DOTALL)
 _IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
 _HANDOVER = "Another language model started to solve this problem"
@@ -70,22 +65,21 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
     rest = text.strip()
     while rest:
         end = len(rest)
-        first = rest[0]
-        if first == "<" and (match := _TAG.match(rest)):
+        if match := _TAG.match(rest):
             tag = match[1].lower()
-            close = _closing(rest, match[1], developer or tag in _GREEDY)
-            end = close + len(tag) + 3 if close >= 0 else end
-            inner = rest[match.end() : close if close >= 0 else end].strip()
+            closings = list(re.finditer(f"</{tag}>", rest, re.IGNORECASE))
+            closing = closings[-1 if developer or tag in _GREEDY else 0] if closings else None
+            end = closing.end() if closing else end
+            inner = rest[match.end() : closing.start() if closing else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))
         elif developer and (match := _ANY_TAG.match(rest)):
             segments.append(Segment(Kind.CONTEXT, rest, match[1].replace("_", " ")))
-        elif first == "#" and _AGENTS.match(rest):
-            close = rest.lower().find("</instructions>")
-            end = close + 15 if close >= 0 else end
-            segments.append(Segment(Kind.CONTEXT, rest[:end], "project instructions"))
+        elif match := _AGENTS.match(rest):
+            end = match.end()
+            segments.append(Segment(Kind.CONTEXT, match[0], "project instructions"))
         elif rest.startswith(_HANDOVER):
             segments.append(Segment(Kind.CONTEXT, rest, "summary of the earlier conversation"))
-        elif first == "#" and _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
+        elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
             segments.append(Segment(Kind.CONTEXT, rest[:cut].rstrip(), "IDE context"))
             segments.append(Segment(Kind.PROMPT, rest[cut + len(_REQUEST) :].strip()))
         else:
@@ -94,27 +88,19 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _closing(text: str, tag: str, last: bool) -> int:
-    """Where a tag is closed, -1 if it is not; its capitals may differ."""
-    close = text.rfind(f"</{tag}>") if last else text.find(f"</{tag}>")
-    if close >= 0:
-        return close
-    low = text.lower()
-    return low.rfind(f"</{tag.lower()}>") if last else low.find(f"</{tag.lower()}>")
-
-
 def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
     if tag == "turn_aborted":
-        return [Segment(Kind.INTERRUPT, inner, "interrupted")]
-    if tag == "subagent_notification":
-        return [_notification(inner)]
-    if tag == "user_shell_command":
-        match = _SHELL.search(inner)
-        if match is None:
-            return [Segment(Kind.COMMAND, inner, "shell")]
-        command = Segment(Kind.COMMAND, match[1].strip(), "shell")
-        return [command, *printed(decode((match[2] or "").strip("\n")))]
-    return [Segment(Kind.CONTEXT, envelope, _TAGS[tag])]
+        return [Segment(Kind.INTERRUPT, inner)]
+    if tag == "subagent_notification":  # a child's result, as Codex tells it to its parent
+        data = read_record(inner.encode("utf-8", "replace"))
+        state, text = status_text(data.get("status"))
+        name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
+        return [Segment(Kind.NOTE, text or inner, " ".join(filter(None, ("subagent", name, state))))]
+    if tag == "user_shell_command" and (match := _SHELL.search(inner)):
+        return [
+            Segment(Kind.COMMAND, match[1].strip(), "shell"), *printed(decode((match[2] or "").strip("\n"))),
+        ]  # fmt: skip
+    return [Segment(Kind.CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
 
 
 def printed(outcome: Outcome) -> list[Segment]:
@@ -123,23 +109,10 @@ def printed(outcome: Outcome) -> list[Segment]:
     return [Segment(Kind.OUTPUT, outcome.text, ended)] if ended or outcome.text.strip() else []
 
 
-def _notification(inner: str) -> Segment:
-    """A child's result, as Codex tells it to its parent."""
-    try:
-        data = dict_of(orjson.loads(inner))
-    except orjson.JSONDecodeError:
-        return Segment(Kind.NOTE, inner, "subagent")
-    state, text = status_text(data.get("status"))
-    name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
-    return Segment(Kind.NOTE, text or inner, " ".join(word for word in ("subagent", name, state) if word))
-
-
 def status_text(status: object) -> tuple[str, str]:
     """A subagent's status (`"running"` or `{"completed": "text"}`) as a word and its text."""
-    if isinstance(status, dict):
-        for word, text in status.items():
-            return str(word), text_of(text)
-    return text_of(status), ""
+    word, text = next(iter(dict_of(status).items()), (status, ""))
+    return text_of(word), text_of(text)
 
 
 def segments(payload: dict[str, Any]) -> list[Segment]:
@@ -148,7 +121,7 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """
     kinds = list_of(dict_of(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
-    typed_role = text_of(payload.get("role")) == "user"
+    is_user = payload.get("role") == "user"
     found: list[Segment] = []
     typed: list[str] = []
     at: int | None = None
@@ -156,18 +129,17 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
         kind = text_of(kinds[number]) if number < len(kinds) else ""
         if what == "none" or (what == "text" and _IMAGE_TAG.fullmatch(value)):
             continue
-        if what == "image" and typed_role:
+        if what == "image" and is_user:
             at = len(found) if at is None else at
             continue
-        pieces = (
-            split_text(value, not typed_role)
-            if what == "text"
-            else (Segment(Kind.PROMPT, value if what == "other" else value.text),)
-        )
+        if what == "text":
+            pieces = split_text(value, not is_user)
+        else:
+            pieces = (Segment(Kind.PROMPT, value if what == "other" else value.text),)
         for piece in pieces:
             if piece.kind != PROMPT:
                 found.append(piece)
-            elif not typed_role:
+            elif not is_user:
                 found.append(Segment(Kind.CONTEXT, piece.text, f"{text_of(payload.get('role')) or 'unknown'} message"))
             elif kind and kind != "unknown" and not kind.startswith("user."):
                 found.append(Segment(Kind.CONTEXT, piece.text, kind.rsplit(".", 1)[-1].replace("_", " ")))
@@ -182,19 +154,7 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
 def event_segments(payload: dict[str, Any]) -> list[Segment]:
     """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
     kind = text_of(payload.get("kind"))
-    text = text_of(payload.get("message"))
-    found = list(split_text(text))
+    found = list(split_text(text_of(payload.get("message"))))
     if kind in ("user_instructions", "environment_context"):
         return [s._replace(kind=Kind.CONTEXT, label=s.label or kind.replace("_", " ")) for s in found]
-    return found or ([Segment(Kind.PROMPT, "")] if event_images(payload) else [])
-
-
-def event_images(payload: dict[str, Any]) -> list[Part]:
-    """The pictures that a `user_message` event names."""
-    urls = list_of(payload.get("images")) + list_of(payload.get("local_images"))
-    return [part for url in urls if (part := image_part(url)) is not None]
-
-
-def completed_segments(item: dict[str, Any]) -> list[Segment]:
-    """The segments of a completed `UserMessage` item (paginated rollouts)."""
-    return segments({"role": "user", "content": item.get("content")})
+    return found or [Segment(Kind.PROMPT, "")] * bool(payload.get("images") or payload.get("local_images"))

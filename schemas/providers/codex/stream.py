@@ -13,7 +13,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_unified
 from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.codex.outputs import Outcome, exec_outcome, mcp_outcome
+from schemas.providers.codex.outputs import Outcome, ended, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import command_line, tool_type
 from schemas.providers.kit.agent import Data, Stream
@@ -329,7 +329,7 @@ def _outcome(item: Data) -> Outcome:
         return Outcome(text_of(error) or text_of(dict_of(error).get("message")) or as_json(error), failed=True)
     match item.get("type"):
         case "command_execution":
-            return exec_outcome(item)
+            return ended(item)
         case "mcp_tool_call":
             result = dict_of(item.get("result"))
             if (structured := result.get("structured_content")) is not None:
