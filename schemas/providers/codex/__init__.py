@@ -20,7 +20,16 @@ from schemas.provider import Environment, Format, Head, Location, Problem, Readi
 from schemas.providers.codex import beside, locate
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
-from schemas.providers.codex.tools import SCRIPTS, TYPES, change_diffs, command_of, patch_diffs, patch_text, tool_type
+from schemas.providers.codex.tools import (
+    SCRIPTS,
+    TYPES,
+    change_diffs,
+    command_of,
+    complete_output,
+    patch_diffs,
+    patch_text,
+    tool_type,
+)
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Item, Use
 from schemas.values import dict_of, text_of
@@ -153,12 +162,7 @@ class Codex(Lines):
             tool.input = clean_value({"commands": commands, **tool.input})
         if tool.diffs and tool.type == "shell":
             tool.type = "write"
-        if tool.output is not None:
-            tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
-            if tool.exit_code is not None:
-                tool.output["exit_code"] = tool.exit_code
-            if tool.seconds is not None:
-                tool.output["duration_seconds"] = tool.seconds
+        complete_output(tool)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:

@@ -16,6 +16,7 @@ from schemas.providers.codex.outputs import (
     content_text,
     decode,
     ended,
+    hits,
     image_part,
     mcp_outcome,
 )
@@ -315,15 +316,6 @@ def _mcp(body: Data) -> Items:
         found = found._replace(text=found.text or message, failed=True)
     name = f"mcp__{text_of(invocation.get('server'))}__{text_of(invocation.get('tool'))}"
     return _event(body, name, found, dict_of(invocation.get("arguments")))
-
-
-def hits(body: Data) -> str:
-    """What a web search found."""
-    found = []
-    for hit in map(dict_of, list_of(body.get("results"))):
-        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
-        found.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
-    return "\n".join(found)
 
 
 def _searched(body: Data) -> Items:

@@ -10,7 +10,7 @@ from schemas.clean import as_json, clean
 from schemas.message import Part
 from schemas.path_hints import local_path
 from schemas.records import read_record
-from schemas.values import dict_of, number, text_of, whole
+from schemas.values import dict_of, list_of, number, text_of, whole
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
@@ -169,3 +169,12 @@ def ended(body: dict[str, Any]) -> Outcome:
     text = text_of(body.get("aggregated_output")) or "\n".join(printed) or text_of(body.get("formatted_output"))
     failed = bool(code) or body.get("success") is False or status in ("failed", "declined")
     return Outcome(text, code, failed=failed, denied=status == "declined")
+
+
+def hits(body: dict[str, Any]) -> str:
+    """What a web search found."""
+    found = []
+    for hit in map(dict_of, list_of(body.get("results"))):
+        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
+        found.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
+    return "\n".join(found)

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.clean import as_json, one_line
-from schemas.diffs import FileDiff, from_unified
+from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.codex.outputs import Outcome, ended, mcp_outcome
+from schemas.providers.codex.outputs import Outcome, ended, hits, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
-from schemas.providers.codex.tools import command_line, tool_type
-from schemas.providers.kit.agent import Data, Stream
-from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.codex.tools import call_input, command_line, complete_output, tool_type
+from schemas.providers.kit.agent import Data, Stream, diff_of
+from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Say, Skip, Task, Total, Turn, Use
-from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -31,22 +30,12 @@ _EVENTS = frozenset({
 })  # fmt: skip
 _RETRY = re.compile(r"\s*(?:Reconnecting|Retrying)\b.*?(\d+)\s*/\s*(\d+)", re.DOTALL)
 _SPOKEN = {"agent_message": Kind.TEXT, "reasoning": Kind.THINKING, "error": Kind.NOTE, "todo_list": Kind.NOTE}
-_NAMES = {"command_execution": "exec_command", "file_change": "apply_patch", "web_search": "web_search"}
-"""Item types that are one tool each, named as in rollouts."""
-_TOOLS = frozenset({*_NAMES, "mcp_tool_call", "collab_tool_call"})
-_OPERATIONS = ("add", "update", "delete", "move")
-_FAILED = ("failed", "declined", "error", "errored")
+_TOOLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"})
 _SO_FAR = "Tokens: the thread total so far; if it was resumed, those of earlier turns are in it"
 
 
 class Begin(NamedTuple):
     """A process or a turn begins."""
-
-
-class Spent(NamedTuple):
-    """The thread's tokens until now."""
-
-    usage: TokenUsage
 
 
 @dataclass(slots=True)
@@ -99,7 +88,6 @@ class Thread(History):
         """Whether a turn has begun; whether the exchange is open that it goes into."""
         self._items: dict[str, _Item] = {}
         self._children: set[str] = set()
-        self._counted = False
         self._failed: tuple[str, str] = "", ""
         """The text of the last failure in the turn, and the id of its message."""
         self._retry = ""
@@ -124,29 +112,23 @@ class Thread(History):
                     self._failed = "", ""
                     yield record, -1, Say(Kind.PROMPT, label=NOT_TOLD, id=f"prompt@{record[0]}")
                 self._open, self._begun = True, record[3].get("type") == "turn.started"
-            case Spent():
-                yield record, number, Total(item.usage, "")
-                if not self._counted:
-                    yield record, -1, Say(Kind.NOTE, label=_SO_FAR, id=f"tokens@{record[0]}")
-                self._counted = True
+                return
             case Trouble():
                 if self._failed[0] != item.text or not self._failed[1]:
                     self._failed = item.text, f"@{record[0]}"
-                yield record, number, as_word(item, Say, id=self._failed[1])
+                item.id = self._failed[1]
             case Retry():
-                self._retry = self._retry or f"@{record[0]}"
-                yield record, number, as_word(item, Say, id=self._retry)
+                item.id = self._retry = self._retry or f"@{record[0]}"
             case Snapshot():
-                if name := self._message(record, item.name, item.whole):
-                    yield record, number, as_word(item, Say, id=name)
+                item.id = self._message(record, item.name, item.whole)
             case Call():
-                if not (name := self._message(record, f"{item.use_id} tool" if item.use_id else "", item.whole)):
-                    return
-                yield record, number, as_word(item, Use, id=name, use_id=name)
-                for thread in item.threads:
-                    if thread not in self._children and thread != self.session.id:
-                        self._children.add(thread)
-                        yield record, number, Child(thread, task=item.task or Task(), use_id=name)
+                item.id = item.use_id = self._message(record, item.use_id and f"{item.use_id} tool", item.whole)
+        if item.id:
+            yield record, number, item
+        for thread in item.threads if item.id and isinstance(item, Call) else ():
+            if thread not in self._children and thread != self.session.id:
+                self._children.add(thread)
+                yield record, number, Child(thread, task=item.task or Task(), use_id=item.id)
 
     def _message(self, record: Record, name: str, whole: bool) -> str:
         """The id of an item's message: a new one where the name is another item's now; empty for a mere repeat."""
@@ -187,23 +169,28 @@ class CodexStream(Stream):
 
     def read(self, record: Data) -> Iterator[Any]:
         """What an event holds."""
-        kind = text_of(record.get("type"))
+        kind, message = text_of(record.get("type")), text_of(record.get("message"))
         match kind:
             case "thread.started" | "turn.started":
                 yield Begin()
                 yield Skip(kind)
             case "turn.completed":
                 if (counts := counts_of(record.get("usage"))) is not None:
-                    yield Spent(_whole(usage_of(counts)))
+                    usage = usage_of(counts)
+                    if usage.input is not None:  # what is left out of a known input is none
+                        usage = usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
+                    yield Total(usage, "")
+                    yield Say(Kind.NOTE, label=_SO_FAR, once=_SO_FAR)
                 yield Turn(begins=False, failed=False, how="completed")
             case "turn.failed":
                 error = record.get("error")
-                yield _trouble(text_of(dict_of(error).get("message")) or text_of(error), "Turn failed")
+                text = text_of(dict_of(error).get("message")) or text_of(error)
+                yield Trouble(Kind.ERROR, text, "Turn failed", flags=Flag.ERROR)
                 yield Turn(begins=False, failed=True, how="failed")
-            case "error" if found := _RETRY.match(text_of(record.get("message"))):
-                yield Retry(Kind.NOTE, text_of(record.get("message")), f"Retry {found[1]} of {found[2]}")
+            case "error" if found := _RETRY.match(message):
+                yield Retry(Kind.NOTE, message, f"Retry {found[1]} of {found[2]}")
             case "error":
-                yield _trouble(text_of(record.get("message")), "Error")
+                yield Trouble(Kind.ERROR, message, "Error", flags=Flag.ERROR)
             case "item.started" | "item.updated" | "item.completed":
                 yield _item(dict_of(record.get("item")), kind == "item.completed")
             case _:
@@ -212,12 +199,7 @@ class CodexStream(Stream):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with the exit code among its output."""
         tool, facts = super().tool(use, answer, path)
-        if tool.output is not None:
-            tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
-            if tool.exit_code is not None:
-                tool.output["exit_code"] = tool.exit_code
-        if command := text_of(tool.input.get("command")):
-            facts["command"] = command
+        complete_output(tool)
         return tool, facts
 
     def tool_type(self, name: str) -> Any:
@@ -226,25 +208,8 @@ class CodexStream(Stream):
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """The changes of files. How a file was changed is not told, but by one fork of Codex."""
-        diffs = []
-        for change in map(dict_of, list_of(tool.input.get("changes"))):
-            kind = text_of(change.get("kind")) or text_of(dict_of(change.get("kind")).get("type"))
-            diff = from_unified(
-                text_of(change.get("path")), text_of(change.get("diff")), kind if kind in _OPERATIONS else "update"
-            )
-            diffs += [diff] if diff.hunks else []
-        return diffs
-
-
-def _whole(usage: TokenUsage) -> TokenUsage:
-    """Where the input is known, what is left out of it is none."""
-    if usage.input is None:
-        return usage
-    return usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
-
-
-def _trouble(text: str, label: str) -> Trouble:
-    return Trouble(Kind.ERROR, text, label, flags=Flag.ERROR)
+        changes = map(dict_of, list_of(tool.input.get("changes")))
+        return [d for c in changes for d in diff_of(text_of(c.get("path")), text_of(c.get("diff")))]
 
 
 # -- items -----------------------------------------------------------------------------------------------------------
@@ -263,49 +228,47 @@ def _item(item: Data, whole: bool) -> Any:
     if kind == "todo_list":
         steps = [dict_of(step) for step in list_of(item.get("items"))]
         done = [step.get("completed") is True for step in steps]
-        text = "\n".join(
-            f"- [{'x' if did else ' '}] {text_of(step.get('text'))}" for step, did in zip(steps, done, strict=True)
-        )
-        label = f"To-do list, {sum(done)} of {len(steps)} done"
+        lines = [f"- [{' x'[did]}] {text_of(step.get('text'))}" for step, did in zip(steps, done, strict=True)]
+        text, label = "\n".join(lines), f"To-do list, {sum(done)} of {len(steps)} done"
     if not text:
         return Skip(f"{kind} without text")
     return Snapshot(_SPOKEN[kind], text, label, name=name, whole=whole)
 
 
 def _call(item: Data, kind: str, ident: str, whole: bool) -> Call:
-    name = _NAMES.get(kind) or text_of(item.get("tool")) or "unknown"
-    if kind == "mcp_tool_call":
-        name = f"mcp__{text_of(item.get('server'))}__{name}"
-    answer = None
+    use = Call(use_id=ident, name=text_of(item.get("tool")) or "unknown", whole=whole)
+    match kind:
+        case "command_execution":
+            command = unwrapped(item.get("command"))
+            use.name, use.input, found = "exec_command", {"command": command}, ended(item)
+            use.extra = {"command": command} if command else None
+        case "file_change":
+            use.name, use.input, found = "apply_patch", {"changes": list_of(item.get("changes"))}, Outcome("")
+        case "mcp_tool_call":
+            use.name, use.input = f"mcp__{text_of(item.get('server'))}__{use.name}", call_input(item)
+            found = mcp_outcome(item.get("result"))
+        case "collab_tool_call":
+            use.input = {key: item[key] for key in ("prompt", "receiver_thread_ids") if item.get(key)}
+            states = {thread: dict_of(state) for thread, state in dict_of(item.get("agents_states")).items()}
+            told = {t: filter(None, (text_of(s.get("status")), text_of(s.get("message")))) for t, s in states.items()}
+            found = Outcome("\n".join(f"{thread}: {' · '.join(words)}" for thread, words in told.items()))
+            if use.name == "spawn_agent":
+                use.task = Task("", text_of(item.get("prompt")))
+                threads = (one_line(text_of(thread), 100) for thread in list_of(item.get("receiver_thread_ids")))
+                use.threads = tuple(filter(None, threads))
+        case _:
+            query = {"query": item["query"]} if text_of(item.get("query")) else {}
+            use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Outcome(hits(item))
+    use.type = tool_type(use.name)
     if whole:
-        outcome, error = _outcome(item), item.get("error")
-        failed = item.get("status") in _FAILED or error is not None or outcome.failed
+        if (error := item.get("error")) is not None:
+            found = Outcome(text_of(error) or text_of(dict_of(error).get("message")) or as_json(error), failed=True)
+        failed = found.failed or item.get("status") in ("failed", "declined")
         status = ToolStatus.ERROR if failed else ToolStatus.OK
         if item.get("status") == "declined":
             status = ToolStatus.DENIED
-        answer = Answer(ident, outcome.text, status, outcome.exit_code, images=outcome.images)
-    started = kind == "collab_tool_call" and name == "spawn_agent"
-    threads = [one_line(text_of(thread), 100) for thread in list_of(item.get("receiver_thread_ids")) if started]
-    return Call(
-        name=name, use_id=ident, input=_asked(kind, item), type=tool_type(name), answer=answer, whole=whole,
-        task=Task("", text_of(item.get("prompt"))) if started else None, threads=tuple(filter(None, threads)),
-    )  # fmt: skip
-
-
-def _asked(kind: str, item: Data) -> Data:
-    match kind:
-        case "command_execution":
-            return {"command": unwrapped(item.get("command"))}
-        case "file_change":
-            return {"changes": list_of(item.get("changes"))}
-        case "mcp_tool_call":
-            arguments = item.get("arguments")
-            return dict_of(arguments) if isinstance(arguments, dict | None) else {"arguments": arguments}
-        case "collab_tool_call":
-            return {key: item[key] for key in ("prompt", "receiver_thread_ids") if item.get(key)}
-        case _:
-            query = text_of(item.get("query"))
-            return {**dict_of(item.get("action")), **({"query": query} if query else {})}
+        use.answer = Answer(ident, found.text, status, found.exit_code, images=found.images)
+    return use
 
 
 def unwrapped(command: object) -> str:
@@ -321,33 +284,3 @@ def unwrapped(command: object) -> str:
         if len(words) == 3 and words[1].startswith("-") and command_line(words) == words[2]:
             return words[2]
     return text
-
-
-def _outcome(item: Data) -> Outcome:
-    """What came back, by the type of the item."""
-    if (error := item.get("error")) is not None:
-        return Outcome(text_of(error) or text_of(dict_of(error).get("message")) or as_json(error), failed=True)
-    match item.get("type"):
-        case "command_execution":
-            return ended(item)
-        case "mcp_tool_call":
-            result = dict_of(item.get("result"))
-            if (structured := result.get("structured_content")) is not None:
-                result = {**result, "structuredContent": structured}
-            return mcp_outcome(result)
-        case "collab_tool_call":
-            states = dict_of(item.get("agents_states"))
-            lines = (f"{thread}: {_joined(dict_of(state), 'status', 'message')}" for thread, state in states.items())
-            return Outcome("\n".join(lines))
-        case "web_search":
-            hits = map(dict_of, list_of(item.get("results")))
-            texts = (
-                " · ".join(filter(None, (text_of(hit.get(k)) for k in ("title", "url", "snippet")))) for hit in hits
-            )
-            return Outcome("\n".join(filter(None, texts)))
-        case _:
-            return Outcome("")
-
-
-def _joined(said: Data, *keys: str) -> str:
-    return " · ".join(text for key in keys if (text := text_of(said.get(key))))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
-from schemas.message import ToolType
+from schemas.message import Tool, ToolStatus, ToolType
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
@@ -157,3 +157,13 @@ def search_key(action: object, query: object = None) -> str:
             return f"{key}:{value}"
     queries = [text_of(q) for q in list_of(data.get("queries"))]
     return f"query:{queries[0] if queries else text_of(query)}"
+
+
+def complete_output(tool: Tool) -> None:
+    """Tell in a tool's output how it ended."""
+    if tool.output is not None:
+        tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+        if tool.exit_code is not None:
+            tool.output["exit_code"] = tool.exit_code
+        if tool.seconds is not None:
+            tool.output["duration_seconds"] = tool.seconds
