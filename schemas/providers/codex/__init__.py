@@ -1,7 +1,7 @@
 """OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads of several files.
 
-`items` says what a record holds, `history` what depends on more than one, `header` whose records follow; `locate` and
-`beside` know the folder, `thread` the files that make one session.
+`items` says what a record holds, `history` what depends on more than one, `header` whose records follow; `locate`
+knows the folder, `thread` the files that make one session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from schemas.diffs import FileDiff
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
-from schemas.providers.codex import beside, locate
+from schemas.providers.codex import locate
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
 from schemas.providers.codex.tools import (
@@ -99,11 +99,11 @@ class Codex(Lines):
         )
 
     def stamps(self, session: Session) -> object:
-        return beside.stamps(session)
+        return locate.stamps(session)
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The names that people gave to the thread, and its subagents."""
-        return beside.found(session)
+        return locate.beside(session)
 
     # -- records -------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Where rollouts lie, and what the first record of one says about it."""
+"""Where rollouts lie, what the first record of one says about it, and what lies beside one: names, subagents."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.folders import entries_of, reason_of
-from schemas.provider import HEAD_BYTES, Head, Location, Problem, SessionFile, beginning, read_head
+from schemas.folders import entries_of, matching, reason_of
+from schemas.provider import Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex.header import (
     UUID,
     agent_name,
@@ -23,29 +23,29 @@ from schemas.providers.codex.header import (
     uuid_time,
 )
 from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start, unpacks
-from schemas.records import read_record
+from schemas.providers.kit.words import Child, Fact, Item, Task, Title
+from schemas.records import JsonLines, read_record
 from schemas.troubles import guarded
-from schemas.values import dict_of, text_of
+from schemas.values import dict_of, list_of, text_of
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from schemas.session import Session
 
 ROOTS = ("sessions", "archived_sessions")
 _SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
-_ENVELOPES = frozenset(
-    {
-        "session_meta",
-        "turn_context",
-        "response_item",
-        "event_msg",
-        "compacted",
-        "token_usage_record",
-        "world_state",
-        "inter_agent_communication",
-    }
-)
+_ENVELOPES = frozenset({
+    "session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record", "world_state",
+    "inter_agent_communication",
+})  # fmt: skip
 _DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _FIRST_LINE = 16 << 20
 """Bytes. A first line holds the base instructions; tools with schemas have made it megabytes long."""
 _HEADER = 32 << 10
 """Bytes. What most headers fit in."""
+_SMALL = 64 << 20
+"""Bytes. A file that is read only for a fact in it is no larger."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
 
 
@@ -97,7 +97,7 @@ def resumable_home(path: Path) -> Path | None:
     return home_of(path) if path.parent.name == ROOTS[1] or _DAY.search(path.parent.as_posix()) else None
 
 
-# -- recognising a file ------------------------------------------------------------------------------------------------
+# -- the first record of a file ----------------------------------------------------------------------------------------
 
 
 def detect(head: Head) -> bool:
@@ -105,47 +105,20 @@ def detect(head: Head) -> bool:
     if is_typescript(head.document):
         return True
     for record in head.records:
-        if isinstance(record.get("payload"), dict):
-            if text_of(record.get("type")) in _ENVELOPES:
-                return True
-        elif _is_bare_item(record):
+        known = text_of(record.get("type")) in _ENVELOPES
+        if known if isinstance(record.get("payload"), dict) else _is_bare_item(record):
             return True
-    records = head.records
-    return (
-        bool(records)
-        and is_old_header(records[0])
-        and ("instructions" in records[0] or "record_type" in _second(records))
-    )
-
-
-def _second(records: list[dict[str, Any]]) -> dict[str, Any]:
-    return records[1] if len(records) > 1 else {}
+    first, second = [*head.records, {}, {}][:2]
+    return is_old_header(first) and ("instructions" in first or "record_type" in second)
 
 
 def _is_bare_item(record: dict[str, Any]) -> bool:
     """A line of before mid-September 2025 that no other agent would write."""
-    kind = record.get("type")
-    if kind == "message":
-        content = record.get("content")
-        parts = content if isinstance(content, list) else []
-        return "role" in record and any(dict_of(p).get("type") in ("input_text", "output_text") for p in parts)
-    return (
-        kind == "function_call" and isinstance(record.get("call_id"), str) and isinstance(record.get("arguments"), str)
-    )
-
-
-# -- the first record of a file ----------------------------------------------------------------------------------------
-
-
-def first_line(path: Path) -> bytes:
-    """A file's first line, at most 16 MB of it. Raises OSError."""
-    with path.open("rb", buffering=0) as file:
-        data = file.read(_HEADER)
-        if data[:4] == ZSTD_MAGIC:
-            data = decompressed_start(path, _FIRST_LINE)
-        while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
-            data += more
-    return data.partition(b"\n")[0]
+    if record.get("type") == "message":
+        types = [dict_of(part).get("type") for part in list_of(record.get("content"))]
+        return "role" in record and ("input_text" in types or "output_text" in types)
+    is_call = isinstance(record.get("call_id"), str) and isinstance(record.get("arguments"), str)
+    return record.get("type") == "function_call" and is_call
 
 
 def first_meta(line: bytes) -> dict[str, Any]:
@@ -153,7 +126,7 @@ def first_meta(line: bytes) -> dict[str, Any]:
     record = read_record(line) if line else {}
     if record.get("type") == "session_meta":
         return dict_of(record.get("payload"))
-    return record if is_old_header(record) and "payload" not in record else {}
+    return record if is_old_header(record) and "instructions" in record else {}
 
 
 _seen: dict[Path, tuple[int, int, Found | None]] = {}
@@ -171,37 +144,24 @@ def look(path: Path, stat: os.stat_result) -> Found | None:
 
 
 def _look(path: Path, stat: os.stat_result) -> Found | None:
-    line = first_line(path)
-    meta = first_meta(line)
-    if text_of(meta.get("id")) and (b'"session_meta"' in line or "instructions" in meta):
-        base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
-        return Found(
-            path,
-            text_of(meta["id"]),
-            stat.st_size,
-            stat.st_mtime_ns,
-            parent_of(meta),
-            is_subagent(meta),
-            is_internal(meta),
-            base,
-            agent_name(meta),
-        )
-    with path.open("rb") as file:
-
-        def read(offset: int, length: int) -> bytes:
-            file.seek(offset)
-            return file.read(length)
-
-        data, whole = beginning(read)
+    with path.open("rb", buffering=0) as file:
+        data = file.read(_HEADER)
         if data[:4] == ZSTD_MAGIC:
-            data, whole = decompressed_start(path, HEAD_BYTES), False
-        elif path.suffix == ".json" and not whole:
-            data, whole = read(0, -1), True
-    head = read_head(path, data, whole=whole)
+            data = decompressed_start(path, _FIRST_LINE)
+        while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
+            data += more
+    meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
+    if name := text_of(meta.get("id")):
+        base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
+        facts = parent_of(meta), is_subagent(meta), is_internal(meta), base, agent_name(meta)
+        return Found(path, name, size, changed, *facts)
+    is_document = path.suffix == ".json"
+    data = path.read_bytes() if is_document else data
+    head = read_head(path, data, whole=is_document or len(data) >= size)
     if not detect(head):
         return None
     session = dict_of(dict_of(head.document).get("session"))
-    return Found(path, text_of(session.get("id")) or file_id(path), stat.st_size, stat.st_mtime_ns)
+    return Found(path, text_of(session.get("id")) or file_id(path), size, changed)
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
@@ -238,41 +198,22 @@ def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
 
 
 def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]:
-    for root in roots:
-        if not root.is_dir():
-            continue
-        for path in _walk(root, problems):
-            try:
-                stat = path.stat()
-            except OSError as error:
-                problems.append(Problem(path, reason_of(error)))
-                continue
-            try:
-                rollout = look(path, stat)
-                named = stat.st_size > 0 and path.name.startswith("rollout-")
-            except OSError as error:
-                problems.append(Problem(path, reason_of(error)))
-                rollout, named = None, path.suffix == ".zst"
-            if rollout is None and named:  # reading it says what it is
-                rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns, is_none=True)
-            if rollout is not None:
-                yield rollout
-
-
-def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
-    """Every file below a folder that may be a rollout."""
-    folders = [root]
-    while folders:
-        folder = folders.pop()
-        entries = entries_of(folder, problems, is_root=folder == root)
-        plain = {entry.name for entry in entries}
-        for entry in entries:
-            if entry.is_dir():
-                folders.append(Path(entry.path))
-            elif entry.name.endswith(".zst") and entry.name.removesuffix(".zst") in plain:
-                continue  # Codex itself reads the plain one
-            elif entry.name.endswith(_SUFFIXES) and entry.is_file():
-                yield folder / entry.name
+    seen: set[str] = set()
+    for name, stat in (one for root in roots for one in matching(root, "**/*", problems)):
+        if not name.endswith(_SUFFIXES) or name.removesuffix(".zst") in seen:
+            continue  # of two, Codex itself reads the plain one
+        seen.add(name)
+        path = Path(name)
+        try:
+            rollout = look(path, stat)
+            named = stat.st_size > 0 and path.name.startswith("rollout-")
+        except OSError as error:
+            problems.append(Problem(path, reason_of(error)))
+            rollout, named = None, path.suffix == ".zst"
+        if rollout is None and named:  # reading it says what it is
+            rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns, is_none=True)
+        if rollout is not None:
+            yield rollout
 
 
 # -- other rollouts near one ------------------------------------------------------------------------------------------
@@ -295,53 +236,161 @@ def folders_near(path: Path, home: Path | None, since: float | None, until: floa
     return list(dict.fromkeys(folders))
 
 
+def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
+    """The rollouts near one in whose names an id is, the plain one before its packed copy; in few folders, not in all:
+    in those of the time when the id was made, or from then on.
+    """
+    if UUID.fullmatch(name):
+        born = uuid_time(name)
+        for folder in folders_near(path, home_of(path), born, until or born):
+            for entry in entries_of(folder, [], is_root=True):
+                if name in entry.name and entry.name.endswith(_SUFFIXES[:2]):
+                    yield folder / entry.name
+
+
 def find_rollout(rollout: str, path: Path) -> Path | None:
-    """The file whose name ends in an id, near another one; looked for in few folders, never in all."""
-    if not UUID.fullmatch(rollout):
-        return None
-    born = uuid_time(rollout)
-    for folder in folders_near(path, home_of(path), born, born):
-        names = _names_in(folder)
-        for suffix in (".jsonl", ".jsonl.zst"):
-            for name in names:
-                if name.endswith(rollout + suffix):
-                    return folder / name
-    return None
+    """The file whose name ends in an id, near another one."""
+    return next((file for file in _near(rollout, path) if file_id(file) == rollout), None)
 
 
 def files_of(thread: str, path: Path) -> list[Path]:
     """The files whose names have a thread's id (`rollout-TIME-THREAD_ROLLOUT.jsonl`), from its beginning until today,
     the plain one of each.
     """
-    if not UUID.fullmatch(thread):
-        return []
-    found = {}
-    for folder in folders_near(path, home_of(path), uuid_time(thread), time.time()):
-        for name in sorted(_names_in(folder), reverse=True):
-            if thread in name and name.endswith((".jsonl", ".jsonl.zst")):
-                found[file_id(folder / name)] = folder / name
+    found: dict[str, Path] = {}
+    for file in _near(thread, path, time.time()):
+        found.setdefault(file_id(file), file)
     return list(found.values())
 
 
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
 _TURN_ID = re.compile(rb'"turn_id"\s*:\s*"([^"\\]{1,100})"')
-_PARENT_LIMIT = 64 << 20
 
 
 def turns_of(path: Path | None) -> frozenset[str]:
     """The turn ids that a file names, if it is small enough to be read through; none otherwise."""
-    if path is None or path.suffix == ".zst":
-        return frozenset()
-    try:
-        if path.stat().st_size > _PARENT_LIMIT:
-            return frozenset()
-        data = path.read_bytes()
-    except OSError:
-        return frozenset()
+    data = b"" if path is None or path.suffix == ".zst" else _small(path)
     return frozenset(turn.decode("utf-8", "replace") for turn in set(_TURN_ID.findall(data)))
+
+
+def _small(path: Path) -> bytes:
+    """A file of a reasonable size; nothing of any other."""
+    try:
+        return path.read_bytes() if path.stat().st_size <= _SMALL else b""
+    except OSError:
+        return b""  # there need not be one
+
+
+# -- what lies beside a rollout ----------------------------------------------------------------------------------------
+
+
+def stamps(session: Session) -> object:
+    """The state of all that `beside` looks at; None while a file there has only begun."""
+    home, folders = _places(session)
+    if not all(_rollouts_in(folder)[1] for folder in folders):
+        return None
+    return [_state(place) for place in (*folders, *((home / _INDEX, *_databases(home)) if home is not None else ()))]
+
+
+def beside(session: Session) -> Iterator[Item]:
+    """The names of a thread, the one that counts most last, and its subagents."""
+    home, folders = _places(session)
+    yield Title(_fallback(session), -1)
+    if is_archived(session.path.absolute()):
+        yield Fact(archived=True)
+    if home is not None:
+        if databases := _databases(home):
+            yield Title(_title_in(databases[0], session.id), 3)
+        yield Title(_name_in(home / _INDEX, session.id), 4)
+    for folder in folders:
+        for child in _rollouts_in(folder)[0]:
+            if child.subagent and child.parent == session.id != child.id:
+                yield Child(child.id, child.path, task=Task(child.name), internal=child.internal)
+
+
+def _places(session: Session) -> tuple[Path | None, list[Path]]:
+    path = session.path.absolute()
+    home = home_of(path)
+    return home, folders_near(path, home, session.created, session.updated)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return -1, -1  # there need not be one
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _fallback(session: Session) -> str:
+    """A title for a session without any: the subagent's name, or its directory and day."""
+    if agent := text_of(session.metadata.get("agent")):
+        return agent
+    root = (session.workspace_root or "").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    day = f"{datetime.fromtimestamp(session.created):%Y-%m-%d}" if session.created else ""
+    return " ".join(word for word in (root, day) if word)
+
+
+_INDEX = "session_index.jsonl"
+
+
+def _name_in(path: Path, thread: str) -> str:
+    """`session_index.jsonl`: a line a renaming, the last one for an id holds, an empty name takes it back."""
+    values = (value for _, _, _, value in JsonLines().push(_small(path) + b"\n"))
+    names = [text_of(value.get("thread_name")) for value in values if value.get("id") == thread]
+    return names[-1] if names else ""
+
+
+def _databases(home: Path) -> list[Path]:
+    """The newest `state_<n>.sqlite`, and its log."""
+    from schemas.sqlite import log_of
+
+    databases = sorted(home.glob("state_*.sqlite"), key=lambda path: (len(path.name), path.name))
+    return [databases[-1], log_of(databases[-1])] if databases else []
+
+
+def _title_in(path: Path, thread: str) -> str:
+    """A thread's title in Codex's database; empty where it only begins as the first prompt does."""
+    from schemas.sqlite import read_database
+
+    def titles(database: sqlite3.Connection) -> list[str]:
+        columns = {row[1] for row in database.execute("PRAGMA table_info(threads)")}
+        names = [column for column in ("name", "title") if column in columns]
+        if "id" not in columns or not names:
+            return []
+        first = "first_user_message" if "first_user_message" in columns else "NULL"
+        row = database.execute(f"SELECT {first}, {', '.join(names)} FROM threads WHERE id = ?", (thread,)).fetchone()
+        return [" ".join(text_of(value).split()) for value in row or ()]
+
+    try:
+        prompt, *named = read_database(path, titles) or [""]
+    except OSError:
+        return ""  # locked, damaged or of another make: the title is an extra
+    return next((title for title in named if title and not prompt.startswith(title.rstrip("…"))), "")
+
+
+_looked: dict[Path, tuple[int, list[Found]]] = {}
+"""The rollouts in a folder, as of its last change, once each of them has a whole first line."""
+
+
+def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
+    """The rollouts directly in a folder, and whether that is final: not while a writer has only begun with one."""
+    changed = _state(folder)[1]
+    if (known := _looked.get(folder)) is not None and known[0] == changed:
+        return known[1], True
+    rollouts: list[Found] = []
+    settled = True
+    for entry in entries_of(folder, [], is_root=True):
+        if not entry.name.endswith(_SUFFIXES[:2]) or not entry.is_file():
+            continue
+        try:
+            stat = entry.stat()
+            rollout = look(folder / entry.name, stat)
+        except OSError:
+            continue  # discovery reports it; here it is only not ours
+        if rollout is not None:
+            rollouts.append(rollout)
+        elif stat.st_size < 1 << 16:
+            settled = False
+    if settled:
+        _looked[folder] = changed, rollouts
+    return rollouts, settled
