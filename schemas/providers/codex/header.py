@@ -42,17 +42,16 @@ def is_typescript(document: object) -> bool:
 # -- what it says --------------------------------------------------------------------------------------------------
 
 
-def _spawn_of(meta: Data) -> Data:
-    return dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
+def _of_subagent(meta: Data, key: str) -> str:
+    """A fact of a subagent: it stands in the header or in what that says of its source."""
+    spawn = dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return text_of(spawn.get(key)) or text_of(meta.get(key))
 
 
 def is_subagent(meta: Data) -> bool:
     """Whether another thread started this one."""
-    return (
-        "subagent" in dict_of(meta.get("source"))
-        or meta.get("thread_source") in ("subagent", "guardian_review")
-        or bool(text_of(meta.get("parent_thread_id")))
-    )
+    named = meta.get("thread_source") in ("subagent", "guardian_review") or bool(text_of(meta.get("parent_thread_id")))
+    return named or "subagent" in dict_of(meta.get("source"))
 
 
 def is_internal(meta: Data) -> bool:
@@ -60,34 +59,27 @@ def is_internal(meta: Data) -> bool:
     source = dict_of(meta.get("source"))
     kind = source.get("subagent")
     kind = kind.get("other") if isinstance(kind, dict) else kind
-    return (
-        "internal" in source
-        or kind in _INTERNAL
-        or meta.get("thread_source") in ("guardian_review", "memory_consolidation")
-    )
+    named = meta.get("thread_source") in ("guardian_review", "memory_consolidation")
+    return named or "internal" in source or kind in _INTERNAL
 
 
 def parent_of(meta: Data) -> str:
     """The thread that spawned this one; a fork that a person made has none."""
-    parent = text_of(_spawn_of(meta).get("parent_thread_id")) or text_of(meta.get("parent_thread_id"))
+    parent = _of_subagent(meta, "parent_thread_id")
     return parent or (text_of(meta.get("forked_from_id")) if is_subagent(meta) else "")
 
 
 def agent_name(meta: Data) -> str:
-    """A subagent's nickname and role: `Confucius (explorer)`."""
-    spawn = _spawn_of(meta)
-    name = text_of(meta.get("agent_nickname")) or text_of(spawn.get("agent_nickname"))
-    roles = (text_of(holder.get(key)) for key in ("agent_role", "agent_type") for holder in (meta, spawn))
-    role = next(filter(None, roles), "")
+    """A subagent's nickname and role: `Confucius (explorer)`; what it is if it has neither."""
+    name = _of_subagent(meta, "agent_nickname")
+    role = _of_subagent(meta, "agent_role") or _of_subagent(meta, "agent_type")
     kind = dict_of(meta.get("source")).get("subagent")
-    if not name and not role:
-        return text_of(kind) or text_of(dict_of(kind).get("other"))
-    return f"{name} ({role})" if name and role else name or role
+    return f"{name} ({role})" if name and role else name or role or text_of(kind) or text_of(dict_of(kind).get("other"))
 
 
 def agent_path(meta: Data) -> str:
     """A subagent's place in the tree of agents: `/root/confucius`."""
-    return text_of(meta.get("agent_path")) or text_of(_spawn_of(meta).get("agent_path"))
+    return _of_subagent(meta, "agent_path")
 
 
 def facts_of(meta: Data) -> Fact:
@@ -123,10 +115,10 @@ class Ownership:
         start = whole(meta.get("subagent_history_start_ordinal"))
         if start is None and not meta.get("history_base"):
             start = whole(meta.get("forked_from_ordinal_exclusive"))
-        self._first_own_ordinal = start if start is not None and start > 1 else None
+        self._start = start if start is not None and start > 1 else None
         self._open = bool(self.source)
         """Whether the parent's history may be copied here."""
-        self.inherited = self._first_own_ordinal is not None
+        self.inherited = self._start is not None
 
     @property
     def settled(self) -> bool:
@@ -141,10 +133,15 @@ class Ownership:
         """Take notice of a record: `inherited` says whether it, and all before it, are copies."""
         payload, kind = dict_of(value.get("payload")), value.get("type")
         self._lines += 1
-        if self.inherited and not self._open and self._first_own_ordinal is None:
+        if self.inherited and not self._open and self._start is None:
             self.inherited = False  # behind the boundary
-        elif self._first_own_ordinal is not None:
-            self._look_at_ordinal(whole(value.get("ordinal")))
+        elif self._start is not None:
+            ordinal = whole(value.get("ordinal"))
+            if ordinal is None:  # not a paginated file after all
+                self.inherited, self._start = False, None
+            elif ordinal >= self._start:
+                self._start = None
+                self._settle()
         elif kind == "session_meta":
             # Some builds forked without saying so; then the parent's header is the second line.
             other = self._lines > 1 and payload.get("id") not in (self._id, None)
@@ -157,15 +154,6 @@ class Ownership:
                 self._look_at_turn(payload, started=kind != "turn_context")
             elif time is not None:
                 self._look_at_time(time, sub == "token_count" and bool(dict_of(payload.get("info"))))
-
-    def _look_at_ordinal(self, ordinal: int | None) -> None:
-        if ordinal is None:  # not a paginated file after all
-            self.inherited = False
-        elif ordinal >= (self._first_own_ordinal or 0):
-            self._settle()
-        else:
-            return
-        self._first_own_ordinal = None
 
     def _look_at_turn(self, payload: Data, *, started: bool) -> None:
         own, turn = None, text_of(payload.get("turn_id"))

@@ -8,7 +8,7 @@ of another thread, which count for nothing in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -34,20 +34,25 @@ class Part:
     """A file of a thread, or the beginning of one of another thread, as far as it was read."""
 
     def __init__(self, path: Path, store: FileStore, meta: Data) -> None:
-        self.path, self.store = path, store
+        self.path, self.store, self.lines, self.position = path, store, JsonLines(), 0
         self.rollout, self.thread = file_id(path), text_of(meta.get("id"))
         base = dict_of(meta.get("history_base"))
-        self.base, self.base_end = text_of(base.get("thread_id")), whole(base.get("end_byte_offset"))
-        self.lines, self.position = JsonLines(), 0
-        self.end: float = inf
+        self.base, self.base_end = text_of(base.get("thread_id")), float(whole(base.get("end_byte_offset")) or inf)
+        self.end = inf
         """Up to where it is read."""
         self.number = 0
         """Which of the session's stores it is."""
+        self.born = uuid_time(self.rollout) or 0.0, path.name
 
     @property
     def size(self) -> int:
         """Bytes there are to read."""
         return int(min(self.end, self.store.stat().st_size))
+
+    @property
+    def unread(self) -> bool:
+        """Whether there are more than were read."""
+        return self.position < self.size
 
 
 class ThreadReading(LinesReading):
@@ -58,14 +63,11 @@ class ThreadReading(LinesReading):
     def __init__(self, store: FileStore, parser: Reader, start: int, main: Part) -> None:
         super().__init__(store, parser, start)
         self._main, self._alone = main, start > 0 or not main.thread
-        self._before: list[Part] = []
-        self._after: list[Part] = []
-        self._own = [main]
-        self._names: list[Path] = []
+        self._parts, self._before, self._after = [main], list[Part](), list[Part]()
+        self._names: list[Path] | None = None
         if not self._alone:
-            self._find_before()
+            self._follow_bases()
             self._find_more()
-            self._leave()
 
     @property
     def history(self) -> Rollout:
@@ -75,62 +77,57 @@ class ThreadReading(LinesReading):
 
     # -- which files ---------------------------------------------------------------------------------------------------
 
-    def _add(self, part: Part) -> None:
+    def _open(self, path: Path | None) -> Part | None:
+        """Another file of the session; None for one that cannot be read, which must not hide this one."""
+        known = path is None or file_id(path) in {part.rollout for part in self._parts}
+        if path is None or known or len(self._parts) >= _MOST_FILES:
+            return None
+        try:
+            store = _open_store(path)
+        except OSError:
+            return None
+        return Part(path, store, first_meta(_first_line(store)))
+
+    def _add(self, part: Part, parts: list[Part]) -> None:
         part.number = len(self.session.stores)
         self.session.stores.append(part.store)
+        self._parts.append(part)
+        parts.append(part)
 
-    def _find_before(self) -> None:
-        """What the thread goes on from; what is missing or damaged is left out."""
-        part, path, seen = self._main, self._main.path.absolute(), {self._main.rollout}
-        while part.base and part.base not in seen and len(seen) < _MOST_FILES:
-            seen.add(part.base)
-            found = find_rollout(part.base, path)
-            base = _opened(found) if found is not None else None
-            if base is None:
-                break
-            self._before.insert(0, base)
-            if base.thread == self._main.thread:
-                self._own.insert(0, base)
-            else:
-                base.end = inf if part.base_end is None else part.base_end
+    def _follow_bases(self) -> None:
+        """Open what the thread goes on from, as far as it is there."""
+        part = self._main
+        while part.base and (base := self._open(find_rollout(part.base, part.path.absolute()))) is not None:
+            base.end = part.base_end if base.thread != self._main.thread else inf
+            self._add(base, self._before)
             self.history.base_read = True
-            part, path = base, base.path.absolute()
-        for part in self._before:
-            self._add(part)
+            part = base
 
     def _find_more(self) -> None:
-        """Other files of the thread: those that are older than the one that was opened stand before it."""
-        if self._names == (names := files_of(self._main.thread, self._main.path.absolute())):
-            return
-        self._names, known = names, {part.path.absolute() for part in self._own}
-        for path in names:
-            part = _opened(path) if path not in known and len(self._own) < _MOST_FILES else None
-            # One that goes on from nothing is a copy of the thread, as of an archive.
-            if part is None or part.thread != self._main.thread or not part.base:
-                continue
-            if part.rollout in {own.rollout for own in self._own}:
-                continue
-            self._own.append(part)
-            older = not self.position and _born(part) < _born(self._main)
-            (self._before if older else self._after).append(part)
-            self._add(part)
-        self._own.sort(key=_born)
-        self._after.sort(key=lambda part: (not part.position, _born(part)))
-        if self._before and not any(part.position for part in self._before):
-            others = [part for part in self._before if part not in self._own]
-            self._before = others + [part for part in self._own if part in self._before]
-        self._leave()
+        """Open the other files of the thread: those that are older than the one that was opened stand before it."""
+        names = files_of(self._main.thread, self._main.path.absolute())
+        if names != self._names:
+            self._names = names
+            for part in filter(None, map(self._open, names)):
+                # One that goes on from nothing is a copy of the thread, as of an archive.
+                if part.thread == self._main.thread and part.base:
+                    older = not self.position and part.born < self._main.born
+                    self._add(part, self._before if older else self._after)
+            self._before.sort(key=lambda part: (part.thread == self._main.thread, part.born))
+            self._after.sort(key=lambda part: (not part.position, part.born))
+            self._leave()
+
+    def _base_of(self, part: Part, parts: Iterable[Part]) -> Part | None:
+        return next((one for one in parts if one.rollout == part.base), None)
 
     def _leave(self) -> None:
         """Tell where the live conversation leaves each file: the newest has all of it that is in it."""
-        ends = {part.number: 0.0 for part in self._own}
-        part, end = self._own[-1], inf
-        while part.number in ends and not ends[part.number]:
-            ends[part.number] = end or inf
-            base = next((one for one in self._own if one.rollout == part.base), None)
-            if base is None:
-                break
-            part, end = base, inf if part.base_end is None else part.base_end
+        own = sorted((part for part in self._parts if part.thread == self._main.thread), key=lambda part: part.born)
+        ends: dict[int, float] = {part.number: 0 for part in own}
+        part, end = own[-1], inf
+        while not ends[part.number]:
+            ends[part.number] = end
+            part, end = self._base_of(part, own) or part, part.base_end
         self.history.leave({number: end for number, end in ends.items() if end < inf})
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -139,24 +136,21 @@ class ThreadReading(LinesReading):
     def step(self, limit: int = 1 << 20) -> list[Change]:
         """Read about `limit` more bytes."""
         for part in self._before:
-            if part.position < part.size:
-                changes = self._read(part, limit)
-                if part is self._before[-1] and part.position >= part.size:
-                    self._begin(self._main)
-                return changes
+            if part.unread:
+                return self._read(part, limit)
+        if self._before and not self.position:
+            self._begin(self._main)
         changes = super().step(limit)
-        if self.done:
-            for part in self._after:
-                if part.position < part.size:
-                    changes += self._read(part, limit)
-                    self.done = False
-                    break
+        unread = next((part for part in self._after if part.unread), None) if self.done else None
+        if unread is not None:
+            changes += self._read(unread, limit)
+            self.done = False
         return changes
 
     def _begin(self, part: Part) -> None:
-        base = next((one for one in (*self._before, *self._own) if one.rollout == part.base), part)
-        foreign = "" if part in self._own else part.thread
-        self.history.begin_file(part.number, foreign, base.number, inf if part.base_end is None else part.base_end)
+        base = self._base_of(part, self._parts) or part
+        foreign = part.thread if part.thread != self._main.thread else ""
+        self.history.begin_file(part.number, foreign, base.number, part.base_end)
 
     def _read(self, part: Part, limit: int) -> list[Change]:
         if not part.position:
@@ -164,18 +158,21 @@ class ThreadReading(LinesReading):
         data = part.store.read(part.position, min(limit, part.size - part.position))
         part.position += len(data)
         records = part.lines.push(data)
-        if part in self._before and (part.position >= part.size or not data):
-            records += part.lines.finish()
+        if part in self._before and (not part.unread or not data):
             part.end = part.position
-            self.session.unreadable.extend(part.lines.unreadable)
+            records += self._finish(part)
         return self.parser.feed(records, part.number)
+
+    def _finish(self, part: Part) -> list[Any]:
+        records = part.lines.finish()
+        self.session.unreadable.extend(part.lines.unreadable)
+        return records
 
     def finish(self) -> list[Change]:
         """No more will come."""
         changes = super().finish()
         for part in self._after:
-            changes += self.parser.feed(part.lines.finish(), part.number)
-            self.session.unreadable.extend(part.lines.unreadable)
+            changes += self.parser.feed(self._finish(part), part.number)
         return changes
 
     @guarded()
@@ -185,7 +182,7 @@ class ThreadReading(LinesReading):
         if not self._alone and self.done:
             self._find_more()
             for part in self._after:
-                while part.position < part.size:
+                while part.unread:
                     changes += self._read(part, 1 << 20)
         return changes + self.parser.refresh()
 
@@ -198,23 +195,23 @@ class ThreadReading(LinesReading):
     def progress(self) -> tuple[int, int]:
         """Bytes read, and bytes there are, in all files of the thread."""
         done, total = super().progress
-        others = [*self._before, *self._after]
+        others = self._parts[1:]
         return done + sum(part.position for part in others), total + sum(part.size for part in others)
-
-
-def _born(part: Part) -> tuple[float, str]:
-    return uuid_time(part.rollout) or 0.0, part.path.name
 
 
 def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0) -> Reading:
     """Begin to read a rollout; `make` makes a reader for its path and id. Raises OSError."""
     store = _open_store(path)
-    if _is_document(store, path):
+    line = _first_line(store)
+    # A document of the TypeScript program is its first line, or begins with what is no record.
+    record = read_record(line)
+    if not record and path.suffix == ".json":
+        record = read_record(store.read(0, store.stat().st_size))
+    if is_typescript(record):
         store.close()
-        document = dict_of(dict_of(read_record(path.read_bytes())).get("session"))
-        name = text_of(document.get("id")) or file_id(path)
+        name = text_of(dict_of(record["session"]).get("id")) or file_id(path)
         return DocumentReading(path, lambda: make(path, name), _items, is_typescript)
-    meta, reader = first_meta(_first_line(store)), make(path, file_id(path))
+    meta, reader = first_meta(line), make(path, file_id(path))
     assert isinstance(reader.history, Rollout)
     reader.history.begin(meta, partial(_turns_of_parent, path.absolute()))
     return ThreadReading(store, reader, start, Part(path, store, meta))
@@ -234,15 +231,6 @@ def _turns_of_parent(path: Path, meta: Data) -> frozenset[str]:
     return turns_of(find_rollout(parent, path))
 
 
-def _opened(path: Path) -> Part | None:
-    """Another file of a thread; None for one that cannot be read, which must not hide this one."""
-    try:
-        store = _open_store(path)
-    except OSError:
-        return None
-    return Part(path, store, first_meta(_first_line(store)))
-
-
 def _open_store(path: Path) -> FileStore:
     store = open_file(path)
     if store.read(0, 4) != ZSTD_MAGIC:
@@ -256,13 +244,3 @@ def _first_line(store: FileStore) -> bytes:
     while b"\n" not in data and len(data) < 16 << 20 and (more := store.read(len(data), 1 << 16)):
         data += more
     return data.partition(b"\n")[0]
-
-
-def _is_document(store: FileStore, path: Path) -> bool:
-    """Whether the file is one document of the TypeScript program: its first line is no record, or it is all of it."""
-    first = read_record(_first_line(store))
-    if first and not is_typescript(first):
-        return False
-    if not first and path.suffix != ".json":
-        return False
-    return is_typescript(first) or is_typescript(read_record(store.read(0, store.stat().st_size)))
