@@ -6,17 +6,17 @@ knows the folder, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
-from schemas.diffs import FileDiff
+from schemas.diffs import FileDiff, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.path_hints import local_path
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
+from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
@@ -26,12 +26,11 @@ from schemas.providers.codex.tools import (
     change_diffs,
     command_of,
     complete_output,
-    patch_diffs,
     patch_text,
     tool_type,
 )
 from schemas.providers.kit.agent import Data, Home, Lines
-from schemas.providers.kit.words import Answer, Item, Use
+from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -66,21 +65,15 @@ class Codex(Lines):
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def told(self, head: Head) -> bool:
-        """Whether it is a rollout of any era; what `codex exec --json` prints is none."""
-        return locate.detect(head)
+    told = staticmethod(locate.detect)
+    find = staticmethod(locate.find)
+    id_of = staticmethod(locate.file_id)
+    stamps = staticmethod(locate.stamps)
+    beside = staticmethod(locate.beside)
 
     def locations(self, env: Environment) -> list[Location]:
         """`CODEX_HOME` alone where it is set, as Codex itself has it, else `.codex` in the home directory."""
         return super().locations(env)[:1]
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """Each thread once, wherever and however often it lies there; subagents whose parent is there are left out."""
-        return locate.find(location, problems)
-
-    def id_of(self, path: Path) -> str:
-        """The id at the end of a rollout's name."""
-        return locate.file_id(path)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a thread. Raises OSError, also for a damaged compressed file."""
@@ -97,13 +90,6 @@ class Codex(Lines):
         return moved_home(
             "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
         )
-
-    def stamps(self, session: Session) -> object:
-        return locate.stamps(session)
-
-    def beside(self, session: Session) -> Iterable[Item]:
-        """The names that people gave to the thread, and its subagents."""
-        return locate.beside(session)
 
     # -- records -------------------------------------------------------------------------------------------------------
 
@@ -168,7 +154,8 @@ class Codex(Lines):
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What was changed: from the events, which have line numbers, else from the patch itself."""
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
-        return [diff for one in changes for diff in change_diffs(one)] or patch_diffs(patch_text(tool.name, tool.input))
+        patch = patch_text(tool.name, tool.input)
+        return [diff for one in changes for diff in change_diffs(one)] or (from_v4a(patch) if patch else [])
 
 
 PROVIDER = Codex()

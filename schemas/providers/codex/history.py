@@ -7,8 +7,6 @@ messages: identical prompts are legitimate.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -91,11 +89,6 @@ class Rollout(History):
         """Uses that only an event told until now."""
         self._total: Counts | None = None
         self._last: Counts | None = None
-        self._totals: dict[int, tuple[array[int], array[int]]] = {}
-        """For each store the places of the running totals, and their hashes."""
-        self._store = 0
-        self._resumed: int | None = None
-        """At the beginning of another file of the thread: the total that it goes on from, 0 if there is none."""
         self._exact: set[int] = set()
         self._responses: set[int] = set()
         self._rounds: list[str] = []
@@ -122,14 +115,9 @@ class Rollout(History):
         if meta:
             self._meta, self._owner = meta, Ownership(meta, self._parent_turns(meta))
 
-    def begin_file(self, store: int, foreign: str = "", base: int = 0, end: float = inf) -> None:
-        """The records of another file follow: of another thread, which this one goes on from, or its own, which goes on
-        from the store `base` where that ends.
-        """
-        places, totals = self._totals.get(base, (array("Q"), array("q")))
-        number = bisect_left(places, end)
-        self._resumed = totals[number - 1] if number else 0
-        self._store, self._foreign, self._in_turn, self._prompted = store, foreign, False, False
+    def begin_file(self, foreign: str = "") -> None:
+        """The records of another file follow: of another thread, which this one goes on from, or its own."""
+        self._total, self._foreign, self._in_turn, self._prompted = None, foreign, False, False
         self._processes.clear()
         self._forget()
 
@@ -373,28 +361,22 @@ class Rollout(History):
         return f"{self._turn or self.copied or self.session.id}:{self._number}"
 
     def _round(self, record: Record, number: int, item: words.Round) -> Iterator[Placed]:
-        yield record, number, self._step(item, record[0]) or Skip("token_count")
+        yield record, number, self._step(item) or Skip("token_count")
 
-    def _step(self, item: words.Round, place: int) -> Count | None:
+    def _step(self, item: words.Round) -> Count | None:
         """What an event adds to those before it; None if it repeats them."""
         total, before = item.total, self._total
         if total is None:
             # Without a running total only equal neighbours can be told for repeats.
             step, self._last = None if item.last == self._last else item.last, item.last
-        elif self._resumed == hash(total):
-            step = None  # what the thread had come to where this file goes on from
         else:
             self._total = total
-            places, totals = self._totals.setdefault(self._store, (array("Q"), array("q")))
-            places.append(place)
-            totals.append(hash(total))
-            if before is None or (self._resumed is not None and item.last):
+            if before is None:
                 step = item.last or total  # the total goes on from a thread before
             elif (total[5] or 0) < (before[5] or 0):
                 step = item.last
             else:
                 step = difference(total, before)
-            self._resumed = None
         usage = usage_of(step) if step is not None else _NOTHING
         if not any(usage[:5]) or (self._turn and hash(self._turn) in self._exact):
             return None

@@ -8,7 +8,7 @@ of another thread, which count for nothing in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -117,9 +117,6 @@ class ThreadReading(LinesReading):
             self._after.sort(key=lambda part: (not part.position, part.born))
             self._leave()
 
-    def _base_of(self, part: Part, parts: Iterable[Part]) -> Part | None:
-        return next((one for one in parts if one.rollout == part.base), None)
-
     def _leave(self) -> None:
         """Tell where the live conversation leaves each file: the newest has all of it that is in it."""
         own = sorted((part for part in self._parts if part.thread == self._main.thread), key=lambda part: part.born)
@@ -127,7 +124,7 @@ class ThreadReading(LinesReading):
         part, end = own[-1], inf
         while not ends[part.number]:
             ends[part.number] = end
-            part, end = self._base_of(part, own) or part, part.base_end
+            part, end = next((one for one in own if one.rollout == part.base), part), part.base_end
         self.history.leave({number: end for number, end in ends.items() if end < inf})
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -148,9 +145,7 @@ class ThreadReading(LinesReading):
         return changes
 
     def _begin(self, part: Part) -> None:
-        base = self._base_of(part, self._parts) or part
-        foreign = part.thread if part.thread != self._main.thread else ""
-        self.history.begin_file(part.number, foreign, base.number, part.base_end)
+        self.history.begin_file(part.thread if part.thread != self._main.thread else "")
 
     def _read(self, part: Part, limit: int) -> list[Change]:
         if not part.position:

@@ -3,49 +3,26 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
-TYPES: dict[str, ToolType] = {
-    "apply_patch": "write",
-    "view_image": "read",
-    "shell": "shell",
-    "shell_command": "shell",
-    "exec_command": "shell",
-    "container.exec": "shell",
-    "local_shell": "shell",
-    "write_stdin": "shell",
-    "exec": "shell",
-    "js_repl": "shell",
-    "unified_exec": "shell",
-    "web_search": "search",
-    "tool_search": "search",
-    "grep_files": "search",
-    "read_file": "read",
-    "list_dir": "read",
-    "update_plan": "task",
-    "spawn_agent": "task",
-    "send_input": "task",
-    "send_message": "task",
-    "followup_task": "task",
-    "wait": "task",
-    "wait_agent": "task",
-    "close_agent": "task",
-    "resume_agent": "task",
-    "list_agents": "task",
-    "list_mcp_resources": "generic",
-    "list_mcp_resource_templates": "generic",
-    "read_mcp_resource": "generic",
-    "request_user_input": "generic",
-    "request_permissions": "generic",
-    "tool_suggest": "generic",
-    "image_generation": "generic",
+_NAMES: dict[ToolType, str] = {
+    "write": "apply_patch",
+    "shell": "shell shell_command exec_command container.exec local_shell write_stdin exec js_repl unified_exec",
+    "search": "web_search tool_search grep_files",
+    "read": "view_image read_file list_dir",
+    "task": "update_plan spawn_agent send_input send_message followup_task wait wait_agent close_agent resume_agent"
+    " list_agents",
+    "generic": "list_mcp_resources list_mcp_resource_templates read_mcp_resource request_user_input"
+    " request_permissions tool_suggest image_generation",
 }
+TYPES: dict[str, ToolType] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
@@ -106,11 +83,7 @@ def command_line(words: list[str]) -> str:
     program = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
     if len(words) == 3 and program in _SHELLS and words[1].startswith(("-", "/")):
         return words[2]
-    return " ".join(word if word and not re.search(r"[\s'\"$&|;<>()*?`\\]", word) else _quoted(word) for word in words)
-
-
-def _quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\"'\"'") + "'"
+    return shlex.join(words)
 
 
 def patch_text(name: str, asked: dict[str, Any]) -> str:
@@ -126,11 +99,6 @@ def patch_text(name: str, asked: dict[str, Any]) -> str:
         if "apply_patch" in whole and (match := _QUOTED_PATCH.search(whole)):  # in a script's string
             return text_of(read_record(f'{{"patch":"{match[0]}"}}'.encode()).get("patch"))
     return ""
-
-
-def patch_diffs(patch: str) -> list[FileDiff]:
-    """What a patch text changes, without line numbers."""
-    return from_v4a(patch) if patch else []
 
 
 def change_diffs(changes: object) -> list[FileDiff]:
