@@ -17,18 +17,9 @@ from schemas.diffs import FileDiff, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
-from schemas.providers.codex import locate
+from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
-from schemas.providers.codex.tools import (
-    SCRIPTS,
-    TYPES,
-    change_diffs,
-    command_of,
-    complete_output,
-    patch_text,
-    tool_type,
-)
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
@@ -56,7 +47,7 @@ class Codex(Lines):
         Format("Codex's TypeScript program, one JSON document", "an object with session and items"),
     )
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
-    tools = TYPES
+    tools = tools.TYPES
     silent = frozenset({
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
         "rollout_reference", "retained_context", "session_state",
@@ -123,12 +114,12 @@ class Codex(Lines):
         return {"item_id": name} if name else {}
 
     def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
+        return tools.tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
         tool, facts = super().tool(use, answer, path)
-        script, commands = use.name in SCRIPTS, list[str]()
+        script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():
             body = dict_of(one.details)
             tool.exit_code = one.exit_code or (tool.exit_code if tool.exit_code is not None else one.exit_code)
@@ -139,7 +130,7 @@ class Codex(Lines):
                 tool.status = one.status
             if cwd := local_path(text_of(body.get("cwd"))):
                 facts["cwd"] = cwd
-            if script and (command := command_of(body)):
+            if script and (command := tools.command_of(body)):
                 commands.append(command)
             if body.get("type") == "guardian_assessment":
                 facts["guard"] = " ".join(filter(None, (text_of(body.get("status")), text_of(body.get("rationale")))))
@@ -148,14 +139,14 @@ class Codex(Lines):
             tool.input = clean_value({"commands": commands, **tool.input})
         if tool.diffs and tool.type == "shell":
             tool.type = "write"
-        complete_output(tool)
+        tools.complete_output(tool)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What was changed: from the events, which have line numbers, else from the patch itself."""
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
-        patch = patch_text(tool.name, tool.input)
-        return [diff for one in changes for diff in change_diffs(one)] or (from_v4a(patch) if patch else [])
+        patch = tools.patch_text(tool.name, tool.input)
+        return [diff for one in changes for diff in tools.change_diffs(one)] or (from_v4a(patch) if patch else [])
 
 
 PROVIDER = Codex()

@@ -8,18 +8,9 @@ from typing import Any, TypeAlias
 
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
-from schemas.providers.codex import words
+from schemas.providers.codex import outputs, words
 from schemas.providers.codex.header import is_old_header
-from schemas.providers.codex.outputs import (
-    Outcome,
-    content_images,
-    content_text,
-    decode,
-    ended,
-    hits,
-    image_part,
-    mcp_outcome,
-)
+from schemas.providers.codex.outputs import Outcome, content_images, content_text, image_part
 from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, call_input, command_of, search_key, tool_name, tool_type
@@ -239,7 +230,7 @@ def _call(payload: Data) -> Items:
 
 
 def _output(payload: Data) -> Items:
-    found = decode(payload["tools"] if "tools" in payload else payload.get("output"))
+    found = outputs.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     use_id, name = _id_of(payload), text_of(payload.get("name"))
     if not use_id and name:  # delivered by itself
         return [words.Call(name=name, type=tool_type(name), answer=Answer("", found.text, _status(found)))]
@@ -297,20 +288,20 @@ def _executed(body: Data) -> Items:
     """A command ended: the agent's, or one that a person typed."""
     given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
     if body.get("source") in ("user_shell", "userShell"):
-        return _typed([Segment(Kind.COMMAND, command_of(given), "shell"), *printed(ended(body))], EVENT)
+        return _typed([Segment(Kind.COMMAND, command_of(given), "shell"), *printed(outputs.ended(body))], EVENT)
     if text_of(given.get("cwd")):
         given["cwd"] = local_path(given["cwd"])
-    return _event(body, "exec_command", ended(body), given)
+    return _event(body, "exec_command", outputs.ended(body), given)
 
 
 def _patched(body: Data) -> Items:
     """A patch was applied or not."""
-    return _event(body, "apply_patch", ended(body), {})
+    return _event(body, "apply_patch", outputs.ended(body), {})
 
 
 def _mcp(body: Data) -> Items:
     invocation, error = dict_of(body.get("invocation")) or body, body.get("error")
-    found = mcp_outcome(body.get("result"))
+    found = outputs.mcp_outcome(body.get("result"))
     if error or body.get("status") == "failed":
         message = text_of(error) or text_of(dict_of(error).get("message"))
         found = found._replace(text=found.text or message, failed=True)
@@ -322,7 +313,7 @@ def _searched(body: Data) -> Items:
     """A web search ended; its item may lack the id."""
     given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
-    return _event(body, "web_search", Outcome(hits(body)), given, search=search, source=source)
+    return _event(body, "web_search", Outcome(outputs.hits(body)), given, search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
@@ -339,7 +330,7 @@ def _pictured(body: Data) -> Items:
 def _dynamic(body: Data) -> Items:
     """A tool of the app's was asked, or answered."""
     content = body.get("content_items") or body.get("contentItems") or text_of(body.get("error"))
-    found = decode(content)._replace(failed=body.get("success") is False)
+    found = outputs.decode(content)._replace(failed=body.get("success") is False)
     name = tool_name({"name": body.get("tool"), "namespace": body.get("namespace")})
     return _event(body, name, found, dict_of(body.get("arguments")))
 

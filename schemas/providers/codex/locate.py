@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.folders import entries_of, matching, reason_of
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
-from schemas.providers.codex.header import (
-    UUID,
-    agent_name,
-    is_internal,
-    is_old_header,
-    is_subagent,
-    is_typescript,
-    parent_of,
-    uuid_time,
-)
-from schemas.providers.codex.zst import ZSTD_MAGIC, decompressed_start, unpacks
+from schemas.providers.codex import header, zst
+from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
 from schemas.troubles import guarded
@@ -146,14 +137,20 @@ def look(path: Path, stat: os.stat_result) -> Found | None:
 def _look(path: Path, stat: os.stat_result) -> Found | None:
     with path.open("rb", buffering=0) as file:
         data = file.read(_HEADER)
-        if data[:4] == ZSTD_MAGIC:
-            data = decompressed_start(path, _FIRST_LINE)
+        if data[:4] == zst.MAGIC:
+            data = zst.decompressed_start(path, _FIRST_LINE)
         while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
             data += more
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
     if name := text_of(meta.get("id")):
         base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
-        facts = parent_of(meta), is_subagent(meta), is_internal(meta), base, agent_name(meta)
+        facts = (
+            header.parent_of(meta),
+            header.is_subagent(meta),
+            header.is_internal(meta),
+            base,
+            header.agent_name(meta),
+        )
         return Found(path, name, size, changed, *facts)
     is_document = path.suffix == ".json"
     data = path.read_bytes() if is_document else data
@@ -187,7 +184,7 @@ def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
     """The file of a thread in which it goes on, and those that cannot be unpacked, each of which says so itself."""
     if len(files) == 1:
         return files[0], []
-    damaged = [one for one in files if one.path.suffix == ".zst" and not unpacks(one.path)]
+    damaged = [one for one in files if one.path.suffix == ".zst" and not zst.unpacks(one.path, one.size, one.mtime_ns)]
     files = [one for one in files if one not in damaged] or files[:1]
     bases = {one.base for one in files}
     heads = [one for one in files if one.rollout not in bases] or files

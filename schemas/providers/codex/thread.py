@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from schemas.provider import Reading
+from schemas.providers.codex import zst
 from schemas.providers.codex.header import is_typescript, parent_of, uuid_time
 from schemas.providers.codex.history import Rollout
 from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
-from schemas.providers.codex.zst import ZSTD_MAGIC, decompress
 from schemas.providers.kit.reader import Reader
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, JsonLines, read_record
@@ -228,10 +228,10 @@ def _turns_of_parent(path: Path, meta: Data) -> frozenset[str]:
 
 def _open_store(path: Path) -> FileStore:
     store = open_file(path)
-    if store.read(0, 4) != ZSTD_MAGIC:
+    if store.read(0, 4) != zst.MAGIC:
         return store
     store.close()
-    return FileStore(path, decompress(path))
+    return FileStore(path, zst.decompress(path))
 
 
 def _first_line(store: FileStore) -> bytes:

@@ -10,11 +10,9 @@ _Count: TypeAlias = int | None
 Counts: TypeAlias = tuple[_Count, _Count, _Count, _Count, _Count, _Count]
 """Input, cached, cache written, output, reasoning and total, None where one is not given."""
 _KEYS = (
-    "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens",
-    "total_tokens",
-)  # fmt: skip
-_BITS = 62
-"""As `as_count` has it."""
+    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
+    *("output_tokens", "reasoning_output_tokens", "total_tokens"),
+)
 _NOTHING: Counts = (None, None, None, None, None, None)
 
 
@@ -22,17 +20,8 @@ def counts_of(usage: object) -> Counts | None:
     """The figures of a usage object; None if it is none or names no figure."""
     if not isinstance(usage, dict):
         return None
-    given, cached, written, output, reasoning, total = map(usage.get, _KEYS)
-    # As a rule all are what they should be: none is negative or too large if no such bit is set in any of them.
-    if (
-        type(given) is type(cached) is type(output) is type(reasoning) is type(total) is int
-        and (written is None or type(written) is int)
-        and not (given | cached | (written or 0) | output | reasoning | total) >> _BITS
-    ):
-        return given, cached, written, output, reasoning, total
-    counts = (
-        as_count(given), as_count(cached), as_count(written), as_count(output), as_count(reasoning), as_count(total)
-    )  # fmt: skip
+    given, cached, written, output, reasoning, total = map(as_count, map(usage.get, _KEYS))
+    counts = given, cached, written, output, reasoning, total
     return None if counts == _NOTHING else counts
 
 

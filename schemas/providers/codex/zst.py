@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+MAGIC = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 10
 """Bytes taken at once: the least that 128 KB can be packed into is four, so they are never more than 32 MB unpacked."""
 _ANY, _RATIO, _MOST = 64 << 20, 100, 1 << 30
@@ -30,23 +31,16 @@ def decompressed_start(path: Path, limit: int) -> bytes:
     return bytes(data)
 
 
-_sound: dict[tuple[Path, int, int], bool] = {}
-
-
-def unpacks(path: Path) -> bool:
+@lru_cache(maxsize=4096)
+def unpacks(path: Path, size: int, changed: int) -> bool:
     """Whether a compressed file can be unpacked to its end: asked once a change, and only where another file of the
     same session would be hidden by a damaged one.
     """
     try:
-        stat = path.stat()
-        key = path, stat.st_size, stat.st_mtime_ns
-        if key not in _sound:
-            _sound[key] = False
-            os.close(decompress(path))
-            _sound[key] = True
+        os.close(decompress(path))
     except OSError:
         return False
-    return _sound[key]
+    return True
 
 
 def decompress(path: Path) -> int:
@@ -64,25 +58,20 @@ def decompress(path: Path) -> int:
     with tempfile.TemporaryFile() as target, path.open("rb") as source:
         size = os.fstat(source.fileno()).st_size
         most = max(_ANY, min(_RATIO * size, _MOST))
-        decoder = zstandard.ZstdDecompressor().decompressobj()
-        fresh, written = True, 0
+        decoder, written = None, 0
         try:
             while data := source.read(_CHUNK):
                 while data:
+                    decoder = decoder or zstandard.ZstdDecompressor().decompressobj()
                     written += target.write(decoder.decompress(data))
                     if written > most:
-                        raise OSError(
-                            f"unreadable: {format_size(size)} that unpack to more than {format_size(most)}, as no"
-                            " session does"
-                        )
-                    fresh = False
-                    data = b""
-                    if decoder.eof:
-                        data = decoder.unused_data
-                        decoder, fresh = zstandard.ZstdDecompressor().decompressobj(), True
+                        sizes = f"{format_size(size)} that unpack to more than {format_size(most)}"
+                        raise OSError(f"unreadable: {sizes}, as no session does")
+                    data = decoder.unused_data  # of the next frame, once this one is over
+                    decoder = None if decoder.eof else decoder
         except zstandard.ZstdError as error:
             raise OSError(f"a damaged zstd file ({error})") from error
-        if not fresh:
+        if decoder is not None:
             raise OSError("a damaged zstd file (it ends too early)")
         target.flush()
         return os.dup(target.fileno())
