@@ -65,16 +65,6 @@ class Retry(Say):
     """A notice of another attempt; the next one takes its place."""
 
 
-@dataclass(slots=True)
-class _Item:
-    """What goes by an item's name now."""
-
-    id: str
-    turn: int
-    whole: int | None = None
-    """The hash of what it was when it was completed."""
-
-
 class Thread(History):
     """Which snapshots are of one item, which turn begins an exchange, what a failure repeats.
 
@@ -83,10 +73,10 @@ class Thread(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._turn = 0
         self._begun = self._open = False
         """Whether a turn has begun; whether the exchange is open that it goes into."""
-        self._items: dict[str, _Item] = {}
+        self._items: dict[str, tuple[str, int | None]] = {}
+        """The message of each item of the turn, and the hash of what the item was when it was completed."""
         self._children: set[str] = set()
         self._failed: tuple[str, str] = "", ""
         """The text of the last failure in the turn, and the id of its message."""
@@ -97,10 +87,8 @@ class Thread(History):
         kind = record[3].get("type")
         if kind != "error":
             self._retry = ""
-        if kind == "thread.started":
-            self._items.clear()
         if kind in ("thread.started", "turn.completed", "turn.failed"):
-            self._turn += 1
+            self._items.clear()
             self._begun = self._open = False
         return True
 
@@ -132,15 +120,15 @@ class Thread(History):
 
     def _message(self, record: Record, name: str, whole: bool) -> str:
         """The id of an item's message: a new one where the name is another item's now; empty for a mere repeat."""
-        known, now = self._items.get(name), hash(as_json(record[3].get("item")))
-        if known is None or known.turn != self._turn or (known.whole is not None and known.whole != now):
-            known = _Item(f"@{record[0]}", self._turn)
-        elif known.whole is not None:
+        known, completed = self._items.get(name, ("", None))
+        now = hash(as_json(record[3].get("item")))
+        if completed == now:
             return ""
-        known.whole = now if whole else None
+        if not known or completed is not None:
+            known = f"@{record[0]}"
         if name:
-            self._items[name] = known
-        return known.id
+            self._items[name] = known, now if whole else None
+        return known
 
 
 class CodexStream(Stream):

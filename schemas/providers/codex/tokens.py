@@ -6,23 +6,18 @@ from typing import TypeAlias
 
 from schemas.usage import TokenUsage, as_count
 
-_Count: TypeAlias = int | None
-Counts: TypeAlias = tuple[_Count, _Count, _Count, _Count, _Count, _Count]
+Counts: TypeAlias = tuple[int | None, ...]
 """Input, cached, cache written, output, reasoning and total, None where one is not given."""
 _KEYS = (
     *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
     *("output_tokens", "reasoning_output_tokens", "total_tokens"),
 )
-_NOTHING: Counts = (None, None, None, None, None, None)
 
 
 def counts_of(usage: object) -> Counts | None:
     """The figures of a usage object; None if it is none or names no figure."""
-    if not isinstance(usage, dict):
-        return None
-    given, cached, written, output, reasoning, total = map(as_count, map(usage.get, _KEYS))
-    counts = given, cached, written, output, reasoning, total
-    return None if counts == _NOTHING else counts
+    counts = tuple(map(as_count, map(usage.get, _KEYS))) if isinstance(usage, dict) else ()
+    return counts if any(count is not None for count in counts) else None
 
 
 def usage_of(counts: Counts) -> TokenUsage:
@@ -34,7 +29,4 @@ def usage_of(counts: Counts) -> TokenUsage:
 
 def difference(new: Counts, old: Counts) -> Counts:
     """What a running total grew by."""
-    given, cached, written, output, reasoning, total = (
-        n if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True)
-    )
-    return given, cached, written, output, reasoning, total
+    return tuple(n if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True))
