@@ -295,8 +295,8 @@ def database(home, **row):
     path = home / "state_5.sqlite"
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA journal_mode=WAL")
-        db.execute(f"CREATE TABLE threads (id, {', '.join(row)})")
-        db.execute(f"INSERT INTO threads VALUES (?{', ?' * len(row)})", (THREAD, *row.values()))
+        db.execute("CREATE TABLE threads (id, name, title, first_user_message)")
+        db.execute(f"INSERT INTO threads (id, {', '.join(row)}) VALUES (?{', ?' * len(row)})", (THREAD, *row.values()))
     db.close()
     return path
 

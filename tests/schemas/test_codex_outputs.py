@@ -18,17 +18,17 @@ def test_what_a_command_printed(event):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown", "code", "failed", "process"),
+    ("text", "shown", "code", "status", "process"),
     [
-        ("Script completed\nWall time 0.1 seconds\nOutput:\n\n7", "7", None, False, None),
-        ("Script failed\nWall time 0.1 seconds\nOutput:\nno", "no", None, True, None),
-        ("Script running with cell ID 3\nWall time 9.0 seconds\nOutput:\n", "", None, False, "3"),
-        ("Exit code: 2\nDuration: 0.5 seconds\nOutput:\ngone\n", "gone\n", 2, True, None),
+        ("Script completed\nWall time 0.1 seconds\nOutput:\n\n7", "7", None, "ok", ""),
+        ("Script failed\nWall time 0.1 seconds\nOutput:\nno", "no", None, "error", ""),
+        ("Script running with cell ID 3\nWall time 9.0 seconds\nOutput:\n", "", None, "background", "3"),
+        ("Exit code: 2\nDuration: 0.5 seconds\nOutput:\ngone\n", "gone\n", 2, "error", ""),
     ],
 )
-def test_headers_of_scripts_and_of_what_a_person_typed(text, shown, code, failed, process):
+def test_headers_of_scripts_and_of_what_a_person_typed(text, shown, code, status, process):
     found = decode(text)
-    assert (found.text, found.exit_code, found.failed, found.process) == (shown, code, failed, process)
+    assert (found.text, found.exit_code, found.status, found.process) == (shown, code, status, process)
 
 
 def test_records_of_a_message_keep_their_order(tmp_path):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import words
 from schemas.providers.codex.header import UUID, Ownership, agent_path, facts_of
+from schemas.providers.codex.outputs import Result
 from schemas.providers.codex.tokens import Counts, difference, usage_of
 from schemas.providers.codex.tools import SCRIPTS
 from schemas.providers.codex.words import EVENT, ITEM
@@ -96,7 +97,7 @@ class Rollout(History):
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             words.Twin: self._twin, words.Thought: self._thought, words.Instruction: self._instruction,
             words.Mail: self._mail, words.Setting: self._setting, words.Goal: self._goal_set,
-            words.Header: self._header, words.Call: self._call, words.Result: self._result, words.Event: self._event,
+            words.Header: self._header, words.Call: self._call, Result: self._result, words.Event: self._event,
             words.Began: self._turn_begins, words.Ended: self._turn_ends, words.Round: self._round,
             words.Response: self._response,
         }  # fmt: skip
@@ -312,7 +313,7 @@ class Rollout(History):
         count = self._uses.get(hash(use_id), 0) if use_id else 0
         return "" if not count else use_id if count == 1 else f"{use_id}#{count - 1}"
 
-    def _result(self, record: Record, number: int, answer: words.Result) -> Iterator[Placed]:
+    def _result(self, record: Record, number: int, answer: Result) -> Iterator[Placed]:
         if waiting := self._waiting.get(answer.use_id):
             name, *_ = use = waiting.pop()
             if answer.process:

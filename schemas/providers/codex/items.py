@@ -10,7 +10,7 @@ from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import outputs, words
 from schemas.providers.codex.header import is_old_header
-from schemas.providers.codex.outputs import Outcome, content_images, content_text, image_part
+from schemas.providers.codex.outputs import Result, content_images, content_text, image_part
 from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, call_input, command_of, search_key, tool_name, tool_type
@@ -231,25 +231,12 @@ def _call(payload: Data) -> Items:
 
 def _output(payload: Data) -> Items:
     found = outputs.decode(payload["tools"] if "tools" in payload else payload.get("output"))
-    use_id, name = _id_of(payload), text_of(payload.get("name"))
-    if not use_id and name:  # delivered by itself
-        return [words.Call(name=name, type=tool_type(name), answer=Answer("", found.text, _status(found)))]
-    answer = words.Result(
-        use_id, found.text, _status(found), found.exit_code, found.seconds, found.images, process=found.process or ""
-    )
-    if found.text.startswith("{") and '"agent_id"' in found.text[:400]:
-        answer.subagent = text_of(read_record(found.text.encode("utf-8", "replace")).get("agent_id"))
-    return [answer]
-
-
-def _status(found: Outcome) -> ToolStatus:
-    if found.denied:
-        return ToolStatus.DENIED
-    if found.aborted:
-        return ToolStatus.INTERRUPTED
-    if found.failed:
-        return ToolStatus.ERROR
-    return ToolStatus.BACKGROUND if found.process is not None and found.exit_code is None else ToolStatus.OK
+    found.use_id, name, text = _id_of(payload), text_of(payload.get("name")), found.text or ""
+    if not found.use_id and name:  # delivered by itself
+        return [words.Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
+    if text.startswith("{") and '"agent_id"' in text[:400]:
+        found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
+    return [found]
 
 
 def _made(payload: Data) -> list[Part]:
@@ -259,21 +246,16 @@ def _made(payload: Data) -> list[Part]:
     return [Part("image", f"[image{f' {saved}' if saved else ','} {size:,} bytes]", None, size)] if result else []
 
 
-def _event(body: Data, name: str, found: Outcome, given: Data, **more: Any) -> Items:
+def _event(body: Data, name: str, found: Result, given: Data, **more: Any) -> Items:
     """What an event tells of a tool use."""
-    use_id, lasted, spent = _id_of(body), body.get("duration"), number(body.get("duration_ms"))
-    seconds = number(lasted) if spent is None else spent / 1000
+    lasted, spent = body.get("duration"), number(body.get("duration_ms"))
+    found.seconds = number(lasted) if spent is None else spent / 1000
     if isinstance(lasted, dict):  # as Rust serialises it
-        seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
-    answer = Answer(
-        use_id, found.text, _status(found), found.exit_code, seconds, found.images, details=body, beside=True
-    )
-    if body.get("type") == "dynamic_tool_call_request":
-        answer.status = ToolStatus.PENDING
-    extra = _command(given)
-    return [
-        words.Event(name=name, use_id=use_id, input=given, type=tool_type(name), answer=answer, extra=extra, **more)
-    ]
+        found.seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
+    found.use_id, found.details, found.beside = _id_of(body), body, True
+    use = words.Event(name=name, use_id=found.use_id, input=given, type=tool_type(name), answer=found, **more)
+    use.extra = _command(given)
+    return [use]
 
 
 def _remark(
@@ -300,37 +282,37 @@ def _patched(body: Data) -> Items:
 
 
 def _mcp(body: Data) -> Items:
-    invocation, error = dict_of(body.get("invocation")) or body, body.get("error")
-    found = outputs.mcp_outcome(body.get("result"))
-    if error or body.get("status") == "failed":
-        message = text_of(error) or text_of(dict_of(error).get("message"))
-        found = found._replace(text=found.text or message, failed=True)
+    invocation = dict_of(body.get("invocation")) or body
     name = f"mcp__{text_of(invocation.get('server'))}__{text_of(invocation.get('tool'))}"
-    return _event(body, name, found, dict_of(invocation.get("arguments")))
+    return _event(body, name, outputs.mcp_outcome(body), dict_of(invocation.get("arguments")))
 
 
 def _searched(body: Data) -> Items:
     """A web search ended; its item may lack the id."""
     given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
-    return _event(body, "web_search", Outcome(outputs.hits(body)), given, search=search, source=source)
+    return _event(body, "web_search", Result(text=outputs.hits(body)), given, search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
     part = image_part(None, path)
-    return _event(body, "view_image", Outcome("", images=(part,) if part else ()), {"path": path} if path else {})
+    return _event(body, "view_image", Result(images=[part] if part else []), {"path": path} if path else {})
 
 
 def _pictured(body: Data) -> Items:
     given = {"prompt": body["revised_prompt"]} if body.get("revised_prompt") else {}
-    return _event(body, "image_generation", Outcome("", images=tuple(_made(body))), given)
+    return _event(body, "image_generation", Result(images=_made(body)), given)
 
 
 def _dynamic(body: Data) -> Items:
     """A tool of the app's was asked, or answered."""
     content = body.get("content_items") or body.get("contentItems") or text_of(body.get("error"))
-    found = outputs.decode(content)._replace(failed=body.get("success") is False)
+    found = outputs.decode(content)
+    if body.get("success") is False:
+        found.status = ToolStatus.ERROR
+    elif body.get("type") == "dynamic_tool_call_request":
+        found.status = ToolStatus.PENDING
     name = tool_name({"name": body.get("tool"), "namespace": body.get("namespace")})
     return _event(body, name, found, dict_of(body.get("arguments")))
 
@@ -359,7 +341,7 @@ def _collab(body: Data) -> Items:
     links = [thread for thread in threads if isinstance(thread, str) and thread]
     nickname = text_of(body.get("new_agent_nickname")) or text_of(body.get("new_agent_role"))
     task, given = Task(nickname, "", text_of(body.get("prompt"))), {key: body[key] for key in _ASKED if body.get(key)}
-    return _event(body, name, Outcome("\n\n".join(filter(None, lines))), given, links=links, task=task)
+    return _event(body, name, Result(text="\n\n".join(filter(None, lines))), given, links=links, task=task)
 
 
 def _activity(body: Data) -> Items:

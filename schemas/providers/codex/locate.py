@@ -20,8 +20,6 @@ from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from schemas.session import Session
 
 ROOTS = ("sessions", "archived_sessions")
@@ -75,11 +73,6 @@ def home_of(path: Path) -> Path | None:
         if parent.name in ROOTS:
             return parent.parent
     return None
-
-
-def is_archived(path: Path) -> bool:
-    """Whether a file lies where Codex puts what people archive (faults/f29)."""
-    return any(parent.name == ROOTS[1] for parent in path.parents)
 
 
 def resumable_home(path: Path) -> Path | None:
@@ -292,8 +285,8 @@ def beside(session: Session) -> Iterator[Item]:
     """The names of a thread, the one that counts most last, and its subagents."""
     home, folders = _places(session)
     yield Title(_fallback(session), -1)
-    if is_archived(session.path.absolute()):
-        yield Fact(archived=True)
+    # Where Codex puts what people archive (faults/f29).
+    yield Fact(archived=any(parent.name == ROOTS[1] for parent in session.path.absolute().parents))
     if home is not None:
         if databases := _databases(home):
             yield Title(_title_in(databases[0], session.id), 3)
@@ -349,19 +342,12 @@ def _title_in(path: Path, thread: str) -> str:
     """A thread's title in Codex's database; empty where it only begins as the first prompt does."""
     from schemas.sqlite import read_database
 
-    def titles(database: sqlite3.Connection) -> list[str]:
-        columns = {row[1] for row in database.execute("PRAGMA table_info(threads)")}
-        names = [column for column in ("name", "title") if column in columns]
-        if "id" not in columns or not names:
-            return []
-        first = "first_user_message" if "first_user_message" in columns else "NULL"
-        row = database.execute(f"SELECT {first}, {', '.join(names)} FROM threads WHERE id = ?", (thread,)).fetchone()
-        return [" ".join(text_of(value).split()) for value in row or ()]
-
+    query = "SELECT first_user_message, name, title FROM threads WHERE id = ?"
     try:
-        prompt, *named = read_database(path, titles) or [""]
+        row = read_database(path, lambda database: database.execute(query, (thread,)).fetchone())
     except OSError:
         return ""  # locked, damaged or of another make: the title is an extra
+    prompt, *named = (" ".join(text_of(value).split()) for value in row or ("",))
     return next((title for title in named if title and not prompt.startswith(title.rstrip("…"))), "")
 
 

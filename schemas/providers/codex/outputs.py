@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from schemas.clean import as_json, clean
-from schemas.message import Part
+from schemas.message import Part, ToolStatus
 from schemas.path_hints import local_path
+from schemas.providers.kit.words import Answer
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, number, text_of, whole
 
@@ -63,18 +65,20 @@ def content_images(content: object) -> list[Part]:
     return [value for kind, value in content_items(content) if kind == "image"]
 
 
-class Outcome(NamedTuple):
-    """A tool's result, envelopes unwrapped."""
+@dataclass(slots=True)
+class Result(Answer):
+    """The result of a tool use, envelopes unwrapped; the process with the id `process` goes on."""
 
-    text: str
-    exit_code: int | None = None
-    seconds: float | None = None
-    failed: bool = False
-    aborted: bool = False
-    denied: bool = False
-    process: str | None = None
-    """Id under which a command goes on running."""
-    images: tuple[Part, ...] = ()
+    use_id: str = ""
+    process: str = ""
+
+
+def failed(found: Result, message: object = None) -> Result:
+    """The same result as that of a failure, whose message is told apart from it."""
+    found.status = ToolStatus.ERROR if found.status is ToolStatus.OK else found.status
+    if message and not found.text:
+        found.text = text_of(message) or text_of(dict_of(message).get("message")) or as_json(message)
+    return found
 
 
 _STARTS = ("Chunk ID: ", "Exit code: ", "Wall time: ", "Command: ", "Script ")
@@ -87,6 +91,9 @@ _HEADER = re.compile(
     r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
     r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n?"
 )
+_SCRIPTS = {
+    "failed": ToolStatus.ERROR, "terminated": ToolStatus.INTERRUPTED, "running": ToolStatus.BACKGROUND,
+}  # fmt: skip
 _ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
 _FAILED = (
     "apply_patch verification failed", "failed to parse function arguments", "unsupported call",
@@ -95,28 +102,28 @@ _FAILED = (
 )  # fmt: skip
 
 
-def decode(output: object) -> Outcome:
+def decode(output: object) -> Result:
     """The result of a `function_call_output` and its like: a string, wrapped or not, a list, an object or nothing."""
     if isinstance(output, str):
         return _decode_text(output)
     if isinstance(output, dict) and ("content" in output or "output" in output):
-        found = _with_metadata(decode(output.get("content", output.get("output"))), dict_of(output.get("metadata")))
-        return found._replace(failed=True) if output.get("success") is False else found
+        found = _with_metadata(decode(output.get("content", output.get("output"))), output.get("metadata"))
+        return failed(found) if output.get("success") is False else found
     if isinstance(output, dict) and "type" not in output:
-        return Outcome(as_json(output, indent=True))
-    return _decode_text(content_text(output, "\n"))._replace(images=tuple(content_images(output)))
+        return Result(text=as_json(output, indent=True))
+    found = _decode_text(content_text(output, "\n"))
+    found.images = content_images(output)
+    return found
 
 
-def _with_metadata(found: Outcome, metadata: dict[str, Any]) -> Outcome:
-    code, seconds = whole(metadata.get("exit_code")), number(metadata.get("duration_seconds"))
-    return found._replace(
-        exit_code=found.exit_code if code is None else code,
-        seconds=found.seconds if seconds is None else seconds,
-        failed=found.failed or bool(code),
-    )
+def _with_metadata(found: Result, metadata: object) -> Result:
+    code, seconds = whole(dict_of(metadata).get("exit_code")), number(dict_of(metadata).get("duration_seconds"))
+    found.exit_code = found.exit_code if code is None else code
+    found.seconds = found.seconds if seconds is None else seconds
+    return failed(found) if code else found
 
 
-def _decode_text(text: str) -> Outcome:
+def _decode_text(text: str) -> Result:
     if text.startswith(_STARTS) and (match := _HEADER.match(text)):
         return _headed(text[match.end() :], *match.groups())
     if text.startswith("{") and '"output"' in text[:64]:
@@ -124,51 +131,61 @@ def _decode_text(text: str) -> Outcome:
         value = read_record(text.encode("utf-8", "replace"))
         output = value.get("output")
         if not isinstance(output, str) or not value.keys() <= {"output", "metadata"}:
-            return Outcome(text)
-        inner = _decode_text(output) if output[:1] != "{" else Outcome(output)
-        return _with_metadata(inner, dict_of(value.get("metadata")))
+            return Result(text=text)
+        inner = _decode_text(output) if output[:1] != "{" else Result(text=output)
+        return _with_metadata(inner, value.get("metadata"))
+    found = Result(text=text)
     if _is_aborted(text):
-        return Outcome(text, aborted=True)
-    denied = "rejected by user" in text[:200]
-    return Outcome(text, failed=denied or text.startswith(_FAILED), denied=denied)
+        found.status = ToolStatus.INTERRUPTED
+    elif "rejected by user" in text[:200]:
+        found.status = ToolStatus.DENIED
+    elif text.startswith(_FAILED):
+        found.status = ToolStatus.ERROR
+    return found
 
 
 def _headed(
     body: str, classic: str | None, script: str | None, cell: str | None, seconds: str, exited: str | None,
     process: str | None,
-) -> Outcome:  # fmt: skip
+) -> Result:  # fmt: skip
     if script is not None:
-        cell = cell if script == "running" else None
-        body = body.lstrip("\n")
-        return Outcome(body, None, float(seconds), script == "failed", script == "terminated", False, cell)
+        process, status = cell if script == "running" else None, _SCRIPTS.get(script, ToolStatus.OK)
+        return Result("", body.lstrip("\n"), status, None, float(seconds), process=process or "")
     code = int(exited or classic or 0) if exited or classic else None
-    return Outcome(body, code, float(seconds), bool(code), _is_aborted(body), False, process)
+    status = ToolStatus.INTERRUPTED if _is_aborted(body) else ToolStatus.ERROR if code else ToolStatus.OK
+    if process is not None and code is None and status is ToolStatus.OK:
+        status = ToolStatus.BACKGROUND
+    return Result("", body, status, code, float(seconds), process=process or "")
 
 
 def _is_aborted(text: str) -> bool:
     return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
-def mcp_outcome(result: object) -> Outcome:
-    """The result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or its inner object."""
-    data = dict_of(result)
-    if (error := data.get("Err")) is not None:
-        return Outcome(error if isinstance(error, str) else as_json(error), failed=True)
+def mcp_outcome(body: dict[str, Any]) -> Result:
+    """How the use of an MCP tool ended: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
+    data, error = dict_of(body.get("result")), body.get("error")
+    if (err := data.get("Err")) is not None:
+        return failed(Result(), err)
     inner = dict_of(data.get("Ok")) or data
     content = inner.get("content")
     text, structured = content_text(content, "\n"), inner.get("structuredContent", inner.get("structured_content"))
     if not text and structured is not None:
         text = as_json(structured, indent=True)
-    return Outcome(text, failed=inner.get("isError") is True, images=tuple(content_images(content)))
+    found = Result(text=text, images=content_images(content))
+    bad = error or inner.get("isError") is True or body.get("status") == "failed"
+    return failed(found, error) if bad else found
 
 
-def ended(body: dict[str, Any]) -> Outcome:
+def ended(body: dict[str, Any]) -> Result:
     """How a command or a patch ended, by its event or its completed item."""
     code, status = whole(body.get("exit_code")), text_of(body.get("status"))
     printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
     text = text_of(body.get("aggregated_output")) or "\n".join(printed) or text_of(body.get("formatted_output"))
-    failed = bool(code) or body.get("success") is False or status in ("failed", "declined")
-    return Outcome(text, code, failed=failed, denied=status == "declined")
+    found = Result(text=text, exit_code=code)
+    if status == "declined":
+        found.status = ToolStatus.DENIED
+    return failed(found) if code or body.get("success") is False or status == "failed" else found
 
 
 def hits(body: dict[str, Any]) -> str:

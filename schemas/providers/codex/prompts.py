@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schemas.message import Kind
-from schemas.providers.codex.outputs import Outcome, content_items, decode
+from schemas.providers.codex.outputs import Result, content_items, decode
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
@@ -103,10 +103,10 @@ def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
     return [Segment(Kind.CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
 
 
-def printed(outcome: Outcome) -> list[Segment]:
+def printed(found: Result) -> list[Segment]:
     """What a command printed that a person typed, and how it ended."""
-    ended = "" if outcome.exit_code is None else f"exit {outcome.exit_code}"
-    return [Segment(Kind.OUTPUT, outcome.text, ended)] if ended or outcome.text.strip() else []
+    text, ended = found.text or "", "" if found.exit_code is None else f"exit {found.exit_code}"
+    return [Segment(Kind.OUTPUT, text, ended)] if ended or text.strip() else []
 
 
 def status_text(status: object) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.codex.outputs import Outcome, ended, hits, mcp_outcome
+from schemas.providers.codex.outputs import Result, ended, failed, hits, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import call_input, command_line, complete_output, tool_type
 from schemas.providers.kit.agent import Data, Stream, diff_of
@@ -231,31 +231,29 @@ def _call(item: Data, kind: str, ident: str, whole: bool) -> Call:
             use.name, use.input, found = "exec_command", {"command": command}, ended(item)
             use.extra = {"command": command} if command else None
         case "file_change":
-            use.name, use.input, found = "apply_patch", {"changes": list_of(item.get("changes"))}, Outcome("")
+            use.name, use.input, found = "apply_patch", {"changes": list_of(item.get("changes"))}, Result()
         case "mcp_tool_call":
             use.name, use.input = f"mcp__{text_of(item.get('server'))}__{use.name}", call_input(item)
-            found = mcp_outcome(item.get("result"))
+            found = mcp_outcome(item)
         case "collab_tool_call":
             use.input = {key: item[key] for key in ("prompt", "receiver_thread_ids") if item.get(key)}
             states = {thread: dict_of(state) for thread, state in dict_of(item.get("agents_states")).items()}
             told = {t: filter(None, (text_of(s.get("status")), text_of(s.get("message")))) for t, s in states.items()}
-            found = Outcome("\n".join(f"{thread}: {' · '.join(words)}" for thread, words in told.items()))
+            found = Result(text="\n".join(f"{thread}: {' · '.join(words)}" for thread, words in told.items()))
             if use.name == "spawn_agent":
                 use.task = Task("", text_of(item.get("prompt")))
                 threads = (one_line(text_of(thread), 100) for thread in list_of(item.get("receiver_thread_ids")))
                 use.threads = tuple(filter(None, threads))
         case _:
             query = {"query": item["query"]} if text_of(item.get("query")) else {}
-            use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Outcome(hits(item))
+            use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Result(text=hits(item))
     use.type = tool_type(use.name)
     if whole:
-        if (error := item.get("error")) is not None:
-            found = Outcome(text_of(error) or text_of(dict_of(error).get("message")) or as_json(error), failed=True)
-        failed = found.failed or item.get("status") in ("failed", "declined")
-        status = ToolStatus.ERROR if failed else ToolStatus.OK
+        if (error := item.get("error")) is not None or item.get("status") == "failed":
+            failed(found, error)
         if item.get("status") == "declined":
-            status = ToolStatus.DENIED
-        use.answer = Answer(ident, found.text, status, found.exit_code, images=found.images)
+            found.status = ToolStatus.DENIED
+        found.use_id, use.answer = ident, found
     return use
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from schemas.providers.codex.tokens import Counts
-from schemas.providers.kit.words import Answer, Piece, Say, Use
+from schemas.providers.kit.words import Piece, Say, Use
 from schemas.usage import TokenUsage
 
 ITEM, EVENT, COMPLETED, LINE = 1, 2, 4, 8
@@ -70,13 +70,6 @@ class Call(Use):
     goes_on: str = ""
     search: str = ""
     """What stands for a web search, whose ids often differ or lack."""
-
-
-@dataclass(slots=True)
-class Result(Answer):
-    """The result of a tool use; `process` goes on."""
-
-    process: str = ""
 
 
 @dataclass(slots=True)
