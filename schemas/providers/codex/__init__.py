@@ -6,10 +6,9 @@ knows the folder, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
@@ -86,23 +85,23 @@ class Codex(Lines):
 
     # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
 
-    @property
+    @cached_property
     def history(self) -> type[Rollout]:  # type: ignore[override]
         from schemas.providers.codex.history import Rollout
 
         return Rollout
 
     @cached_property
-    def _items(self) -> ModuleType:
-        from schemas.providers.codex import items
+    def read(self) -> Callable[[Data], Iterable[Any]]:
+        from schemas.providers.codex.items import read
 
-        return items
+        return read
 
-    def read(self, record: Data) -> Iterable[Any]:
-        return self._items.read(record)  # type: ignore[no-any-return]
+    @cached_property
+    def type(self) -> Callable[[Data], str]:
+        from schemas.providers.codex.items import type_of
 
-    def type(self, record: Data) -> str:
-        return self._items.type_of(record)  # type: ignore[no-any-return]
+        return type_of
 
     def name_of(self, record: Data) -> str:
         """Nothing: ids repeat in rollouts, where a record lies is its own."""

@@ -191,8 +191,8 @@ class Rollout(History):
     def _setting(self, record: Record, number: int, setting: words.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._name_turn(setting.turn)
-        changed = bool(setting.names) and self._model not in ("", setting.names)
-        self._model = setting.names or self._model
+        changed = bool(setting.model) and self._model not in ("", setting.model)
+        self._model = setting.model or self._model
         root = "" if self.session.workspace_root else setting.cwd
         yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
         if changed or setting.record:

@@ -83,7 +83,7 @@ def _setting(settings: Data, record: str) -> Items:
     effort = text_of(settings.get("effort")) or text_of(settings.get("reasoning_effort"))
     label = f"Model: {model}{f' ({effort})' if effort else ''}"
     cwd, turn = local_path(text_of(settings.get("cwd"))), text_of(settings.get("turn_id"))
-    return [words.Setting(Kind.NOTE, label=label, names=model, cwd=cwd, turn=turn, record=record)]
+    return [words.Setting(Kind.NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
 
 
 def _compacted(payload: Data) -> Items:

@@ -7,6 +7,7 @@ records are cut into segments (formats note 6.4).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -151,10 +152,7 @@ def segments(payload: dict[str, Any]) -> list[Segment]:
     return found
 
 
-def event_segments(payload: dict[str, Any]) -> list[Segment]:
+def event_segments(payload: dict[str, Any]) -> Sequence[Segment]:
     """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
-    kind = text_of(payload.get("kind"))
-    found = list(split_text(text_of(payload.get("message"))))
-    if kind in ("user_instructions", "environment_context"):
-        return [s._replace(kind=Kind.CONTEXT, label=s.label or kind.replace("_", " ")) for s in found]
-    return found or [Segment(Kind.PROMPT, "")] * bool(payload.get("images") or payload.get("local_images"))
+    pictured = payload.get("images") or payload.get("local_images")
+    return split_text(text_of(payload.get("message"))) or [Segment(Kind.PROMPT, "")] * bool(pictured)

@@ -47,10 +47,8 @@ class Mail(Say):
 
 @dataclass(slots=True)
 class Setting(Say):
-    """The model and the directory from here on; a line tells when the model is another one."""
+    """The `model` and the directory from here on; a line tells when the model is another one."""
 
-    names: str = ""
-    """The model. (`model` is that of the message.)"""
     cwd: str = ""
     turn: str = ""
     """The turn, where it names that."""
