@@ -92,8 +92,8 @@ class Rollout(History):
         self._last: Counts | None = None
         self._exact: set[int] = set()
         self._responses: set[int] = set()
-        self._rounds: list[str] = []
-        self._number = 0
+        self._counted, self._number = "", 0
+        """The last response of the turn that was counted by a difference, and how many were."""
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             words.Twin: self._twin, words.Thought: self._thought, words.Instruction: self._instruction,
             words.Mail: self._mail, words.Setting: self._setting, words.Goal: self._goal_set,
@@ -212,7 +212,7 @@ class Rollout(History):
 
     def _name_turn(self, turn: str) -> None:
         if not turn or turn != self._turn:
-            self._turn, self._rounds, self._number = turn, [], 0 if turn else self._number
+            self._turn, self._counted, self._number = turn, "", 0 if turn else self._number
 
     def _turn_ends(self, record: Record, number: int, ended: words.Ended) -> Iterator[Placed]:
         seconds = ended.seconds if self._in_turn else None
@@ -384,7 +384,7 @@ class Rollout(History):
         name = self._name()
         if self.copied and not UUID.search(name):
             return None  # nothing tells the copy, which has another time, from a response of its own
-        self._rounds.append(name)
+        self._counted = name
         return Count(usage, name, item.model, closes=True)
 
     def _response(self, record: Record, number: int, item: words.Response) -> Iterator[Placed]:
@@ -394,9 +394,6 @@ class Rollout(History):
         if not self._turn:
             self._name_turn(item.turn)
         self._exact.add(hash(item.turn or self._turn))
-        # A turn that began to be counted by differences: the last of them may be this very response.
-        *others, last = self._rounds if item.turn in ("", self._turn) and self._rounds else [""]
-        self._rounds = []
-        for name in others:
-            yield record, number, Count(_NOTHING, name)
-        yield record, number, Count(item.usage, item.id or last or self._name(), closes=True, was=last)
+        # What was counted by a difference before may be this very response.
+        was, self._counted = self._counted if item.turn in ("", self._turn) else "", ""
+        yield record, number, Count(item.usage, item.id or was or self._name(), closes=True, was=was)

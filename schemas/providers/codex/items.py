@@ -111,12 +111,12 @@ def _response(payload: Data) -> Items:
 # -- texts ---------------------------------------------------------------------------------------------------------
 
 
-def _message(payload: Data) -> Items:
-    """A message of any role."""
+def _message(payload: Data, source: int = ITEM) -> Items:
+    """A message of any role; no event repeats what a developer said."""
     if payload.get("role") == "assistant":
-        return _spoken(payload.get("content"), ITEM, payload)
+        return _spoken(payload.get("content"), source, payload)
     if payload.get("role") == "user":
-        return _typed(segments(payload), ITEM, content_images(payload.get("content")))
+        return _typed(segments(payload), source, content_images(payload.get("content")))
     return _typed(segments(payload), 0)
 
 
@@ -451,21 +451,11 @@ def _completed(payload: Data) -> Items:
     return reader(item) if reader is not None else [Say(Kind.UNKNOWN, label=f"item_completed {kind or '(no type)'}")]
 
 
-def _completed_prompt(item: Data) -> Items:
-    content = item.get("content")
-    return _typed(segments({"role": "user", "content": content}), COMPLETED, content_images(content))
-
-
-def _plan(item: Data) -> Items:
-    text = text_of(item.get("text"))
-    return [Twin(Kind.NOTE, text, "Plan", source=COMPLETED, plan=text)]
-
-
 _COMPLETED: dict[str, Reader] = {
-    "UserMessage": _completed_prompt,
+    "UserMessage": lambda item: _message({**item, "role": "user"}, COMPLETED),
     "AgentMessage": lambda item: _spoken(item.get("content"), COMPLETED, item),
     "Reasoning": lambda item: _thought(item, COMPLETED),
-    "Plan": _plan,
+    "Plan": lambda item: [Twin(Kind.NOTE, plan := text_of(item.get("text")), "Plan", source=COMPLETED, plan=plan)],
     "CommandExecution": _executed,
     "FileChange": _patched,
     "McpToolCall": _mcp,

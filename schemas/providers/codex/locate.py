@@ -69,10 +69,7 @@ def file_id(path: Path) -> str:
 
 def home_of(path: Path) -> Path | None:
     """The Codex folder in whose `sessions` or `archived_sessions` a file lies."""
-    for parent in path.parents:
-        if parent.name in ROOTS:
-            return parent.parent
-    return None
+    return next((parent.parent for parent in path.parents if parent.name in ROOTS), None)
 
 
 def resumable_home(path: Path) -> Path | None:
@@ -181,9 +178,7 @@ def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
     files = [one for one in files if one not in damaged] or files[:1]
     bases = {one.base for one in files}
     heads = [one for one in files if one.rollout not in bases] or files
-    newest = max(uuid_time(one.rollout) or 0 for one in heads)
-    heads = [one for one in heads if (uuid_time(one.rollout) or 0) == newest]
-    shown = max(heads, key=lambda one: (one.path.suffix != ".zst", one.size))
+    shown = max(heads, key=lambda one: (uuid_time(one.rollout) or 0, one.path.suffix != ".zst", one.size))
     return shown, [one for one in damaged if one is not shown]
 
 
@@ -211,19 +206,13 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
 
 def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:
     """Where rollouts that were begun between two times lie: by the local date, as Codex names its folders."""
-    folders = [path.parent]
     if home is None or since is None:
-        return folders
-    last = max(until or since, since)
-    day = datetime.fromtimestamp(since).date() - timedelta(days=1)
-    end = datetime.fromtimestamp(last).date() + timedelta(days=1)
-    for _ in range(400):  # a session that is older than a year had no children every day
-        if day > end:
-            break
-        folders.append(home / "sessions" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}")
-        day += timedelta(days=1)
-    folders += [home / name for name in reversed(ROOTS)]
-    return list(dict.fromkeys(folders))
+        return [path.parent]
+    first, last = (datetime.fromtimestamp(time).date() for time in (since, max(until or since, since)))
+    # A session that is older than a year had no children every day.
+    days = (first + timedelta(days=number - 1) for number in range(min((last - first).days + 3, 400)))
+    dated = [home / "sessions" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" for day in days]
+    return list(dict.fromkeys([path.parent, *dated, *(home / name for name in reversed(ROOTS))]))
 
 
 def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
