@@ -11,7 +11,6 @@ from schemas.providers.kit.words import Fact
 from schemas.values import dict_of, text_of, when, whole
 
 Data = dict[str, Any]
-_UUID7 = re.compile(r"^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
 _BURST = 1.0
@@ -22,8 +21,8 @@ _REPLAYED_COUNTS = 5
 
 def uuid_time(value: object) -> float | None:
     """The creation time within a version 7 UUID."""
-    match = _UUID7.match(value) if isinstance(value, str) else None
-    return int(match[1] + match[2], 16) / 1000 if match else None
+    is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
+    return int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else None
 
 
 def is_old_header(value: Data) -> bool:

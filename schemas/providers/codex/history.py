@@ -12,12 +12,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
-from schemas.providers.codex import words
+from schemas.providers.codex import items
 from schemas.providers.codex.header import UUID, Ownership, agent_path, facts_of
+from schemas.providers.codex.items import EVENT, ITEM
 from schemas.providers.codex.outputs import Result
 from schemas.providers.codex.tokens import Counts, difference, usage_of
 from schemas.providers.codex.tools import SCRIPTS
-from schemas.providers.codex.words import EVENT, ITEM
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Link, Say, Skip, Task, Turn
 from schemas.usage import TokenUsage
@@ -63,9 +63,7 @@ class Rollout(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._owner = Ownership({}, frozenset())
-        self._parent_turns: Callable[[dict[str, Any]], frozenset[str]] = lambda meta: frozenset()
-        self._meta: dict[str, Any] = {}
+        self.begin({})
         self._headed = False
         self.base_read = False
         """Whether the beginning that the header names was found."""
@@ -95,11 +93,11 @@ class Rollout(History):
         self._counted, self._number = "", 0
         """The last response of the turn that was counted by a difference, and how many were."""
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            words.Twin: self._twin, words.Thought: self._thought, words.Instruction: self._instruction,
-            words.Mail: self._mail, words.Setting: self._setting, words.Goal: self._goal_set,
-            words.Header: self._header, words.Call: self._call, Result: self._result, words.Event: self._event,
-            words.Began: self._turn_begins, words.Ended: self._turn_ends, words.Round: self._round,
-            words.Response: self._response,
+            items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
+            items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
+            items.Header: self._header, items.Call: self._call, Result: self._result, items.Event: self._event,
+            items.Began: self._turn_begins, items.Ended: self._turn_ends, items.Round: self._round,
+            items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
         """For each store where the live conversation leaves it."""
@@ -107,14 +105,9 @@ class Rollout(History):
 
     # -- the files of a thread -------------------------------------------------------------------------------------
 
-    def begin(self, meta: dict[str, Any], parent_turns: Callable[[dict[str, Any]], frozenset[str]]) -> None:
-        """Take the thread's header, and how to ask for the turns of the session that it was copied from."""
-        self._parent_turns = parent_turns
-        self._head(meta)
-
-    def _head(self, meta: dict[str, Any]) -> None:
-        if meta:
-            self._meta, self._owner = meta, Ownership(meta, self._parent_turns(meta))
+    def begin(self, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()) -> None:
+        """Take the thread's header, and the turns of the session that it was copied from."""
+        self._meta, self._owner = meta, Ownership(meta, parent_turns)
 
     def begin_file(self, foreign: str = "") -> None:
         """The records of another file follow: of another thread, which this one goes on from, or its own."""
@@ -173,12 +166,12 @@ class Rollout(History):
 
     # -- the thread ------------------------------------------------------------------------------------------------
 
-    def _header(self, record: Record, number: int, header: words.Header) -> Iterator[Placed]:
+    def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
             self._headed = True
             if not self._meta:
-                self._head(meta)
+                self.begin(meta)
                 self._owner.look(record[3], None)
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
@@ -188,7 +181,7 @@ class Rollout(History):
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
         yield record, number, Skip("session_meta")
 
-    def _setting(self, record: Record, number: int, setting: words.Setting) -> Iterator[Placed]:
+    def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._name_turn(setting.turn)
         changed = bool(setting.model) and self._model not in ("", setting.model)
@@ -198,12 +191,12 @@ class Rollout(History):
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
-    def _goal_set(self, record: Record, number: int, goal: words.Goal) -> Iterator[Placed]:
+    def _goal_set(self, record: Record, number: int, goal: items.Goal) -> Iterator[Placed]:
         state = f"{goal.text}\n{goal.label}"
         yield record, number, Skip("thread_goal_updated") if state == self._goal else goal
         self._goal = state
 
-    def _turn_begins(self, record: Record, number: int, began: words.Began) -> Iterator[Placed]:
+    def _turn_begins(self, record: Record, number: int, began: items.Began) -> Iterator[Placed]:
         if not (self._in_turn and began.turn and began.turn == self._turn):
             self._name_turn(began.turn)
             self._in_turn, self._prompted, self._bare = True, False, -1
@@ -214,14 +207,14 @@ class Rollout(History):
         if not turn or turn != self._turn:
             self._turn, self._counted, self._number = turn, "", 0 if turn else self._number
 
-    def _turn_ends(self, record: Record, number: int, ended: words.Ended) -> Iterator[Placed]:
+    def _turn_ends(self, record: Record, number: int, ended: items.Ended) -> Iterator[Placed]:
         seconds = ended.seconds if self._in_turn else None
         yield record, number, Turn(begins=False, seconds=seconds, failed=ended.stopped or None)
         self._in_turn = self._prompted = False
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
-    def _twin(self, record: Record, number: int, say: words.Twin) -> Iterator[Placed]:
+    def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
         key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
         row = texts.match(key, say.source)
@@ -239,18 +232,18 @@ class Rollout(History):
         if say.plan:
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
 
-    def _instruction(self, record: Record, number: int, say: words.Instruction) -> Iterator[Placed]:
+    def _instruction(self, record: Record, number: int, say: items.Instruction) -> Iterator[Placed]:
         say.row = self._row if self._row == self._instructed else -1
         yield record, number, say
         self._instructed = self._row
 
-    def _mail(self, record: Record, number: int, mail: words.Mail) -> Iterator[Placed]:
+    def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
         if mail.recipient and not self._prompted and mail.recipient == agent_path(self._meta):
             mail.kind = Kind.PROMPT
             self._open()
         yield record, number, mail
 
-    def _thought(self, record: Record, number: int, say: words.Thought) -> Iterator[Placed]:
+    def _thought(self, record: Record, number: int, say: items.Thought) -> Iterator[Placed]:
         key, goes_on = ("thinking", say.text.strip()), self._bare == self._row >= 0
         row = known = self._texts.match(key, say.source) if say.text else -1
         if row < 0 and number > 0:  # another part of an item
@@ -278,7 +271,7 @@ class Rollout(History):
 
     # -- tool uses -------------------------------------------------------------------------------------------------
 
-    def _call(self, record: Record, number: int, use: words.Call) -> Iterator[Placed]:
+    def _call(self, record: Record, number: int, use: items.Call) -> Iterator[Placed]:
         name, key = use.use_id, hash(use.use_id)
         if (name and key in self._by_event) or self._same_search(use, ITEM):
             self._by_event.discard(key)
@@ -299,11 +292,11 @@ class Rollout(History):
         if (origin := self._processes.get(use.goes_on)) is not None:
             yield *origin, Also(Kind.TOOL, row=self._row)
 
-    def _same_search(self, use: words.Call, source: int) -> str:
+    def _same_search(self, use: items.Call, source: int) -> str:
         """The name of the use that another source told of the same web search."""
         return self._searches.get(self._texts.match(("search", use.search), source), "") if use.search else ""
 
-    def _note_search(self, use: words.Call, source: int) -> None:
+    def _note_search(self, use: items.Call, source: int) -> None:
         if use.search:
             self._texts.note(("search", use.search), self._row, source)
             self._searches[self._row] = use.use_id
@@ -332,7 +325,7 @@ class Rollout(History):
         if not self.copied and thread != self.session.id:
             yield record, number, Child(thread, task=Task(name), use_id=use_id)
 
-    def _event(self, record: Record, number: int, event: words.Event) -> Iterator[Placed]:
+    def _event(self, record: Record, number: int, event: items.Event) -> Iterator[Placed]:
         name, answer = self._named(event.use_id), event.answer or Answer("")
         alone = event.kind is Kind.TOOL
         name = name or self._same_search(event, event.source)
@@ -361,10 +354,10 @@ class Rollout(History):
         self._number += 1
         return f"{self._turn or self.copied or self.session.id}:{self._number}"
 
-    def _round(self, record: Record, number: int, item: words.Round) -> Iterator[Placed]:
+    def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
         yield record, number, self._step(item) or Skip("token_count")
 
-    def _step(self, item: words.Round) -> Count | None:
+    def _step(self, item: items.Round) -> Count | None:
         """What an event adds to those before it; None if it repeats them."""
         total, before = item.total, self._total
         if total is None:
@@ -387,7 +380,7 @@ class Rollout(History):
         self._counted = name
         return Count(usage, name, item.model, closes=True)
 
-    def _response(self, record: Record, number: int, item: words.Response) -> Iterator[Placed]:
+    def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
         if not self.copied and item.thread not in (None, self.session.id):
             yield record, number, Skip("token_usage_record")
             return

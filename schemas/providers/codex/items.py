@@ -1,27 +1,138 @@
-"""What the records of a rollout hold, in the words of the kit and those of `words` (formats note 2, 4, 5 and 9.3)."""
+"""What the records of a rollout hold, in the words of the kit and some of their own (formats note 2, 4, 5 and 9.3)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
-from schemas.providers.codex import outputs, words
+from schemas.providers.codex import outputs
 from schemas.providers.codex.header import is_old_header
 from schemas.providers.codex.outputs import Result, content_images, content_text, image_part
 from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
-from schemas.providers.codex.tokens import counts_of, usage_of
+from schemas.providers.codex.tokens import Counts, counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, call_input, command_of, search_key, tool_name, tool_type
-from schemas.providers.codex.words import COMPLETED, EVENT, ITEM, LINE, Twin
-from schemas.providers.kit.words import Answer, Dropped, Fact, Say, Skip, Task, Title
+from schemas.providers.kit.words import Answer, Dropped, Fact, Piece, Say, Skip, Task, Title, Use
 from schemas.records import read_record
+from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of, number, text_of, whole
 
 Data: TypeAlias = "dict[str, Any]"
 Items: TypeAlias = "Iterable[Any]"
 Reader: TypeAlias = "Callable[[Data], Items]"
+
+# -- words beside those of the kit: `history` says what becomes of them ---------------------------------------------
+
+ITEM, EVENT, COMPLETED, LINE = 1, 2, 4, 8
+"""Where a copy of a text stands."""
+
+
+@dataclass(slots=True)
+class Twin(Say):
+    """A text that another source may tell as well."""
+
+    source: int = ITEM
+    plan: str = ""
+    """The plan that it is, or that stands in the text."""
+
+
+@dataclass(slots=True)
+class Thought(Piece):
+    """A part of the thinking; one without text where the provider keeps it back."""
+
+    apart: bool = True
+    source: int = ITEM
+
+
+@dataclass(slots=True)
+class Instruction(Piece):
+    """What the program tells the model before a turn, in many records: one line of bookkeeping, not a screen of it."""
+
+    apart: bool = True
+
+
+@dataclass(slots=True)
+class Mail(Say):
+    """A message between agents: the first one of a turn to this agent is its task."""
+
+    recipient: str = ""
+
+
+@dataclass(slots=True)
+class Setting(Say):
+    """The `model` and the directory from here on; a line tells when the model is another one."""
+
+    cwd: str = ""
+    turn: str = ""
+    """The turn, where it names that."""
+    record: str = ""
+    """The type of the record, where it holds nothing else."""
+
+
+@dataclass(slots=True)
+class Goal(Say):
+    """The thread's goal, which is written again with every count of its tokens."""
+
+
+@dataclass(slots=True)
+class Call(Use):
+    """A tool use. What it goes on with: the process or the script that an earlier one started."""
+
+    goes_on: str = ""
+    search: str = ""
+    """What stands for a web search, whose ids often differ or lack."""
+
+
+@dataclass(slots=True)
+class Event(Call):
+    """What an event tells of a tool use, by its `answer`; a use of its own where there is no other, else a note."""
+
+    links: Sequence[str] = ()
+    """The threads that it started."""
+    source: int = EVENT
+
+
+@dataclass(slots=True)
+class Header(Say):
+    """A `session_meta`, or the header of an old file; its text says that the beginning is missing."""
+
+    meta: dict[str, Any] | None = None
+
+
+class Began(NamedTuple):
+    """A turn begins."""
+
+    turn: str
+
+
+class Ended(NamedTuple):
+    """A turn is over; `stopped` by the person."""
+
+    seconds: float | None = None
+    stopped: bool = False
+
+
+class Round(NamedTuple):
+    """Running totals, and what came last to them."""
+
+    total: Counts | None
+    last: Counts | None
+    model: str = ""
+
+
+class Response(NamedTuple):
+    """One response exactly (0.149 and later): a turn that has any counts by them alone."""
+
+    usage: TokenUsage
+    id: str
+    turn: str
+    thread: object
+
+
+# -- records -------------------------------------------------------------------------------------------------------
 
 
 def read(record: Data) -> Items:
@@ -61,10 +172,10 @@ def _bare(record: Data) -> Items:
     elif kind in _ITEMS:
         # The working directory is named in the environment's message alone.
         if record.get("role") == "user" and (match := _CWD.match(content_text(record.get("content")))):
-            yield words.Setting(Kind.NOTE, cwd=match[1].strip())
+            yield Setting(Kind.NOTE, cwd=match[1].strip())
         yield from _ITEMS[kind](record)
     elif is_old_header(record):
-        yield words.Header(Kind.NOTE, meta=record)
+        yield Header(Kind.NOTE, meta=record)
     else:
         yield Say(Kind.UNKNOWN, label=kind or "(no type)")
 
@@ -75,7 +186,7 @@ def _bare(record: Data) -> Items:
 def _header(meta: Data) -> Items:
     base = text_of(dict_of(meta.get("history_base")).get("thread_id"))
     text = f"This session goes on from {base}, whose file is not here." if base else ""
-    return [words.Header(Kind.NOTE, text, "The beginning is missing", meta=meta)]
+    return [Header(Kind.NOTE, text, "The beginning is missing", meta=meta)]
 
 
 def _setting(settings: Data, record: str) -> Items:
@@ -83,7 +194,7 @@ def _setting(settings: Data, record: str) -> Items:
     effort = text_of(settings.get("effort")) or text_of(settings.get("reasoning_effort"))
     label = f"Model: {model}{f' ({effort})' if effort else ''}"
     cwd, turn = local_path(text_of(settings.get("cwd"))), text_of(settings.get("turn_id"))
-    return [words.Setting(Kind.NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
+    return [Setting(Kind.NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
 
 
 def _compacted(payload: Data) -> Items:
@@ -105,7 +216,7 @@ def _response(payload: Data) -> Items:
     if counts is None:
         return [Skip("token_usage_record")]
     name, turn = text_of(payload.get("response_id")), text_of(payload.get("turn_id"))
-    return [words.Response(usage_of(counts), name, turn, payload.get("thread_id"))]
+    return [Response(usage_of(counts), name, turn, payload.get("thread_id"))]
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------
@@ -148,7 +259,7 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
             mine = images if kind is Kind.PROMPT else ()
             yield Twin(Kind(kind), text, label, source=source or ITEM, images=mine)
         else:
-            yield words.Instruction(Kind(kind), text, label)
+            yield Instruction(Kind(kind), text, label)
 
 
 def _prompted(event: Data) -> Items:
@@ -166,7 +277,7 @@ def _thought(body: Data, source: int = ITEM) -> Items:
             return [Skip("empty reasoning")]
     withheld = "" if parts else "The provider keeps the text of this thinking back; the file holds it encrypted."
     flags = NO_FLAGS if parts else Flag.WITHHELD
-    thoughts = [words.Thought(Kind.THINKING, part, withheld, source=source, flags=flags) for part in parts or [""]]
+    thoughts = [Thought(Kind.THINKING, part, withheld, source=source, flags=flags) for part in parts or [""]]
     if (spent := whole(body.get("duration_ms"))) is not None:
         thoughts[0].extra = {"duration_ms": spent}
     return thoughts
@@ -174,7 +285,7 @@ def _thought(body: Data, source: int = ITEM) -> Items:
 
 def _heard(payload: Data) -> Items:
     text = text_of(payload.get("text"))
-    return [words.Thought(Kind.THINKING, text, source=EVENT) if text.strip() else Skip("empty reasoning")]
+    return [Thought(Kind.THINKING, text, source=EVENT) if text.strip() else Skip("empty reasoning")]
 
 
 _ENVELOPE = "Payload:\n"
@@ -186,7 +297,7 @@ def _mail(payload: Data) -> Items:
     text = content_text(payload.get("content"))
     if text.startswith("Message Type: ") and _ENVELOPE in text:
         text = text.partition(_ENVELOPE)[2]
-    return [words.Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
+    return [Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
 
 
 def _mark(payload: Data, source: int = ITEM) -> Items:
@@ -214,7 +325,7 @@ def _command(given: Data) -> Data | None:
 def _call(payload: Data) -> Items:
     kind, given, use_id = text_of(payload.get("type")), call_input(payload), _id_of(payload)
     name = tool_name(payload) if kind in ("function_call", "custom_tool_call") else kind.removesuffix("_call")
-    use = words.Call(name=name, use_id=use_id, input=given, type=tool_type(name), extra=_command(given))
+    use = Call(name=name, use_id=use_id, input=given, type=tool_type(name), extra=_command(given))
     if name == "apply_patch":
         use.text = text_of(given.get("input")) or text_of(payload.get("arguments"))
     elif name in ("write_stdin", "wait"):
@@ -233,7 +344,7 @@ def _output(payload: Data) -> Items:
     found = outputs.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, name, text = _id_of(payload), text_of(payload.get("name")), found.text or ""
     if not found.use_id and name:  # delivered by itself
-        return [words.Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
+        return [Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
     return [found]
@@ -253,7 +364,7 @@ def _event(body: Data, name: str, found: Result, given: Data, **more: Any) -> It
     if isinstance(lasted, dict):  # as Rust serialises it
         found.seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
     found.use_id, found.details, found.beside = _id_of(body), body, True
-    use = words.Event(name=name, use_id=found.use_id, input=given, type=tool_type(name), answer=found, **more)
+    use = Event(name=name, use_id=found.use_id, input=given, type=tool_type(name), answer=found, **more)
     use.extra = _command(given)
     return [use]
 
@@ -263,7 +374,7 @@ def _remark(
 ) -> Items:
     """What happened to a tool use, apart from its result."""
     answer = Answer(use_id, status=status, beside=True, details=body)
-    return [words.Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
+    return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
 
 
 def _executed(body: Data) -> Items:
@@ -370,12 +481,12 @@ def _counted(payload: Data) -> Items:
     last = counts_of(info.get("last_token_usage"))
     window, used = whole(info.get("model_context_window")), last[5] if last is not None else None
     total = counts_of(info.get("total_token_usage"))
-    return [words.Round(total, last, text_of(info.get("model"))), Fact(context_window=window, context_used=used)]
+    return [Round(total, last, text_of(info.get("model"))), Fact(context_window=window, context_used=used)]
 
 
 def _started(payload: Data) -> Items:
     window = whole(payload.get("model_context_window"))
-    return [words.Began(text_of(payload.get("turn_id"))), Fact(context_window=window)]
+    return [Began(text_of(payload.get("turn_id"))), Fact(context_window=window)]
 
 
 def _ended(payload: Data, *, stopped: bool = False) -> Items:
@@ -388,7 +499,7 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
     else:
         yield Skip("task_complete")
-    yield words.Ended(spent / 1000 if spent is not None and spent > 0 else None, stopped)
+    yield Ended(spent / 1000 if spent is not None and spent > 0 else None, stopped)
 
 
 _ABORTS = {
@@ -405,7 +516,7 @@ def _rolled_back(payload: Data) -> Items:
 def _goal(payload: Data) -> Items:
     goal = dict_of(payload.get("goal"))
     status = text_of(goal.get("status"))
-    return [words.Goal(Kind.NOTE, text_of(goal.get("objective")), f"Goal{f' ({status})' if status else ''}")]
+    return [Goal(Kind.NOTE, text_of(goal.get("objective")), f"Goal{f' ({status})' if status else ''}")]
 
 
 def _named(payload: Data) -> Items:

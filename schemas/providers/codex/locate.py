@@ -54,11 +54,6 @@ class Found(NamedTuple):
     is_none: bool = False
     """Whether only its name says that it is a rollout: it stands for no other one with its id."""
 
-    @property
-    def rollout(self) -> str:
-        """The id in the file's name; another one than the thread's after a revert."""
-        return file_id(self.path)
-
 
 def file_id(path: Path) -> str:
     """The id at the end of a rollout's name, or the name itself."""
@@ -177,8 +172,8 @@ def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
     damaged = [one for one in files if one.path.suffix == ".zst" and not zst.unpacks(one.path, one.size, one.mtime_ns)]
     files = [one for one in files if one not in damaged] or files[:1]
     bases = {one.base for one in files}
-    heads = [one for one in files if one.rollout not in bases] or files
-    shown = max(heads, key=lambda one: (uuid_time(one.rollout) or 0, one.path.suffix != ".zst", one.size))
+    heads = [one for one in files if file_id(one.path) not in bases] or files
+    shown = max(heads, key=lambda one: (uuid_time(file_id(one.path)) or 0, one.path.suffix != ".zst", one.size))
     return shown, [one for one in damaged if one is not shown]
 
 

@@ -9,7 +9,6 @@ of another thread, which count for nothing in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -206,10 +205,10 @@ def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0)
         store.close()
         name = text_of(dict_of(record["session"]).get("id")) or file_id(path)
         return DocumentReading(path, lambda: make(path, name), _items, is_typescript)
-    meta, reader = first_meta(line), make(path, file_id(path))
-    assert isinstance(reader.history, Rollout)
-    reader.history.begin(meta, partial(_turns_of_parent, path.absolute()))
-    return ThreadReading(store, reader, start, Part(path, store, meta))
+    meta = first_meta(line)
+    reading = ThreadReading(store, make(path, file_id(path)), start, Part(path, store, meta))
+    reading.history.begin(meta, _turns_of_parent(path.absolute(), meta))
+    return reading
 
 
 def _items(document: Data) -> list[Data]:

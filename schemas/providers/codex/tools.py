@@ -106,13 +106,12 @@ def change_diffs(changes: object) -> list[FileDiff]:
     diffs: list[FileDiff] = []
     for path, change in dict_of(changes).items():
         data = dict_of(change)
-        kind = data.get("type")
-        if kind == "add":
-            diffs.append(added_file(path, text_of(data.get("content"))))
-        elif kind == "delete":
-            diffs.append(from_strings(path, text_of(data.get("content")), "", "delete"))
+        content, moved = text_of(data.get("content")), text_of(data.get("move_path")) or None
+        if data.get("type") == "add":
+            diffs.append(added_file(path, content))
+        elif data.get("type") == "delete":
+            diffs.append(from_strings(path, content, "", "delete"))
         else:
-            moved = text_of(data.get("move_path")) or None
             diffs.append(from_unified(path, text_of(data.get("unified_diff")), "move" if moved else "update", moved))
     return diffs
 
