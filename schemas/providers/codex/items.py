@@ -198,10 +198,8 @@ def _setting(settings: Data, record: str) -> Items:
 
 
 def _compacted(payload: Data) -> Items:
-    text, history = (
-        text_of(payload.get("message") or payload.get("summary")),
-        list_of(payload.get("replacement_history")),
-    )
+    text = text_of(payload.get("message") or payload.get("summary"))
+    history = list_of(payload.get("replacement_history"))
     label = ["Compacted", text_of(payload.get("trigger"))]
     if before := whole(payload.get("preTokens")):
         label.append(f"{before:,} tokens")
@@ -223,7 +221,7 @@ def _response(payload: Data) -> Items:
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:
-    """A message of any role; no event repeats what a developer said."""
+    """A message of any role."""
     if payload.get("role") == "assistant":
         return _spoken(payload.get("content"), source, payload)
     if payload.get("role") == "user":
@@ -257,9 +255,9 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
     for kind, text, label in pieces:
         if source or kind is Kind.INTERRUPT:
             mine = images if kind is Kind.PROMPT else ()
-            yield Twin(Kind(kind), text, label, source=source or ITEM, images=mine)
+            yield Twin(kind, text, label, source=source or ITEM, images=mine)
         else:
-            yield Instruction(Kind(kind), text, label)
+            yield Instruction(kind, text, label)
 
 
 def _prompted(event: Data) -> Items:
@@ -273,7 +271,7 @@ def _thought(body: Data, source: int = ITEM) -> Items:
         if parts := [text for item in list_of(body.get(key)) if (text := content_text(item)).strip()]:
             break
     else:
-        if source == COMPLETED:
+        if source != ITEM:
             return [Skip("empty reasoning")]
     withheld = "" if parts else "The provider keeps the text of this thinking back; the file holds it encrypted."
     flags = NO_FLAGS if parts else Flag.WITHHELD
@@ -283,20 +281,12 @@ def _thought(body: Data, source: int = ITEM) -> Items:
     return thoughts
 
 
-def _heard(payload: Data) -> Items:
-    text = text_of(payload.get("text"))
-    return [Thought(Kind.THINKING, text, source=EVENT) if text.strip() else Skip("empty reasoning")]
-
-
-_ENVELOPE = "Payload:\n"
-
-
 def _mail(payload: Data) -> Items:
     """A message between agents, without its envelope (lab/faults/codex-3)."""
     author, recipient = text_of(payload.get("author")), text_of(payload.get("recipient"))
     text = content_text(payload.get("content"))
-    if text.startswith("Message Type: ") and _ENVELOPE in text:
-        text = text.partition(_ENVELOPE)[2]
+    if text.startswith("Message Type: ") and "Payload:\n" in text:
+        text = text.partition("Payload:\n")[2]
     return [Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
 
 
@@ -599,7 +589,10 @@ _ITEMS: dict[str, Reader] = {
 _EVENTS: dict[str, Reader] = {
     "user_message": _prompted,
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),
-    **dict.fromkeys(("agent_reasoning", "agent_reasoning_raw_content"), _heard),
+    **dict.fromkeys(
+        ("agent_reasoning", "agent_reasoning_raw_content"),
+        lambda event: _thought({"summary": [event.get("text")]}, EVENT),
+    ),
     "token_count": _counted,
     **dict.fromkeys(("task_started", "turn_started"), _started),
     **dict.fromkeys(("task_complete", "turn_complete"), _ended),

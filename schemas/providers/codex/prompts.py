@@ -68,8 +68,10 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
         end = len(rest)
         if match := _TAG.match(rest):
             tag = match[1].lower()
-            closings = list(re.finditer(f"</{tag}>", rest, re.IGNORECASE))
-            closing = closings[-1 if developer or tag in _GREEDY else 0] if closings else None
+            closings = re.finditer(f"</{tag}>", rest, re.IGNORECASE)
+            closing = next(closings, None)
+            if developer or tag in _GREEDY:
+                closing = [closing, *closings][-1]
             end = closing.end() if closing else end
             inner = rest[match.end() : closing.start() if closing else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))

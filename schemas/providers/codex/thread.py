@@ -36,7 +36,8 @@ class Part:
         self.path, self.store, self.lines, self.position = path, store, JsonLines(), 0
         self.rollout, self.thread = file_id(path), text_of(meta.get("id"))
         base = dict_of(meta.get("history_base"))
-        self.base, self.base_end = text_of(base.get("thread_id")), float(whole(base.get("end_byte_offset")) or inf)
+        self.base = text_of(base.get("thread_id"))
+        self.base_end: float = whole(base.get("end_byte_offset")) or inf
         self.end = inf
         """Up to where it is read."""
         self.number = 0
