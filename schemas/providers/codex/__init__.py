@@ -20,8 +20,9 @@ from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.stream import CodexStream
 from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import Answer, Use
-from schemas.values import dict_of, text_of
+from schemas.values import dict_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.providers.codex.history import Rollout
@@ -102,6 +103,12 @@ class Codex(Lines):
         from schemas.providers.codex.items import type_of
 
         return type_of
+
+    _clock = Clock()
+
+    def time(self, record: Data) -> float | None:
+        time = record.get("timestamp")
+        return self._clock.read(time) if type(time) is str else when(time)
 
     def name_of(self, record: Data) -> str:
         """Nothing: ids repeat in rollouts, where a record lies is its own."""
