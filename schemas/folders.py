@@ -46,6 +46,15 @@ def stat_of(entry: os.DirEntry[str], problems: list[Problem]) -> os.stat_result 
         return None
 
 
+def state_of(path: str | Path) -> tuple[int, int]:
+    """Time and size of a file or folder, by which a change is seen; zeros where there is none."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
+
+
 def reason_of(error: OSError) -> str:
     """An operating system's error in its own words, without the path."""
     return error.strerror.lower() if error.strerror else str(error)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff, from_strings
+from schemas.folders import state_of
 from schemas.message import Kind, ToolStatus
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
@@ -278,15 +279,6 @@ def index_state(session: Session) -> tuple[int, int]:
 def index_of(path: Path) -> Path:
     """The index of the tasks among which one lies."""
     return path.parent.parent.with_name("state") / "taskHistory.json"
-
-
-def state_of(path: Path) -> tuple[int, int]:
-    """A file's time and size; zeros where there is none."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return 0, 0
-    return stat.st_mtime_ns, stat.st_size
 
 
 @lru_cache(maxsize=8)

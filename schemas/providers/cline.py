@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from schemas.diffs import FileDiff, added_file
+from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers import _cline_tasks as tasks
-from schemas.providers._cline_tasks import state_of
 from schemas.providers.kit.agent import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff
+from schemas.folders import state_of
 from schemas.message import Flag, Kind, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines, diff_of
@@ -136,11 +137,7 @@ class Copilot(Lines):
         return path.parent.name if path.name == "events.jsonl" else path.stem
 
     def stamps(self, session: Session) -> object:
-        try:
-            stat = _workspace(session).stat()
-        except OSError:
-            return 0
-        return stat.st_mtime_ns, stat.st_size
+        return state_of(_workspace(session))
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The name that `workspace.yaml` has."""
