@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.proto import decode, readable
+from schemas.providers.cursor.store import decode, readable
 from tests.fixtures.cursor.stores import Builder, agent, harbour, num, put, user, varint
 from tests.schemas.conformance import assert_builds_clean, assert_sums, whole
 

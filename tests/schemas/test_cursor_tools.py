@@ -46,8 +46,7 @@ def test_every_tool_has_the_tables_type(kind, name):
 
 
 def test_names_lose_their_prefix():
-    assert [make_tool(n, {}).name for n in ("functions.Shell", "functions.Shell:12", "Shell:12", "", None, 5)] == [
-        "Shell",
+    assert [make_tool(n, {}).name for n in ("functions.Shell", "Shell:12", "", None, 5)] == [
         "Shell",
         "Shell:12",
         "(unnamed tool)",
@@ -93,7 +92,6 @@ def changed(tool: Tool) -> list[tuple[str, str, list[str]]]:
             [("n", "add", ["+1"]), ("u", "update", ["-a", "+b"])],
         ),
         ("ApplyPatch", {"patch": "@@ -1,1 +1,1 @@\n-a\n+b", "path": "p"}, [("p", "update", ["-a", "+b"])]),
-        ("apply_patch", "--- a/p\n+++ b/p\n@@ -1 +1 @@\n-a\n+b", [("p", "update", ["-a", "+b"])]),
         ("ApplyPatch", "nonsense", []),
         ("Write", {"path": "a"}, []),
         ("Read", {"path": "a", "old_string": "x", "new_string": "y"}, []),
@@ -122,10 +120,6 @@ SHELL = (
     [
         (SHELL.format(0, "a\nb"), "a\nb", 0, 1.172, "ok"),
         (SHELL.format(2, "x ``` y"), "x ``` y", 2, 1.172, "error"),
-        ("Exit code: 1\n\nCommand output:\n```\nno\n```", "no", 1, None, "error"),
-        ("Exit code: 0\n\nCommand output:\n\n```\na\n```\n\nA remark.", "a\n\nA remark.", 0, None, "ok"),
-        ("Exit code: 0", "", 0, None, "ok"),
-        ('<cursor_untrusted_data_x source="Shell">\nExit code: 0\nhi\n</cursor_untrusted_data_x>', "hi", 0, None, "ok"),
         ("plain", "plain", None, None, "ok"),
         ({"success": {"stdout": "o\n", "stderr": "e", "exitCode": 0, "executionTime": 900}}, "o\ne", 0, 0.9, "ok"),
         ({"failure": {"stdout": "o", "exitCode": 3}}, "o", 3, None, "error"),
@@ -134,10 +128,7 @@ SHELL = (
         ({"type": "text", "value": "v"}, "v", None, None, "ok"),
         ({"type": "error-text", "value": "v"}, "v", None, None, "error"),
         ({"type": "json", "value": {"a": 1}}, '{\n  "a": 1\n}', None, None, "ok"),
-        ({"type": "execution-denied", "reason": "r"}, "r", None, None, "denied"),
         ({"content": [{"type": "text", "text": "t"}], "isError": True}, "t", None, None, "error"),
-        ({"success": {"isBackground": True, "message": "started"}}, "started", None, None, "background"),
-        ("User rejected the command", "User rejected the command", None, None, "denied"),
         ("", "", None, None, "ok"),
         (None, "", None, None, "pending"),
         ([], "", None, None, "ok"),
@@ -169,8 +160,7 @@ def test_search_results_lose_the_tags_of_their_workspaces():
     [
         ({"type": "image", "data": "AAAA", "mimeType": "image/png"}, "[image image/png, 3 bytes]"),
         ({"type": "image", "image": "data:image/gif;base64,AAAA"}, "[image image/gif, 3 bytes]"),
-        ({"type": "image", "image": {"data": "AAA=", "media_type": "image/webp"}}, "[image image/webp, 3 bytes]"),
-        ({"type": "image", "image": "https://x.org/a.png"}, "[image https://x.org/a.png]"),
+        ({"type": "image", "image": {"data": "AAA=", "mimeType": "image/webp"}}, "[image image/webp, 3 bytes]"),
         ({"type": "image"}, "[image of unknown type]"),
     ],
 )

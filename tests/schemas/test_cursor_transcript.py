@@ -195,7 +195,12 @@ def test_results_join_their_uses_in_order(session_of):
         user("q"),
         agent(use("Read", {"path": "a"}), use("Shell", {"command": "ls"})),
         agent({"type": "tool_result", "content": [{"type": "text", "text": "A"}]}),
-        agent({"type": "command_output", "output": "Exit code: 2\n\nCommand output:\n\n```\nB\n```"}),
+        agent(
+            {
+                "type": "command_output",
+                "output": "Exit code: 2\n\nCommand output:\n\n```\nB\n```\n\nCommand completed in 9 ms.",
+            }
+        ),
         agent(use("Read", {"path": "c"})),
         agent(use("Read", {"path": "d"}), {"type": "tool_result", "output": "C", "is_error": True}),
     )

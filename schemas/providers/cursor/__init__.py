@@ -6,12 +6,12 @@ of times only those of prompts.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.message import Lack, Tool, ToolType
+from schemas.folders import state_of
+from schemas.message import Lack
 from schemas.provider import (
     HEAD_BYTES,
     Environment,
@@ -27,31 +27,26 @@ from schemas.provider import (
 from schemas.providers.cursor import legacy, locate, messages, store
 from schemas.providers.cursor.prompts import split, workspace_of
 from schemas.providers.cursor.stream import CursorStream
-from schemas.providers.cursor.tools import diffs_of, tool_type
+from schemas.providers.cursor.tools import Tools
 from schemas.providers.kit.agent import Data, Home, Lines
-from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title
+from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines
 from schemas.values import dict_of, text_of, texts_of
 
 if TYPE_CHECKING:
-    from schemas.diffs import FileDiff
     from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
 _DECIDING = 50
 """Records that are looked at for one that says whose they are."""
 # What other agents put beside role and message, or into the message: an id, a time, a model.
-_FOREIGN = frozenset(
-    """type id uuid parentUuid parentId sessionId session_id timestamp ts time cwd record_type model usage created_at
-    createdAt version parent_id messageId""".split()  # noqa: SIM905
-)
-_FOREIGN_MESSAGE = frozenset("id type role model usage stop_reason timestamp author parts".split())  # noqa: SIM905
-_ENDED = frozenset({"type", "status", "error", "message", "reason"})
+_FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
+_FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
 _CHATS_LACK = frozenset({Lack.TOKENS, Lack.TIMES})
 _BEGINNING, _MOST_CHILDREN = 256 << 10, 2000
 
 
-class Cursor(Lines):
+class Cursor(Tools, Lines):
     """Cursor's program in the terminal, and the editor's agent where it writes transcripts."""
 
     id = "cursor"
@@ -83,15 +78,8 @@ class Cursor(Lines):
         return locate.find(location, problems)
 
     def told(self, head: Head) -> bool:
-        """Whether it is a store or a transcript: of lines, the first record that has a role or a type decides."""
-        for record in head.records[:_DECIDING]:
-            if _is_line(record):
-                return True
-            message = record.get("message", {})
-            odd = isinstance(record.get("role"), str) and _FOREIGN.isdisjoint(record)
-            if not odd or not isinstance(message, dict) or not _FOREIGN_MESSAGE.isdisjoint(message):
-                return False
-        return store.is_store(head) or legacy.is_text(head)
+        """Whether it is a store or a transcript: of lines, one that only Cursor writes tells it."""
+        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or legacy.is_text(head)
 
     def id_of(self, path: Path) -> str:
         """The name of a store's folder; a transcript, and a lone database, goes by its own."""
@@ -167,19 +155,13 @@ class Cursor(Lines):
         parts = store.parts_of(dict_of(message).get("content"))
         return Fact(workspace_root=next(filter(None, (workspace_of(store.words_of(one) or "") for one in parts)), ""))
 
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
-
-    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        return diffs_of(tool, answer)
-
     # -- beside a session ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
         """When the subagents' transcripts and Cursor's titles changed."""
         root = locate.root_of(session.path)
         titles = [locate.tracking_of(root)] if root is not None else []
-        return [_stamp(path) for path in (*titles, *locate.subagents_of(session.path))]
+        return [state_of(path) for path in (*titles, *locate.subagents_of(session.path))]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The session's title, its workspace where it says none, other transcripts of its id, and its subagents."""
@@ -205,7 +187,7 @@ def _is_line(record: Data) -> bool:
     """
     message = dict_of(record.get("message"))
     if record.get("type") == "turn_ended":
-        return isinstance(record.get("status"), str) and record.keys() <= _ENDED
+        return isinstance(record.get("status"), str) and record.keys() <= {"type", "status", "error"}
     return (
         record.get("role") in ("user", "assistant")
         and isinstance(message.get("content"), str | list)
@@ -226,14 +208,6 @@ def _first_prompt(path: Path) -> str:
         if prompt := split(filter(None, map(store.words_of, parts))).prompt:
             return prompt
     return ""
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return 0, 0
-    return stat.st_size, stat.st_mtime_ns
 
 
 PROVIDER = Cursor()

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from glob import escape
 from hashlib import md5
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from schemas.folders import entries_of, matching
 from schemas.provider import Location, Problem, SessionFile
@@ -21,36 +22,37 @@ if TYPE_CHECKING:
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TRANSCRIPTS = "agent-transcripts"
-_LAYOUTS = ("{0}/{0}.jsonl", "{0}/{0}.txt", "{0}.jsonl", "{0}.txt")
 _ENDINGS = (".jsonl", ".txt")
 _MOST_META = 1 << 20
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The sessions in one of Cursor's folders: each id once, by its newest store or, without one, newest transcript."""
-    best, hidden = dict[str, SessionFile](), set[str]()
+    stores, lone, hidden = dict[str, SessionFile](), dict[str, SessionFile](), set[str]()
     for path, stat in matching(location.path / "chats", "*/*/store.db", problems):
         chat = os.path.dirname(path)
-        name, size, time = os.path.basename(chat), stat.st_size, stat.st_mtime_ns
+        name = os.path.basename(chat)
         if read_meta(chat).get("isSubagent") is True:
             hidden.add(name)
-        elif size:  # else it was begun, but nothing was written yet
-            log = os.stat(f"{path}-wal") if os.path.isfile(f"{path}-wal") else None
-            file = SessionFile(
-                "cursor", path, name, size + (log.st_size if log else 0), max(time, log.st_mtime_ns if log else 0)
-            )
-            best[name] = max(file, best.get(name, file), key=lambda one: one.mtime_ns)
-    lone = dict[str, SessionFile]()
-    for pattern in (f"*/{_TRANSCRIPTS}/*", f"*/{_TRANSCRIPTS}/*/*"):
-        for path, stat in matching(location.path / "projects", pattern, problems):
-            name, ending = os.path.splitext(os.path.basename(path))
-            own = pattern.endswith("/*/*") is (os.path.basename(os.path.dirname(path)) == name)
-            if own and ending in _ENDINGS and stat.st_size and name not in best and name not in hidden:
-                file = SessionFile("cursor", path, name, stat.st_size, stat.st_mtime_ns)
-                lone[name] = max(
-                    lone.get(name, file), file, key=lambda one: (one.mtime_ns, one.file.endswith(".jsonl"))
-                )
-    yield from (*best.values(), *lone.values())
+        elif stat.st_size:  # else it was begun, but nothing was written yet
+            files = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
+            size, time = sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
+            file = SessionFile("cursor", path, name, size, time)
+            stores[name] = max(stores.get(name, file), file, key=lambda one: one.mtime_ns)
+    for name, path, stat in _transcripts(location.path, "*", problems):
+        if name not in stores and name not in hidden:
+            file = SessionFile("cursor", path, name, stat.st_size, stat.st_mtime_ns)
+            lone[name] = max(lone.get(name, file), file, key=lambda one: (one.mtime_ns, one.file.endswith(".jsonl")))
+    yield from (*stores.values(), *lone.values())
+
+
+def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
+    """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
+    for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
+        for path, stat in matching(root / "projects", pattern, problems):
+            stem, ending = os.path.splitext(os.path.basename(path))
+            if ending in _ENDINGS and stat.st_size and os.path.basename(os.path.dirname(path)) in (stem, _TRANSCRIPTS):
+                yield stem, path, stat
 
 
 def read_meta(chat: str | Path) -> dict[str, Any]:
@@ -76,15 +78,8 @@ def root_of(path: Path) -> Path | None:
 
 def transcripts_of(root: Path | None, name: str) -> list[Path]:
     """The transcripts of a session, the one written last first: its id may stand under several projects."""
-    if root is None or name in ("", ".", ".."):
-        return []
-    found = []
-    for project in entries_of(root / "projects", [], is_root=True):
-        for layout in _LAYOUTS:
-            path = Path(project.path, _TRANSCRIPTS, layout.format(name))
-            if path.is_file() and not path.is_symlink() and (stat := path.stat()).st_size:
-                found.append((stat.st_mtime_ns, path))
-    return [path for _, path in sorted(found, reverse=True)]
+    found = _transcripts(root, escape(name), []) if root is not None and name else ()
+    return [Path(path) for _, path in sorted(((stat.st_mtime_ns, path) for _, path, stat in found), reverse=True)]
 
 
 def subagents_of(transcript: Path) -> list[Path]:
@@ -118,8 +113,7 @@ def tracking_of(root: Path) -> Path:
 
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
-_NO_PATHS = re.compile(r"empty-window|\d+|(?:private-)?var-folders-.*", re.IGNORECASE)
-_DRIVE = re.compile(r"/[A-Za-z]:[/\\]?")
+_DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
 
 
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
@@ -132,47 +126,25 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
     if path.name == "store.db":
         workspace = path.absolute().parents[1]
         known = (text_of(read_meta(entry.path).get("cwd")) for entry in entries_of(workspace, []))
-        hashed = (one for one in (*known, resolved, _here()) if one and hash_of(one) == workspace.name)
-        return next(hashed, resolved)
+        return next((one for one in (*known, resolved) if _hash_of(one) == workspace.name), resolved)
     return resolved
 
 
-def hash_of(path: str) -> str:
+def _hash_of(path: str) -> str:
     """What Cursor calls the folder of the chats of a directory."""
     return md5(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
-def _here() -> str:
-    """Where turnlog runs, mostly the project whose sessions are looked at."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""  # a directory that is gone
-
-
 def path_in(uri: str) -> str:
     """The path in a `file:` URI; empty for any other."""
-    try:
-        parts = urlsplit(uri if uri.startswith("file:") else "")
-    except ValueError:
-        return ""
-    # `#` and `?` are quoted in a URI, but not everybody quotes.
-    path = unquote(parts.path + f"?{parts.query}" * bool(parts.query) + f"#{parts.fragment}" * bool(parts.fragment))
-    if parts.netloc and parts.netloc != "localhost":
-        return f"//{parts.netloc}{path}"
-    return path[1:] if _DRIVE.match(path) else path
-
-
-def resolve_slug(slug: str) -> str:
-    """The directory on this machine that has the slug; the slug itself where there is none, or it is no path."""
-    return (slug if not slug or _NO_PATHS.fullmatch(slug) else _resolve(slug)) or slug
+    return _DRIVE.sub("", unquote(uri[7:])) if uri.startswith("file:///") else ""
 
 
 @lru_cache(maxsize=512)
-def _resolve(slug: str) -> str:
-    if os.name == "nt":
-        return _descend(f"{slug[:1]}:\\", slug[1:].lstrip("-"), [_MOST_FOLDERS])
-    return _descend("/", slug, [_MOST_FOLDERS])
+def resolve_slug(slug: str) -> str:
+    """The directory on this machine that has the slug; the slug itself where there is none."""
+    folder, rest = (f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)
+    return (slug and _descend(folder, rest, [_MOST_FOLDERS])) or slug
 
 
 def _descend(folder: str, rest: str, budget: list[int]) -> str:

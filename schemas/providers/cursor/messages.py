@@ -7,6 +7,7 @@ follows it, or when the turn ends.
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,7 @@ from schemas.clean import as_json, one_line
 from schemas.message import Flag, Kind, Lack
 from schemas.providers.cursor.prompts import split
 from schemas.providers.cursor.store import OURS, Data, is_summary, options, parts_of, words_of
-from schemas.providers.cursor.tools import answer_of, is_error, is_image, picture, task_of, tool_name, tool_type
-from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.cursor.tools import Call, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
@@ -27,25 +27,19 @@ if TYPE_CHECKING:
 _REDACTED = "[REDACTED]"
 _UNTITLED = frozenset({"", "new agent", "untitled", "new chat"})
 _STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
-_FINE = frozenset({"success", "completed", "complete", "ok", "finished", ""})
 _THOUGHTS = frozenset({"reasoning", "thinking"})
-_SEALED = frozenset({"redacted-reasoning", "redacted_reasoning", "redacted", "redacted_thinking"})
+_SEALED = frozenset({"redacted-reasoning", "redacted"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
-_USES = frozenset({"tool-call", "tool_use", "tool_call"})
-_IDS = ("toolCallId", "tool_use_id", "tool_call_id", "id")
-_MOST_WAITING = 100
-"""Tool uses that are looked at for the result of one."""
+_USES = frozenset({"tool-call", "tool_use"})
+_SAYING = {"message", "content"}
+_IDS = ("toolCallId", "tool_use_id", "id")
 
 
 # -- words of its own --------------------------------------------------------------------------------------------------
 
 
-class Call(Use):
-    """A tool use, whose id may be missing, or used again by some models."""
-
-
 class Reply(Answer):
-    """The result of the first use with that id that has none, or without one of the tool `details["name"]`."""
+    """The result of the first use with that id, or without one, that has none."""
 
 
 class Over(Say):
@@ -58,8 +52,8 @@ class Pairs(History):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._names: set[str] = set()
-        self._waiting: dict[str, dict[str, str]] = {}
-        """Uses without a result by the ids that the source gives them: their names, and those of their tools."""
+        self._waiting: dict[str, deque[str]] = defaultdict(deque)
+        """The names of uses without a result, by the ids that the source gives them."""
         self._answered: dict[str, str] = {}
         self._running: list[str] = []
         self._told = False
@@ -79,29 +73,24 @@ class Pairs(History):
                     name = f"{item.use_id}@{record[0]}:{number}"
                 self._names.add(name)
                 if item.answer is None:
-                    self._waiting.setdefault(item.use_id, {})[name] = item.name
+                    self._waiting[item.use_id].append(name)
+                    self._running.append(name)
                 else:
                     self.session.lacks -= {Lack.RESULTS}
-                self._running += [name] if item.answer is None else []
                 yield record, number, as_word(item, Use, use_id=name)
             case Reply():
                 self._told = True
-                yield record, number, as_word(item, Answer, use_id=self._use_of(item))
+                yield record, number, as_word(item, Answer, use_id=self._use_of(item.use_id))
             case Over():
                 running, self._running = self._running, []
                 for name in [] if self._told else running:
                     yield record, number, Answer(name, None)
-            case _:
-                yield from super().sift(record, number, item)
 
-    def _use_of(self, reply: Reply) -> str:
-        waiting, tool = self._waiting.get(reply.use_id, {}), text_of(dict_of(reply.details).get("name"))
-        for _, (name, known) in zip(range(_MOST_WAITING), waiting.items(), strict=False):
-            if reply.use_id or not tool or known == tool:
-                del waiting[name]
-                self._answered[reply.use_id] = name
-                return name
-        return self._answered.get(reply.use_id, reply.use_id) if reply.use_id else ""
+    def _use_of(self, use_id: str) -> str:
+        if waiting := self._waiting.get(use_id):
+            self._answered[use_id] = waiting.popleft()
+            return self._answered[use_id]
+        return self._answered.get(use_id, use_id) if use_id else ""
 
     def own(self, row: int, kind: int) -> None:
         messages = self.session.messages
@@ -119,33 +108,29 @@ class Pairs(History):
 
 def read(record: Data) -> Iterator[Item]:
     """What a record holds."""
-    ours, message = record.get(OURS), record.get("message")
+    ours, message, role = record.get(OURS), record.get("message", record), record.get("role")
     if isinstance(ours, dict) and "role" not in record:
         yield from _remark(record, ours)
     elif record.get("type") == "turn_ended" and "role" not in record:
-        ends = [*_end(record)]
+        ends = list(_end(record))
         yield from ends if len(ends) > 1 else [*ends, Skip("turn_ended")]
-    elif record.get("role") == "system" and ours:
+    elif role == "system" and ours:
         yield Skip("system prompt")
-    elif record.get("role") not in ("user", "assistant", "tool") or not (
-        isinstance(message, dict) or "content" in record
-    ):
-        yield Say(Kind.UNKNOWN, label=text_of(record.get("role")) or text_of(record.get("type")) or "(no type)")
+    elif role not in ("user", "assistant", "tool") or not isinstance(message, dict) or not record.keys() & _SAYING:
+        yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
     else:
-        parts = parts_of(message.get("content") if isinstance(message, dict) else record["content"])
+        facts, parts = dict_of(ours), parts_of(message.get("content"))
         if not isinstance(ours, dict) and any(
             dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
         ):
             yield Over(Kind.NOTE)
-        facts = dict_of(ours)
-        if record["role"] == "user":
+        if role == "user":
             yield from _user(record, parts, number(facts.get("time")))
-        else:
-            times = dict_of(facts.get("times"))
-            models = filter(None, (text_of(options(dict_of(one)).get("modelName")) for one in (*parts, record)))
-            model = next(models, "")
-            for at, part in enumerate(parts):
-                yield from _part(record, part, model, number(times.get(str(at))), alone=len(parts) == 1)
+            return
+        times = dict_of(facts.get("times"))
+        model = next(filter(None, (text_of(options(dict_of(one)).get("modelName")) for one in parts)), "")
+        for at, part in enumerate(parts):
+            yield from _part(record, part, model, number(times.get(str(at))))
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:
@@ -161,23 +146,11 @@ def _remark(record: Data, ours: Data) -> Iterator[Item]:
             if one_line(title).lower() not in _UNTITLED:
                 yield Title(title, rank)
         yield Skip("store")
-    elif isinstance(shell := ours.get("shell"), dict):
-        yield Say(Kind.COMMAND, f"!{text_of(shell.get('command'))}")
-        printed, code = (
-            "\n".join(text.rstrip("\n") for text in map(text_of, list_of(shell.get("output"))) if text),
-            shell.get("code"),
-        )
-        if printed or code:
-            yield Say(Kind.OUTPUT, printed, f"exit {code}" if code else "Output")
     elif "remark" in ours:
         yield Say(Kind.NOTE, label=text_of(ours["remark"]))
-    elif "context" in ours:
-        yield Say(Kind.CONTEXT, text_of(ours["context"]), "Before the first message")
     else:
-        label = text_of(record.get("type")) or ("no role" if len(record) > 1 else "no JSON object")
-        yield Say(
-            Kind.UNKNOWN, text_of(ours.get("text")) or as_json({k: v for k, v in record.items() if k != OURS}), label
-        )
+        text = text_of(ours.get("text")) or as_json({key: record[key] for key in record if key != OURS})
+        yield Say(Kind.UNKNOWN, text, "no role" if len(record) > 1 else "no JSON object")
 
 
 def _seconds(value: object) -> float | None:
@@ -193,63 +166,46 @@ def _user(record: Data, parts: list[Any], time: float | None) -> Iterator[Item]:
         yield Say(Kind.COMPACTION, "\n\n".join(filter(None, words)), "Compacted")
         return
     found = split(text for text in words if text is not None and text.strip() != _REDACTED)
-    images = [
-        *found.images,
-        *(picture(part) for part in parts if is_image(part) or dict_of(part).get("type") == "file"),
-    ]
+    images = [*found.images, *map(picture, filter(is_image, parts))]
     extra = {"requestId": request} if (request := text_of(options(record).get("requestId"))) else None
     if images or found.prompt is not None:
         yield Say(Kind.PROMPT, found.prompt or "", time=time or found.time, images=images, extra=extra)
     for around, label in found.context:
         yield Say(Kind.CONTEXT, around, label)
     for part, text in zip(parts, words, strict=True):
-        kind = text_of(dict_of(part).get("type"))
-        if kind in _SEALED or (text or "").strip() == _REDACTED:
+        if text_of(dict_of(part).get("type")) in _SEALED or (text or "").strip() == _REDACTED:
             # What is kept back here was no thinking, and whether a person wrote it nobody knows.
             yield Say(Kind.CONTEXT, label="Withheld by Cursor")
-        elif text is None and not is_image(part) and kind != "file":
-            yield from _part(record, part, "", None, alone=len(parts) == 1)
+        elif text is None and not is_image(part):
+            yield from _part(record, part, "", None)
 
 
-def _part(record: Data, part: Any, model: str, time: float | None, *, alone: bool) -> Iterator[Item]:
+def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[Item]:
     """A content part of an agent's or a tool's message."""
     given, text = dict_of(part), words_of(part)
     model, kind = text_of(options(given).get("modelName")) or model, text_of(given.get("type"))
+    if kind in _THOUGHTS or kind in _SEALED:
+        thought = text_of(given.get("text")) or text_of(given.get("thinking"))
+        text = thought if kind in _THOUGHTS and thought.strip() else _REDACTED
     if text is not None:
-        if record["role"] == "tool":  # a result as plain content: the message's id is that of the tool use
-            yield _reply({key: record.get(key) for key in (*_IDS, "toolName")} | {"result": text})
-            return
         bare = text.rstrip()
         while bare.endswith(_REDACTED):
             bare = bare.removesuffix(_REDACTED).rstrip()
+        said = Kind.THINKING if kind in _THOUGHTS else Kind.TEXT
         hidden = len(bare) < len(text.rstrip())
         if bare.strip():
-            yield Say(Kind.TEXT, bare if hidden else text, model=model, time=time)
+            yield Say(said, bare if hidden else text, model=model, time=time)
         if hidden:
             yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
-    elif kind in _THOUGHTS or kind in _SEALED:
-        thought = next((text for key in ("text", "thinking", "reasoning") if (text := text_of(given.get(key)))), "")
-        if kind in _SEALED or not thought.strip() or thought.strip() == _REDACTED:
-            yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
-        else:
-            yield Say(Kind.THINKING, thought, model=model, time=time)
     elif kind in _USES:
-        name = tool_name(given.get("toolName", given.get("name")))
-        asked = arguments_of(
-            next((given[key] for key in ("args", "input", "arguments") if given.get(key) is not None), None)
-        )
-        task = task_of(name, asked)
-        answer = answer_of(given["result"], failed=is_error(given)) if "result" in given else None
-        yield Call(
-            name=name, use_id=_id_of(given), input=asked, type=tool_type(name), model=model, task=task, answer=answer,
-            flags=Flag.SUBAGENT if task else Flag(0),
-        )  # fmt: skip
+        asked = next((given[key] for key in ("args", "input") if given.get(key) is not None), None)
+        answer = answer_of(given["result"]) if "result" in given else None
+        yield call_of(given.get("toolName", given.get("name")), _id_of(given), asked, answer, model)
     elif kind in _RESULTS:
-        beside = options(record).get("highLevelToolCallResult") if alone else None
-        yield _reply(given, given.get("highLevelToolCallResult", beside))
+        yield _reply(given, options(record).get("highLevelToolCallResult"))
     elif kind == "turn_ended":
         yield from _end(given)
-    elif kind == "file" or is_image(given):
+    elif is_image(given):
         yield Say(Kind.TEXT, images=[picture(given)], model=model)
     else:
         yield Say(Kind.UNKNOWN, as_json(part), f"content {kind}".rstrip())
@@ -259,13 +215,12 @@ def _id_of(part: Data) -> str:
     return next((name for key in _IDS if (name := text_of(part.get(key)))), "")
 
 
-def _reply(part: Data, beside: object = None) -> Item:
+def _reply(part: Data, beside: object) -> Item:
     """A result: `result`, or the newer `output`; images lie beside it as content parts."""
-    said: Any = next((part[key] for key in ("result", "output", "content", "text") if part.get(key) is not None), "")
-    more = list_of(part.get("experimental_content"))
-    said = more if said == "" and more else [said, *images] if (images := list(filter(is_image, more))) else said
+    said: Any = next((part[key] for key in ("result", "output", "content") if part.get(key) is not None), "")
     answer = answer_of(said, beside, use_id=_id_of(part), failed=is_error(part))
-    answer.details = {**answer.details, "name": tool_name(part.get("toolName", part.get("name")))}
+    more = answer_of(list_of(part.get("experimental_content")))
+    answer.text, answer.images = answer.text or more.text, [*answer.images, *more.images]
     return as_word(answer, Reply)
 
 
@@ -280,6 +235,6 @@ def _end(end: Data) -> Iterator[Item]:
         yield Say(Kind.INTERRUPT, error, "Interrupted")
         return
     yield Over(Kind.NOTE)
-    if status not in _FINE or error:
-        said = "" if status == "error" or status in _FINE else f": {one_line(status, 60)}"
+    if status not in ("success", "") or error:
+        said = "" if status == "error" else f": {one_line(status, 60)}"
         yield Say(Kind.ERROR, error, f"The turn ended with an error{said}")

@@ -38,9 +38,7 @@ _CONTEXT = """user_info user_rules always_applied_workspace_rules agent_requesta
 _BESIDE = ("timestamp", "image_files", "external_links")
 """What comes with a prompt and says nothing about whether the rest is one."""
 _OPEN = re.compile(rf"<({'|'.join(('user_query', 'timestamp', 'image_files', *_CONTEXT))})(?:\s[^<>]{{0,300}})?>")
-_QUERY = re.compile(r"<(/?)user_query>")
 _LISTED = re.compile(r"^[ \t]*(?:\d+\.|[-*])[ \t]+(\S.*)$", re.MULTILINE)
-_PLACEHOLDERS = re.compile(r"\s*(?:\[Image\]\s*)+")
 _INJECTED = (
     ("Perform any necessary follow-up actions in response to the subagent completion above.", "subagent finished"),
     ("Briefly inform the user about the task result and perform any follow-up actions", "task finished"),
@@ -48,6 +46,9 @@ _INJECTED = (
     ("Your previous response was interrupted. Continue from where you left off.", "continued after an interruption"),
 )
 _WORKSPACE = re.compile(r"^Workspace Path:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_STAMP = re.compile(
+    r"([A-Z][a-z]{2})[a-z]* (\d{1,2}, \d{4}, \d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2}))?(?::(\d\d))?\)", re.ASCII
+)
 
 
 def split(texts: Iterable[str]) -> Split:
@@ -58,7 +59,7 @@ def split(texts: Iterable[str]) -> Split:
     """
     found = [list(_tags(text)) for text in texts]
     asked = any(tag == "user_query" for tags in found for tag, _, _ in tags)
-    context, images, typed, pictured, time = list[tuple[str, str]](), list[Part](), list[str](), False, None
+    context, images, typed, time = list[tuple[str, str]](), list[Part](), list[str](), None
     for tags in found:
         first = next((n for n, (tag, _, _) in enumerate(tags) if tag not in _BESIDE), len(tags))
         if not asked and first < len(tags) and not tags[first][0]:  # tags within are what somebody wrote about
@@ -72,13 +73,10 @@ def split(texts: Iterable[str]) -> Split:
                     typed.append(words)
             elif tag == "image_files" and (paths := _LISTED.findall(inner)):
                 images += [image_part("", None, path.strip()) for path in paths]
-            elif not tag and _PLACEHOLDERS.fullmatch(outer):
-                pictured = True
             elif tag == "timestamp" and time is None and (time := sent_at(inner)) is not None:
                 continue
             elif outer.strip():
                 context.append((outer.strip(), tag.replace("_", " ") or "context"))
-    images = images or [Part("image", "[image]")] * pictured
     return Split("\n\n".join(typed) if typed or images else None, context, time, images)
 
 
@@ -89,9 +87,7 @@ def _tags(text: str) -> Iterator[tuple[str, str, str]]:
         if match.start() > position:
             yield "", text[position : match.start()], ""
         tag, start = match[1], match.end()
-        if tag == "user_query":
-            end, position = _query_end(text, start)
-        elif tag not in unclosed and (end := text.find(f"</{tag}>", start)) >= 0:
+        if tag not in unclosed and (end := text.find(f"</{tag}>", start)) >= 0:
             position = end + len(tag) + 3
         else:
             unclosed.add(tag)  # nor is any that follows: not looked for again. It ends before the next query
@@ -102,18 +98,6 @@ def _tags(text: str) -> Iterator[tuple[str, str, str]]:
         yield "", text[position:], ""
 
 
-def _query_end(text: str, start: int) -> tuple[int, int]:
-    """Where a query's body and its tag end. A prompt may quote the tags itself, closed or not."""
-    depth, end = 1, (len(text), len(text))
-    for match in _QUERY.finditer(text, start):
-        depth += -1 if match[1] else 1
-        if match[1]:
-            end = match.span()
-        if depth == 0:
-            break
-    return end
-
-
 def workspace_of(text: str) -> str:
     """The workspace that a `<user_info>` names; empty for any other text."""
     start = text.find("<user_info>")
@@ -121,27 +105,16 @@ def workspace_of(text: str) -> str:
     return match[1] if match else ""
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Newer runtimes put a narrow no-break space before AM and PM.
-_STAMP = re.compile(
-    r"([A-Za-z]{3,9}) (\d{1,2}), (\d{4}), (\d{1,2}):(\d{2}) ([AP])M \((?:UTC|GMT)(?:([+\-−])(\d{1,2}))?(?::(\d{2}))?\)",
-    re.ASCII | re.IGNORECASE,
-)
-
-
 def sent_at(text: str) -> float | None:
     """`Tuesday, Jun 2, 2026, 11:20 AM (UTC+8)` as seconds since 1970; None for anything else.
 
     English and exact to the minute. Without its offset from UTC such a time could be any of 26 hours: unknown.
     """
-    match = _STAMP.search(re.sub(r"\s", " ", text[:200]))
-    if match is None or match[1][:3].lower() not in _MONTHS or not 1 <= int(match[4]) <= 12:
+    if (match := _STAMP.search(text[:200])) is None:
         return None
-    hour = int(match[4]) % 12 + (12 if match[6] in "pP" else 0)
-    ahead = timedelta(hours=int(match[8] or 0), minutes=int(match[9] or 0))
+    ahead = timedelta(hours=int(match[4] or 0), minutes=int(match[5] or 0))
     try:
-        month = _MONTHS.index(match[1][:3].lower()) + 1
-        local = datetime(int(match[3]), month, int(match[2]), hour, int(match[5]), tzinfo=UTC)
-        return (local + ahead if match[7] in ("-", "−") else local - ahead).timestamp()
+        local = datetime.strptime(f"{match[1]} {match[2]}", "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC)
+        return (local + ahead if match[3] == "-" else local - ahead).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.provider import Head
 from schemas.providers.cursor.prompts import split
-from schemas.providers.cursor.proto import Fields, decode, readable
 from schemas.records import read_document, read_record
 from schemas.values import dict_of, text_of
 
@@ -38,6 +37,100 @@ _TOOLS = {
 _USE_ID = 57
 
 
+# -- protocol buffers without a schema ---------------------------------------------------------------------------------
+
+_DEEPEST = 8
+_FIXED = {1: 8, 5: 4}
+"""The sizes of numbers by their wire types."""
+
+
+class Fields(NamedTuple):
+    """The fields of one message by their numbers, as far as the bytes make sense."""
+
+    values: dict[int, list[int | bytes]]
+    whole: bool = False
+    """Whether the bytes were a message to their end."""
+
+    def blobs(self, number: int) -> list[bytes]:
+        """All values of a field that are bytes, in order."""
+        return [value for value in self.values.get(number, []) if isinstance(value, bytes)]
+
+    def blob(self, number: int) -> bytes:
+        """The bytes of a field; of one that is not repeated, the last value counts."""
+        return b"".join(self.blobs(number)[-1:])
+
+    def message(self, number: int) -> Fields | None:
+        """A field that is a message itself."""
+        return decode(self.blob(number)) if self.blobs(number) else None
+
+    def text(self, number: int) -> str:
+        """A field that is a string; empty where it is missing or is none."""
+        return self.blob(number).decode("utf-8", "replace")
+
+    def number(self, number: int) -> int | None:
+        """A field that is a number."""
+        found = [value for value in self.values.get(number, []) if isinstance(value, int)]
+        return found[-1] if found else None
+
+    def time(self, number: int) -> float | None:
+        """A field of milliseconds since 1970, as seconds. What is no time of this age is something else."""
+        value = self.number(number)
+        return value / 1000 if value is not None and 10**12 <= value < 10**14 else None
+
+
+def decode(data: bytes) -> Fields:
+    """The fields of a message. What follows the first thing that is no field is left out."""
+    values, position = dict[int, list[int | bytes]](), 0
+    try:
+        while position < len(data):
+            tag, position = _varint(data, position)
+            wire, value = tag & 7, 0
+            if wire in (0, 2):
+                value, position = _varint(data, position)
+            length = value if wire == 2 else 0 if wire == 0 else _FIXED[wire]  # groups nobody writes any more
+            raw, position = data[position : position + length], position + length
+            if position > len(data) or not 0 < tag >> 3 < 1 << 29:
+                break
+            values.setdefault(tag >> 3, []).append(
+                raw if wire == 2 else value if wire == 0 else int.from_bytes(raw, "little")
+            )
+        else:
+            return Fields(values, True)
+    except LookupError:
+        pass  # no number, or no wire type: the message ends before it
+    return Fields(values)
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """A number and where it ends. Raises IndexError for what is none."""
+    value = 0
+    for place in range(10):
+        byte = data[position + place]
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, position + place + 1
+    raise IndexError
+
+
+def readable(fields: Fields, depth: int = 0) -> Data:
+    """The fields of a message that nobody described, by their numbers: texts, numbers, messages."""
+    found = {number: [_shown(value, depth) for value in values] for number, values in fields.values.items()}
+    return {str(number): shown[0] if len(shown) == 1 else shown for number, shown in found.items()}
+
+
+def _shown(value: int | bytes, depth: int) -> Any:
+    if isinstance(value, int):
+        return value
+    text = value.decode("utf-8", "surrogateescape")
+    if all(" " <= c < "\udc80" or c > "\udcff" or c in "\t\n\r\x1b" for c in text):
+        return text
+    inner = decode(value)
+    return readable(inner, depth + 1) if inner.whole and depth < _DEEPEST else f"({len(value):,} bytes)"
+
+
+# -- blobs -------------------------------------------------------------------------------------------------------------
+
+
 def is_store(head: Head) -> bool:
     """Whether a database has the tables of a store, and blobs by their hashes or Cursor's row in meta: either may be
     damaged, and a chat in which nobody has said a word has no blobs.
@@ -58,11 +151,8 @@ def _decode_row(value: object) -> Data:
         return read_record(raw)
 
 
-class _Blob(NamedTuple):
-    """A blob, or what stands in its place; no bytes where it is missing."""
-
-    id: str
-    raw: bytes | None
+_Blob = tuple[str, bytes | None]
+"""A blob's id and its bytes; none where it is missing."""
 
 
 class _Blobs:
@@ -76,26 +166,20 @@ class _Blobs:
         row = self._database.execute(_BLOB, (name,)).fetchone()
         return row[0] if row else None
 
-    def resolve(self, value: bytes, is_inline: Callable[[bytes], bool]) -> _Blob:
-        """What a field names or holds: 32 bytes are an id, unless no blob has it and they are the thing itself."""
+    def message(self, value: bytes) -> _Blob:
+        """What a field names or holds: 32 bytes are an id, unless no blob has it and they are a message themselves."""
         name = value.hex()
         data = self.get(name) if len(value) == 32 else value
-        return _Blob(name[:64], value if data is None and is_inline(value) else data)
-
-    def message(self, value: bytes) -> _Blob:
-        """A message of a conversation: JSON."""
-        return self.resolve(value, lambda inline: read_document(inline) is not None)
+        return name[:64], value if data is None and read_document(value) is not None else data
 
     def part(self, value: bytes) -> tuple[str, Fields]:
         """A part of a turn: its id and its fields, none where it is missing."""
-        name, data = self.resolve(
-            value, lambda inline: decode(inline).whole and decode(inline).values.keys() <= {1, 2, 3}
-        )
+        name, data = self.message(value)
         return name, decode(data or b"")
 
-    def all(self) -> dict[str, bytes]:
-        """Every blob, in the order in which they were written."""
-        return {text_of(name): data for name, data in self._database.execute(_ALL)}
+    def guess(self) -> list[_Blob]:
+        """The messages among all blobs, in the order in which they were written."""
+        return [(text_of(name), data) for name, data in self._database.execute(_ALL) if "role" in read_record(data)]
 
 
 def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
@@ -103,27 +187,21 @@ def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
     row = database.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
     meta = _decode_row(row[0] if row else None)
     blobs, name = _Blobs(database), text_of(meta.get(_ROOT))
-    root = (blobs.get(name) or blobs.get(name.lower())) if name else None
-    fields = decode(root) if root else Fields({}, False)
+    root = blobs.get(name) or blobs.get(name.lower())
+    fields = Fields({}) if root is None else decode(root)
     found = [blobs.message(value) for value in fields.blobs(1)]
-    turns = [turn for value in fields.blobs(8) if (turn := _turn(blobs, value)) is not None]
-    tokens, addresses = fields.message(5) or Fields({}, True), fields.blobs(9)
+    turns = [turn for value in fields.blobs(8) if (turn := _turn(blobs, value))]
+    tokens = fields.message(5) or Fields({})
     yield {OURS: {
         "store": {key: value for key, value in meta.items() if key != _SECRET}, "beside": beside,
         "used": tokens.number(1), "window": tokens.number(2),
-        "workspaces": [address.decode("utf-8", "replace") for address in addresses],
+        "workspaces": [address.decode("utf-8", "replace") for address in fields.blobs(9)],
     }}  # fmt: skip
-    if not fields.whole and not turns and not any(read_record(blob.raw or b"") for blob in found):
-        every = blobs.all()
-        found = [_Blob(name, every[name]) for name in _guess(every)]
-        reason = (
-            "has no row in meta that can be read" if not meta else "names no root" if not name
-            else "has lost its root" if root is None else "has a root that cannot be read"
-        )  # fmt: skip
-        (stored,) = database.execute("SELECT count(*) FROM blobs").fetchone()
-        if found or stored > 1 or not meta:  # else nobody has said a word yet
-            count = f"{len(found):,} messages were found, their order is a guess" if found else "no message was found"
-            yield {OURS: {"remark": f"The store {reason}: {count}"}}
+    if not (fields.whole and found) and not turns and not any(read_record(raw or b"") for _, raw in found):
+        found = blobs.guess()
+        if found or (name and not fields.whole):  # else nobody has said a word yet
+            remark = f"The store's root cannot be read: {len(found):,} messages were found, their order is a guess"
+            yield {OURS: {"remark": remark}}
     elif not fields.whole:
         yield {OURS: {"remark": "The store's root is damaged: messages may be missing"}}
     yield from _with_turns(list(_records(found)), turns)
@@ -131,163 +209,109 @@ def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
 
 def _records(found: Iterable[_Blob]) -> Iterator[Data]:
     """Messages as records; one remark in place of all in a row that are missing."""
-    for missing, blobs in groupby(found, lambda blob: blob.raw is None):
+    for missing, blobs in groupby(found, lambda blob: blob[1] is None):
         if missing:
-            names = [blob.id for blob in blobs]
+            names = [name for name, _ in blobs]
             said = "A message is" if len(names) == 1 else f"{len(names):,} messages are"
             yield {OURS: {"blob": names[0], "remark": f"{said} missing from the store", "missing": names}}
             continue
         for name, raw in blobs:
-            assert raw is not None
-            if value := read_record(raw):
+            if value := read_record(raw or b""):
                 yield {**value, OURS: {"blob": name}}
             else:
-                text = f"({len(raw):,} bytes that are no JSON)" if b"\0" in raw else raw.decode("utf-8", "replace")
-                yield {OURS: {"blob": name, "text": text}}
-
-
-def _guess(blobs: dict[str, bytes]) -> list[str]:
-    """The messages below the blob that names most others: what SpecStory does for a root that it cannot read.
-
-    A depth-first walk, what a blob names before the blob itself; among equals the one written last is the root.
-    """
-    is_message = {name for name, data in blobs.items() if "role" in read_record(data)}
-    named = {name: _named(data, blobs) for name, data in blobs.items() if data.lstrip()[:1] != b"{"}
-    best = max(reversed(named), key=lambda name: len(named[name]), default="")
-    stack = [(name, False) for name in reversed([best] if named.get(best) else [*blobs])]
-    order, seen = list[str](), set[str]()
-    while stack:
-        name, done = stack.pop()
-        if done:
-            order.append(name)
-        elif name not in seen:
-            seen.add(name)
-            stack += [(name, True), *((child, False) for child in reversed(named.get(name, [])))]
-    return [name for name in order if name in is_message]
-
-
-def _named(data: bytes, known: dict[str, bytes]) -> list[str]:
-    """The blobs that bytes name as field 1 of a message does: tag, length 32, id."""
-    found, position = list[str](), data.find(b"\x0a\x20")
-    while position >= 0:
-        name = data[position + 2 : position + 34].hex()
-        found += [name] if name in known else []
-        position = data.find(b"\x0a\x20", position + (34 if name in known else 1))
-    return found
+                yield {OURS: {"blob": name, "text": (raw or b"").decode("utf-8", "replace")}}
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------
 
 
-class _Turn(NamedTuple):
-    """A prompt and what the agent did about it, or a command that the person ran, once more."""
-
-    records: list[Data]
-    """As messages would say it."""
-    text: str
-    sent: float | None
-    times: dict[tuple[bool, str], deque[float]]
-    """When the agent said what: by whether it was thinking, and the text."""
-    shell: bool
-
-
-def _turn(blobs: _Blobs, value: bytes) -> _Turn | None:
-    """A turn; None for what is none, and for a missing blob."""
+def _turn(blobs: _Blobs, value: bytes) -> list[Data]:
+    """A turn as messages would say it: the prompt, and what the agent did about it; nothing for what is none."""
     name, fields = blobs.part(value)
-    if (agent := fields.message(1)) is not None:
-        return _agent_turn(blobs, name, agent)
-    if (shell := fields.message(2)) is None:
-        return None
-    command, output = (blobs.part(b"".join(shell.blobs(number)[-1:]))[1] for number in (1, 2))
-    code = output.number(3)
-    facts = {
-        "command": command.text(1), "output": [output.text(1), output.text(2)],
-        "code": code - (1 << 64) if code is not None and code >> 63 else code,
-    }  # fmt: skip
-    return _Turn([{OURS: {"blob": name, "shell": facts}}], "", None, {}, True)
-
-
-def _agent_turn(blobs: _Blobs, name: str, agent: Fields) -> _Turn:
-    user = blobs.part(b"".join(agent.blobs(1)[-1:]))[1]
-    sent, parts, times = user.time(25) or user.time(26), list[Data](), dict[str, float | None]()
-    for value in agent.blobs(2):
-        step = blobs.part(value)[1]
-        if (said := step.message(1)) is not None:
+    if (agent := fields.message(1)) is None:
+        return []
+    user = blobs.part(agent.blob(1))[1]
+    parts, times = list[Data](), dict[str, float | None]()
+    for step in (blobs.part(value)[1] for value in agent.blobs(2)):
+        said, call, thought = map(step.message, (1, 2, 3))
+        if said is not None:
             times[str(len(parts))] = said.time(2)
             parts.append({"type": "text", "text": said.text(1)})
-        elif (thought := step.message(3)) is not None:
+        elif thought is not None:
             times[str(len(parts))] = thought.time(4) or thought.time(3)
             parts.append({"type": "reasoning", "text": thought.text(1)})
-        elif (call := step.message(2)) is not None:
+        elif call is not None:
             parts += _call(call)
-    records: list[Data] = [
-        {"role": "user", "id": user.text(2) or name, "content": user.text(1), OURS: {"blob": name, "time": sent}},
-        {"role": "assistant", "content": parts, OURS: {"blob": f"{name}:steps", "times": times}},
-    ]
-    said_at: dict[tuple[bool, str], deque[float]] = defaultdict(deque)
-    for at, time in times.items():
-        if time is not None:
-            said_at[_said(parts[int(at)])].append(time)
-    return _Turn(records[: 1 + bool(parts)], _norm(user.text(1)), sent, said_at, False)
+    facts = {"blob": name, "time": user.time(25) or user.time(26)}
+    prompt = {"role": "user", "id": user.text(2) or name, "content": user.text(1), OURS: facts}
+    answer = {"role": "assistant", "content": parts, OURS: {"blob": f"{name}:steps", "times": times}}
+    return [prompt, answer] if parts else [prompt]
 
 
 def _call(call: Fields) -> Iterator[Data]:
     number = next((n for n in call.values if n != _USE_ID and call.blobs(n)), 0)
-    body, use_id = call.message(number) or Fields({}, False), call.text(_USE_ID)
-    asked, answer = body.message(1), body.message(2)
-    given = readable(asked) if asked is not None else {}
+    body, use_id = call.message(number) or Fields({}), call.text(_USE_ID)
+    given = readable(body.message(1) or Fields({}))
     if number == 1:  # only of this one it is known what its fields are called
         names = {"1": "command", "2": "working_directory"}
         given = {names.get(key, key): value for key, value in given.items()}
     yield {"type": "tool-call", "toolCallId": use_id, "toolName": _TOOLS.get(number, f"tool {number}"), "args": given}
-    if answer is not None:
+    if (answer := body.message(2)) is not None:
         yield {"type": "tool-result", "toolCallId": use_id, "result": readable(answer)}
+
+
+def _with_turns(messages: list[Data], turns: list[list[Data]]) -> Iterator[Data]:
+    """The messages, with the times that the turns tell, and behind what leads into the conversation the turns that no
+    message tells of: those before the one that the first prompt is of, which a summary took the place of, or all.
+    """
+    numbers: dict[str, deque[int]] = defaultdict(deque)
+    for number, turn in enumerate(turns):
+        numbers[_norm(turn[0]["content"])].append(number)
+    before: int | None = None
+    times: dict[tuple[bool, str], deque[float]] | None = None
+    following = 0
+    for message in messages:
+        if (prompt := _prompt_of(message)) is not None:
+            same, times = numbers[_norm(prompt)], None
+            while same and same[0] < following:
+                same.popleft()
+            if same:
+                turn, following = turns[same[0]], same.popleft() + 1
+                message[OURS]["time"], times = turn[0][OURS]["time"], _times_in(turn)
+            before = (following - 1 if times is not None else 0) if before is None else before
+        elif times is not None and message.get("role") == "assistant":
+            parts = enumerate(parts_of(message.get("content")))
+            said = ((str(at), times.get(_said(part))) for at, part in parts)
+            message[OURS]["times"] = {at: left.popleft() for at, left in said if left}
+    begin = next((n for n, message in enumerate(messages) if not _leads(message)), len(messages))
+    yield from (*messages[:begin], *chain.from_iterable(turns[:before]), *messages[begin:])
+
+
+def _times_in(turn: list[Data]) -> dict[tuple[bool, str], deque[float]]:
+    """When the agent said what in a turn: by whether it was thinking, and the text."""
+    times: dict[tuple[bool, str], deque[float]] = defaultdict(deque)
+    for answer in turn[1:]:
+        for at, time in answer[OURS]["times"].items():
+            times[_said(answer["content"][int(at)])] += [] if time is None else [time]
+    return times
 
 
 def _norm(text: str) -> str:
     return " ".join(text.split())
 
 
-def _with_turns(messages: list[Data], turns: list[_Turn]) -> Iterator[Data]:
-    """The messages, with the times that the turns tell, and the turns that no message tells of.
-
-    Those are commands of the person, which never are messages, and what a summary took the place of: turns before the
-    first that has a message, where no prompt stands before that. All turns are where there are no prompts.
-    """
-    places: dict[str, deque[int]] = defaultdict(deque)
-    for number, turn in enumerate(turns):
-        if not turn.shell:
-            places[turn.text].append(number)
-    of, current, following, prompted = dict[int, int](), -1, 0, len(messages)
-    for number, message in enumerate(messages):
-        if (prompt := _prompt_of(message)) is not None:
-            prompted, current = min(prompted, number), -1
-            same = places.get(_norm(prompt), deque())
-            while same and same[0] < following:
-                same.popleft()
-            if same:
-                current = of[number] = same.popleft()
-                following = current + 1
-                message[OURS]["time"] = turns[current].sent
-        elif current >= 0 and message.get("role") == "assistant":
-            message[OURS]["times"] = _times(message, turns[current])
-    before = of.get(prompted, len(turns) if prompted == len(messages) else 0)
-    begin = next((n for n, message in enumerate(messages) if not _leads(message)), len(messages))
-    at, added, place = {turn: number for number, turn in of.items()}, defaultdict[int, list[_Turn]](list), len(messages)
-    for number, turn in reversed([*enumerate(turns)]):
-        place = at.get(number, place)
-        if number < before or turn.shell:
-            added[begin if number < before else place].append(turn)
-    for number in range(len(messages) + 1):
-        for turn in reversed(added.get(number, [])):
-            yield from turn.records
-        yield from messages[number : number + 1]
+def _said(part: object) -> tuple[bool, str]:
+    """What a text or thinking is known by: white space does not count."""
+    return dict_of(part).get("type") == "reasoning", _norm(text_of(dict_of(part).get("text")) or text_of(part))
 
 
 def _leads(message: Data) -> bool:
     """Whether a message only leads into a conversation."""
     user = message.get("role") == "user" and _prompt_of(message) is None and not is_summary(message)
     return user or message.get("role") == "system"
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
 
 
 def is_summary(message: Data) -> bool:
@@ -316,14 +340,4 @@ def words_of(part: object) -> str | None:
 def _prompt_of(message: Data) -> str | None:
     if message.get("role") != "user" or is_summary(message):
         return None
-    return split(text for part in parts_of(message.get("content")) if (text := words_of(part)) is not None).prompt
-
-
-def _said(part: object) -> tuple[bool, str]:
-    """What a text or thinking is known by: white space does not count."""
-    return dict_of(part).get("type") == "reasoning", _norm(text_of(dict_of(part).get("text")) or text_of(part))
-
-
-def _times(message: Data, turn: _Turn) -> dict[str, float]:
-    parts = enumerate(parts_of(message.get("content")))
-    return {str(number): same.popleft() for number, part in parts if (same := turn.times.get(_said(part)))}
+    return split(filter(None, map(words_of, parts_of(message.get("content"))))).prompt
