@@ -73,6 +73,8 @@ class Agent:
     """What counts of a call's figures that are said again: the `last`, or the `largest` of each."""
     answers: ClassVar[str] = "last"
     """What counts of a use's results: the `last`, or the `first`."""
+    reuses: ClassVar[bool] = False
+    """Whether a tool use whose id is that of one which is over is another one: some services number calls anew."""
     prompted: ClassVar[bool] = True
     """False where prompts need not be told: then what the agent says opens an exchange."""
 

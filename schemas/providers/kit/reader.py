@@ -63,7 +63,7 @@ class Reader:
         self.history: History = agent.history(session)
         self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
         self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
-        self.uses = Uses(self.rows, self.talk, agent.answers)
+        self.uses = Uses(self.rows, self.talk, agent.answers, reuses=agent.reuses)
         self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
         self.facts = Facts(session)
         self.session = session

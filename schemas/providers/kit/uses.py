@@ -23,9 +23,9 @@ def _words(prompt: str) -> str:
 class Uses:
     """The tool uses of one session."""
 
-    def __init__(self, rows: Rows, talk: Talk, answers: str) -> None:
+    def __init__(self, rows: Rows, talk: Talk, answers: str, *, reuses: bool = False) -> None:
         self._rows, self._talk, self.session = rows, talk, rows.session
-        self._first_counts = answers == "first"
+        self._first_counts, self._reuses = answers == "first", reuses
         self._row_of: dict[int, int] = {}
         """The message of each use, by the hash of its id: ids are long, and there are hundreds of thousands."""
         self.open: dict[int, None] = {}
@@ -56,6 +56,8 @@ class Uses:
     def use(self, record: Record, number: int, use: Use) -> bool:
         """A tool use; False where it was told before. One with the `id` of its message takes the place of that."""
         row, messages = self.row(use.use_id), self.session.messages
+        if self._reuses and row not in self.open:
+            row = -1
         if row >= 0 and row not in self._rows.growing and not (use.id and self._rows.named.get(use.id) == row):
             return False
         if row >= 0:
