@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.providers.qwen import PROVIDER
 from schemas.providers.qwen.texts import read_usage
-from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import START, Chat, call, stamp, thought, tokens
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces, described, whole
@@ -29,18 +28,17 @@ def tool_of(session, n=0):
 # -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_typed_is_shown_and_what_was_sent_with_it_is_context(tmp_path):
+def test_what_was_typed_is_shown_and_what_was_sent_is_a_fact(tmp_path):
     chat = Chat()
     chat.user("look at @a\nBODY OF A", systemPayload={"displayText": "look at @a", "hookContext": ""})
     session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT look at @a", "CONTEXT BODY OF A"]
-    assert messages(session)[1].label == "Sent with the prompt"
+    assert described(session) == ["PROMPT look at @a"]
+    assert messages(session)[0].metadata["sentToModel"] == "look at @a\nBODY OF A"
 
 
-@pytest.mark.parametrize("tag", ["hook_context", "qwen:user-prompt-submit-context"])
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_hooks_context_is_no_prompt(tmp_path, tag, apart):
-    hook = f"<{tag}>\nbe brief\n</{tag}>"
+def test_a_hooks_context_is_no_prompt(tmp_path, apart):
+    hook = "<hook_context>\nbe brief\n</hook_context>"
     chat = Chat()
     chat.user(*(["hi", hook] if apart else ["hi\n" + hook]))
     session = chat.read(tmp_path)
@@ -59,17 +57,10 @@ def test_context_alone_opens_no_exchange(tmp_path):
     chat = Chat()
     chat.user("<hook_context>only a hook</hook_context>")
     chat.user("<session_context>\nToday is Monday.\n</session_context>")
-    chat.user("<system-reminder>plan mode</system-reminder>")
     chat.user("")
     session = chat.read(tmp_path)
-    assert [m.kind for m in messages(session)] == [Kind.CONTEXT] * 3
+    assert [m.kind for m in messages(session)] == [Kind.CONTEXT] * 2
     assert session.live_exchanges == [] and session.hidden == {"user (empty)": 1}
-
-
-def test_an_empty_display_text_with_a_hooks_context_is_authoritative(tmp_path):
-    chat = Chat()
-    chat.user("for the model", systemPayload={"displayText": "", "hookContext": "h"})
-    assert described(chat.read(tmp_path)) == ["CONTEXT for the model", "CONTEXT h"]
 
 
 def test_an_image_is_part_of_the_prompt(tmp_path):
@@ -79,19 +70,18 @@ def test_an_image_is_part_of_the_prompt(tmp_path):
     assert [(p.type, p.text) for p in parts] == [("text", "what is this?"), ("image", "[image image/png, 3 bytes]")]
 
 
-def test_an_at_command_and_its_user_record_are_one_prompt(tmp_path):
+def test_the_files_of_an_at_command_are_context(tmp_path):
     chat = Chat()
     chat.system("at_command", {"filesRead": ["a.py", "b/"], "status": "success", "userText": "compare @a.py @b/"})
-    chat.user("compare a.py b/", "\n--- Content from referenced files ---", "\nx = 1")
+    chat.user("compare a.py b/")
     chat.agent("They differ.")
     session = chat.read(tmp_path)
     assert described(session) == [
-        "PROMPT compare @a.py @b/",
         "CONTEXT a.py b/",
-        "CONTEXT compare a.py b/ --- Content from referenced files --- x = 1",
+        "PROMPT compare a.py b/",
         "TEXT They differ.",
     ]
-    assert len(session.exchanges) == 1 and messages(session)[1].label == "Read 2 files"
+    assert messages(session)[0].label == "Read 2 files"
 
 
 def test_an_at_command_that_failed_says_so(tmp_path):
@@ -99,15 +89,8 @@ def test_an_at_command_that_failed_says_so(tmp_path):
     chat.system("at_command", {"filesRead": ["a"], "status": "error", "message": "no such file", "userText": "see @a"})
     chat.user("next")
     session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT see @a", "NOTE no such file", "PROMPT next"]
-    assert messages(session)[1].flags & Flag.ERROR
-
-
-def test_an_old_at_command_without_the_typed_text_is_context(tmp_path):
-    chat = Chat()
-    chat.system("at_command", {"filesRead": ["a"], "status": "success"})
-    chat.user("see a")
-    assert described(chat.read(tmp_path)) == ["CONTEXT Read a", "PROMPT see a"]
+    assert described(session) == ["NOTE no such file", "PROMPT next"]
+    assert messages(session)[0].flags & Flag.ERROR
 
 
 # -- not typed ---------------------------------------------------------------------------------------------------------
@@ -134,7 +117,7 @@ def test_typed_while_tools_ran_and_spoken_are_steers(tmp_path):
     chat.user("hello there", subtype="realtime_message")
     chat.agent("Hello.", subtype="realtime_message", model=...)
     session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT go", "STEER faster!", "CONTEXT faster", "STEER hello there", "TEXT Hello."]
+    assert described(session) == ["PROMPT go", "STEER faster!", "STEER hello there", "TEXT Hello."]
     assert len(session.live_exchanges) == 1
 
 
@@ -153,44 +136,6 @@ def test_a_command_and_what_it_printed(tmp_path):
     assert described(session) == ["PROMPT go", "COMMAND /about", "OUTPUT about cliVersion: 0.24 fine", "OUTPUT no"]
     assert messages(session)[-1].flags & Flag.ERROR
     assert session.hidden == {"slash_command (not shown)": 1}
-
-
-def test_a_command_that_was_sent_as_a_prompt_is_one(tmp_path):
-    """As sessions of an editor have it: the typed command is a user record, only its result says what it was."""
-    chat = Chat()
-    chat.user("/stats")
-    chat.system(
-        "slash_command", {"phase": "result", "rawCommand": "/stats", "outputHistoryItems": [{"text": "2 calls"}]}
-    )
-    chat.user("/init")
-    chat.agent("I look around.")
-    session = chat.read(tmp_path)
-    assert described(session) == ["COMMAND /stats", "OUTPUT 2 calls", "PROMPT /init", "TEXT I look around."]
-    assert [e.opener for e in session.exchanges] == [Kind.COMMAND, Kind.PROMPT] and session.title == "/init"
-
-
-def test_texts_that_came_in_pieces_are_one(tmp_path):
-    chat = Chat()
-    chat.user("go")
-    chat.agent(thought("I "), thought("think."), "Hel", "lo.", call("c", "glob"), "Bye.", usage=tokens(1, 1))
-    session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT go", "THINKING I think.", "TEXT Hello.", "TOOL glob", "TEXT Bye."]
-
-
-def test_a_turn_that_failed_or_was_cancelled_is_shown(tmp_path):
-    chat = Chat()
-    chat.user("one")
-    chat.system("turn_result", {"state": "completed", "startedAt": 1_000, "endedAt": 3_500})
-    chat.user("two")
-    chat.system("turn_result", {"state": "error", "error": {"message": "quota", "code": "429"}, "endedAt": 9})
-    chat.user("three")
-    chat.system("turn_result", {"state": "cancelled", "endedAt": 9})
-    session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT one", "PROMPT two", "ERROR quota", "PROMPT three", "INTERRUPT Cancelled"]
-    assert messages(session, Kind.ERROR)[0].label == "Error (429)"
-    assert [(e.seconds, e.errors, e.interrupted) for e in session.exchanges] == [
-        (2.5, 0, False), (None, 1, False), (None, 0, True),
-    ]  # fmt: skip
 
 
 def test_compaction_keeps_what_was_before(tmp_path):
@@ -235,17 +180,13 @@ def test_what_nobody_described_is_shown_as_it_is(tmp_path):
 
 def test_facts_of_the_session(tmp_path):
     chat = Chat()
-    chat.system("parent_session", {"parentSessionId": "p1"})
-    chat.system("session_source", {"sourceType": "vscode"})
     chat.user("one")
     chat.agent("1", model="qwen-a", contextWindowSize=1000, usage=tokens(50, 1))
     chat.agent("2", model="qwen-b", usage=tokens(70, 1, 60))
     session = chat.read(tmp_path)
     assert (session.workspace_root, session.version, session.branch) == ("/home/dev/lamp", "0.24.4", "main")
     assert (session.models, session.context_window, session.context_used) == (["", "qwen-a", "qwen-b"], 1000, 70)
-    assert (session.created, session.updated) == (START, START + 4)
-    assert session.lineage == Lineage(parent="p1")
-    assert session.metadata["sessionSource"] == "vscode"
+    assert (session.created, session.updated) == (START, START + 2)
 
 
 def test_the_last_title_wins(tmp_path):
@@ -340,32 +281,12 @@ def test_several_results_in_one_record_each_find_their_use(tmp_path):
     assert len(session.exchanges) == 1
 
 
-def test_results_without_ids_go_by_the_tools_name(tmp_path):
-    chat = Chat()
-    chat.user("go")
-    chat.agent({"functionCall": {"name": "glob", "args": {}}}, {"functionCall": {"name": "read_file", "args": {}}})
-    for name in ("read_file", "glob"):
-        answer = {"functionResponse": {"name": name, "response": {"output": f"of {name}"}}}
-        chat.line("tool_result", message={"role": "user", "parts": [answer]})
-    assert [m.tool.text for m in messages(chat.read(tmp_path), Kind.TOOL)] == ["of glob", "of read_file"]
-
-
 def test_a_result_without_its_use_is_not_lost(tmp_path):
     chat = Chat()
     chat.user("go")
     chat.result("gone", "glob", {"output": "a.py"}, status="success")
     found = messages(chat.read(tmp_path))[-1]
     assert (found.kind, found.text, found.metadata["toolUseId"]) == (Kind.OUTPUT, "a.py", "gone")
-
-
-def test_a_result_whose_parts_are_missing_shows_what_the_screen_showed(tmp_path):
-    chat = Chat()
-    chat.user("go")
-    chat.agent(call("c", "todo_write", todos=[]))
-    todos = {"type": "todo_list", "todos": [{"id": "1", "content": "dim", "status": "completed"}]}
-    chat.line("tool_result", toolCallResult={"callId": "c", "status": "success", "resultDisplay": todos})
-    tool = tool_of(chat.read(tmp_path))
-    assert (tool.type, tool.text, tool.status) == ("task", "- [x] dim", ToolStatus.OK)
 
 
 def test_an_image_behind_a_response_is_the_tools(tmp_path):
@@ -408,14 +329,6 @@ def test_a_line_that_was_written_twice_counts_once(tmp_path):
     chat.agent("Hello", uuid=one, parent=first, usage=tokens(10, 1))
     session = chat.read(tmp_path)
     assert described(session) == ["PROMPT go", "TEXT Hello"] and session.duplicates == 1
-
-
-def test_a_prompt_in_several_records_is_one(tmp_path):
-    chat = Chat()
-    first = chat.user("line one")
-    chat.user("line two", uuid=first, parent=None)
-    session = chat.read(tmp_path)
-    assert described(session) == ["PROMPT line one line two"] and len(session.exchanges) == 1
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------

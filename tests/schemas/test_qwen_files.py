@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.message import Flag, Kind
-from schemas.opening import OpenError, family, head_of, read_session, recognise, usage_with_subagents
+from schemas.message import Kind
+from schemas.opening import OpenError, family, head_of, read_session, recognise
 from schemas.provider import Environment, Location
 from schemas.providers import providers
 from schemas.providers.qwen import PROVIDER
@@ -17,7 +17,6 @@ from schemas.session import Op
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import SESSION, Chat, call, legacy, tokens
 from tests.schemas.claude_lines import Lines
-from tests.schemas.conformance import assert_all_laws, described
 from viewer.follow import Follower
 
 
@@ -68,26 +67,6 @@ def test_a_folder_that_may_not_be_read_is_said(tmp_path):
     assert [p.path for p in problems] == [folder]
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        (None, None),
-        ("not json", None),
-        ({"general": {"sessionRetention": {"enabled": False, "maxAge": "7d"}}}, None),
-        ({"general": {"sessionRetention": {"enabled": True, "maxAge": "7d"}}}, "deletes sessions after 7d"),
-        ({"general": {"sessionRetention": {"enabled": True}}}, "deletes old sessions"),
-        ({"general": []}, None),
-    ],
-)
-def test_nothing_is_deleted_unless_the_settings_say_so(tmp_path, settings, text):
-    (tmp_path / ".qwen").mkdir()
-    if settings is not None:
-        written = settings if isinstance(settings, str) else json.dumps(settings)
-        (tmp_path / ".qwen" / "settings.json").write_text(written)
-    found = PROVIDER.retention(Environment({}, tmp_path, "linux"))
-    assert (found.text if found else None) == text
-
-
 # -- whose a file is ---------------------------------------------------------------------------------------------------
 
 
@@ -134,27 +113,6 @@ def test_the_old_layout_is_ours_by_its_folder(tmp_path):
     assert [p.id for p in providers().values() if p.detect(head_of(copy))] == ["gemini"]
 
 
-@pytest.mark.parametrize("name", ["QWEN_HOME", "QWEN_RUNTIME_DIR"])
-def test_the_old_layout_is_ours_in_the_folder_that_a_variable_names(tmp_path, monkeypatch, name):
-    folder = tmp_path / "agents" / "qwen"
-    chats = folder / "tmp" / "0f1e" / "chats"
-    chats.mkdir(parents=True)
-    path = chats / "session-2025.json"
-    path.write_bytes(legacy(tmp_path).path.read_bytes())
-    [found] = PROVIDER.find(Location(folder, name), [])
-    assert found.path == path
-    assert recognise(head_of(path)).id == "gemini"
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for value in (str(folder), f" {folder}/ ", "~/agents/qwen"):
-        monkeypatch.setenv(name, value)
-        assert [p.id for p in providers().values() if p.detect(head_of(path))] == ["qwen"]
-        assert read_session(path).provider == "qwen"
-    # Gemini CLI's own sessions may lie below that folder.
-    for value in (str(tmp_path), "/", str(chats)):
-        monkeypatch.setenv(name, value)
-        assert recognise(head_of(path)).id == "gemini"
-
-
 def test_a_session_below_the_folder_is_read_as_what_it_is_whatever_its_name(tmp_path):
     path = small().write(tmp_path / ".qwen", "backup.txt")
     assert read_session(path).title == "hi"
@@ -172,39 +130,6 @@ def test_an_empty_file_is_no_session_yet(tmp_path):
 
 def task(use: str, prompt: str) -> dict[str, object]:
     return call(use, "task", subagent_type="Explore", description="Find lamps", prompt=prompt)
-
-
-def test_a_subagent_within_the_file_is_a_session_of_its_own(tmp_path):
-    chat = Chat()
-    chat.user("find lamps")
-    main = chat.agent(task("t1", "Look  for lamps."), usage=tokens(100, 5))
-    side = {"isSidechain": True, "agentId": "explore-7f3c", "agentName": "explore"}
-    chat.user("Look for lamps.", parent=None, **side)
-    chat.agent("Three.", usage=tokens(30, 2), **side)
-    chat.last = main
-    chat.result("t1", "task", {"output": "Three lamps."}, status="success")
-    path = chat.write(tmp_path)
-    session = assert_all_laws(PROVIDER, path)
-    [subagent] = session.subagents
-    assert (subagent.id, subagent.name, subagent.description) == ("explore-7f3c", "explore", "Find lamps")
-    assert subagent.tool_use == 1 and session.messages.has(1, Flag.SUBAGENT)
-    assert session.message(1).tool.subagent == "explore-7f3c"
-    assert [e.prompt for e in subagent.session.live_exchanges] == ["Look for lamps."]
-    assert subagent.session.lineage.parent == SESSION
-    assert session.usage() == TokenUsage(100, 5, 0, None, 0)
-    assert usage_with_subagents(session) == TokenUsage(130, 7, 0, None, 0)
-    assert not any(session.messages.has(i, Flag.REWOUND) for i in range(len(session.messages)))
-
-
-def test_an_agents_id_alone_makes_a_record_a_subagents(tmp_path):
-    chat = Chat()
-    main = chat.user("go")
-    chat.agent("aside", parent=None, agentId="a1")
-    chat.last = main
-    chat.agent("done")
-    session = assert_all_laws(PROVIDER, chat.write(tmp_path))
-    assert described(session) == ["PROMPT go", "TEXT done"]
-    assert described(session.subagents[0].session) == ["TEXT aside"]
 
 
 def test_subagents_in_files_are_linked_by_the_calls_id(tmp_path):

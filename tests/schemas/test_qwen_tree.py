@@ -127,20 +127,6 @@ def test_a_title_written_again_beside_the_chain_changes_nothing(tmp_path):
     assert live_texts(chat.read(tmp_path)) == ["one", "1", "two"]
 
 
-def test_a_rewind_to_an_at_command_takes_back_its_prompt(tmp_path):
-    """The record before the prompt's `user` record is the `at_command` with what was typed."""
-    chat = Chat()
-    chat.user("one")
-    chat.agent("1")
-    at = chat.system("at_command", {"filesRead": ["a"], "status": "success", "userText": "read @a"})
-    chat.user("read a")
-    chat.agent("2")
-    chat.rewind(at)
-    session = chat.read(tmp_path)
-    assert rewound_prompts(session) == ["read @a"]
-    assert live_texts(session) == ["one", "1"]
-
-
 def test_what_follows_a_rewind_is_not_in_the_exchange_that_was_taken_back(tmp_path):
     chat = Chat()
     kept = chat.user("one")

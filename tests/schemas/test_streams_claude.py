@@ -308,6 +308,15 @@ def test_qwen_code_is_called_by_its_name(tmp_path):
     assert (session.provider, session.provider_name, session.version) == ("qwen", "Qwen Code", "0.9.1")
 
 
+def test_a_notice_of_qwen_code_is_no_prompt(tmp_path):
+    notice = {"type": "user", "session_id": init()["session_id"], "message": {"role": "user", "content": [
+        {"type": "text", "text": 'Background agent "general-purpose: Count lines" completed.'}
+    ]}}  # fmt: skip
+    session = read(tmp_path, [init(qwen_code_version="0.24.4"), says("m", "Two."), notice, says("n", "Done.")])
+    assert [session.message(i).kind for i in range(4)] == [Kind.PROMPT, Kind.TEXT, Kind.NOTE, Kind.TEXT]
+    assert len(session.exchanges) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "output", "code"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.provider import Head
-from schemas.providers._qwen_home import is_qwens
 
 Data = dict[str, Any]
 _TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -14,7 +13,7 @@ _LOOK = 50
 
 def detect(head: Head) -> bool:
     """Whether a file that begins so is Gemini CLI's, and not the same written by an old Qwen Code."""
-    return not is_qwens(head.path) and looks_alike(head)
+    return ".qwen" not in head.path.parts and looks_alike(head)
 
 
 def looks_alike(head: Head) -> bool:

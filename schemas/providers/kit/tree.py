@@ -135,14 +135,6 @@ class Tree:
         if node < self._settled:
             self._doubtful.add(node)
 
-    def hand_over(self, old: int, new: int) -> None:
-        """Let all messages of one node be of another."""
-        rows = list(self._rows_of(old))
-        self.rows[old] = 0
-        self._extra.pop(old, None)
-        self._extra.setdefault(new, []).extend(rows)
-        self._doubtful.add(new)
-
     def _rows_of(self, node: int) -> Iterator[int]:
         yield from range(self.first[node], self.first[node] + self.rows[node])
         yield from self._extra.get(node, ())

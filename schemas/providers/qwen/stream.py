@@ -13,14 +13,13 @@ from typing import Any, ClassVar
 from schemas.message import Kind, Tool
 from schemas.provider import Format
 from schemas.providers._google_tools import make_tool, tool_type, unwrapped
+from schemas.providers.claude.classify import texts_of
 from schemas.providers.claude.stream import ClaudeStream, Result, Run, Woken
 from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
-from schemas.providers.qwen import locate
 from schemas.providers.qwen.texts import STARTERS
 from schemas.usage import TokenUsage, as_count
-from schemas.values import text_of
 
 _NOTICE = ('Background agent "', 'Background task "')
 
@@ -38,7 +37,7 @@ class QwenRun(Run):
 class QwenStream(ClaudeStream):
     """What `qwen` prints: told by its `init`, all that follows by the session."""
 
-    id = locate.PROVIDER_ID
+    id = "qwen"
     name = "Qwen Code"
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Qwen Code, `--output-format stream-json` (or json)", "an init with qwen_code_version"),
@@ -65,7 +64,7 @@ class QwenStream(ClaudeStream):
 
     def typed(self, record: Data, content: object) -> Iterator[Any]:
         """A notice that a task has ended stands there like a prompt."""
-        text = text_of(content)
+        text = "".join(texts_of(content))
         if text.startswith(_NOTICE) and text.rstrip().endswith("."):
             yield Say(Kind.NOTE, label=text)
             yield Woken()
