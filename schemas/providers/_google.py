@@ -1,7 +1,6 @@
-"""What Gemini CLI and its fork Qwen Code write alike: lists of parts, injected context, token counts.
+"""What Gemini CLI and its fork Qwen Code write alike: lists of parts, injected context, token counts, tools.
 
 Both hand Google's `Content` objects to disk (formats/gemini-qwen-cursor.md 1.4): a string, a part, or a list of either.
-Tools and their results are in `_google_tools.py`.
 """
 
 from __future__ import annotations
@@ -9,22 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from schemas.clean import as_json, clean, one_line
-from schemas.message import Part
+from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value, one_line
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified
+from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.keys import MILLIS, SECONDS
 from schemas.usage import TokenUsage, as_count
-from schemas.values import text_of, when
+from schemas.values import dict_of, list_of, text_of, when
 
 Data = dict[str, Any]
 
 _CONTEXTS = {
     "<session_context>": "Session context",
     "<hook_context>": "Context from a hook",
+    "This is the Gemini CLI.": "Session context",
+    "This is the Qwen Code.": "Session context",
 }
 _NO_FIGURES = TokenUsage()
-_SETUP = ("This is the Gemini CLI.", "This is the Qwen Code.")
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
 _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
@@ -36,17 +37,12 @@ _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMe
 
 def parts_of(content: object) -> list[Data]:
     """Content as a list of parts; a string is a text part, and what is neither stays readable as one."""
-    if content is None:
-        return []
-    parts: list[Data] = []
-    for item in content if isinstance(content, list) else [content]:
-        if isinstance(item, dict):
-            parts.append(item)
-        elif isinstance(item, str):
-            parts.append({"text": item})
-        elif item is not None:
-            parts.append({"text": as_json(item, indent=True)})
-    return parts
+    items = content if isinstance(content, list) else [content]
+    return [
+        item if isinstance(item, dict) else {"text": item if isinstance(item, str) else as_json(item, indent=True)}
+        for item in items
+        if item is not None
+    ]
 
 
 def is_thought(part: Data) -> bool:
@@ -56,8 +52,6 @@ def is_thought(part: Data) -> bool:
 
 def calls_in(content: object) -> list[Data]:
     """The `functionCall` objects in content: `{id, name, args}`."""
-    if isinstance(content, str):
-        return []
     return [call for part in parts_of(content) if isinstance(call := part.get("functionCall"), dict)]
 
 
@@ -68,8 +62,6 @@ def responses_in(content: object) -> list[Data]:
 
 def thoughts_in(content: object) -> list[str]:
     """The texts of the thinking parts."""
-    if isinstance(content, str):
-        return []
     return [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
 
 
@@ -96,30 +88,23 @@ def media_in(content: object) -> list[Part]:
 
 
 def _text(part: Data) -> str:
-    """A part's text; code that the model ran, and what it printed, are text too. Unknown parts are shown as JSON."""
+    """A part's text. Other parts are shown as JSON: code that the model ran, and what it printed, too."""
     if isinstance(text := part.get("text"), str):
         return text
-    if isinstance(code := part.get("executableCode"), dict):
-        return f"\n```{text_of(code.get('language')).lower()}\n{text_of(code.get('code'))}\n```\n"
-    if isinstance(result := part.get("codeExecutionResult"), dict):
-        outcome = text_of(result.get("outcome")).removeprefix("OUTCOME_").lower()
-        return f"\n```text\n{text_of(result.get('output')) or outcome}\n```\n"
     return as_json(part, indent=True) if part.keys() - _QUIET else ""
 
 
 def _media(part: Data) -> Part | None:
-    inline, file = part.get("inlineData"), part.get("fileData")
-    if isinstance(inline, dict):
-        kind = clean(text_of(inline.get("mimeType"))) or "image"
-        data = inline.get("data")
+    """An image or a file within a part; of a file elsewhere its address."""
+    if isinstance(inline := part.get("inlineData"), dict):
+        kind, data = clean(text_of(inline.get("mimeType"))) or "image", inline.get("data")
         size = len(data) * 3 // 4 if isinstance(data, str) else None
-        name = clean(text_of(inline.get("displayName")))
-        words = ["image" if kind.startswith("image") else "file", name, "" if kind == "image" else kind]
-        label = " ".join(word for word in words if word)
+        words = ["image" if kind.startswith("image") else "file", clean(text_of(inline.get("displayName")))]
+        label = " ".join(filter(None, [*words, "" if kind == "image" else kind]))
         return Part("image", f"[{label}, {size:,} bytes]" if size is not None else f"[{label}]", kind, size)
-    if isinstance(file, dict):
+    if isinstance(file := part.get("fileData"), dict):
         kind, uri = clean(text_of(file.get("mimeType"))), one_line(text_of(file.get("fileUri")), 300)
-        return Part("image", " ".join(word for word in ("[file", kind, uri) if word) + "]", kind or None)
+        return Part("image", f"[{' '.join(filter(None, ('file', kind, uri)))}]", kind or None)
     return None
 
 
@@ -128,21 +113,17 @@ def _media(part: Data) -> Part | None:
 
 def context_label(text: str) -> str:
     """What a user's text is that no person typed (note 1.6); empty for a prompt."""
-    start = text.lstrip()[:200]
     if is_snapshot_text(text):
         return "Summary of the earlier conversation"
-    for tag, label in _CONTEXTS.items():
-        if start.startswith(tag):
-            return label
     if _REMINDER.match(text):
         return "Reminder from the program"
-    return "Session context" if start.startswith(_SETUP) else ""
+    start = text.lstrip()[:200]
+    return next((label for begins, label in _CONTEXTS.items() if start.startswith(begins)), "")
 
 
 def is_snapshot_text(text: str) -> bool:
-    """Whether a text is the summary that takes the place of a conversation; the model may have thought aloud first."""
-    start = text.lstrip()
-    return start.startswith("<state_snapshot>") or (start.startswith("<scratchpad>") and "<state_snapshot>" in start)
+    """Whether a text is the summary that takes the place of a conversation."""
+    return text.lstrip().startswith("<state_snapshot>")
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -191,26 +172,237 @@ def normalised(
     `prompt` includes `cached`; `tool` (the results of built-in tools, read as further input) is apart from it, so that
     the parts sum to Google's total. Thinking is output and lies outside `output` unless `thoughts_inside` (note 1.5,
     2.4). Where cached exceeds the prompt, which no real file shows, it is cut to it: the pieces must not overlap.
-    """
-    counts = as_count(prompt), as_count(output), as_count(cached), as_count(thoughts), as_count(tool)
-    return usage_of(*counts, thoughts_inside)
-
-
-def usage_of(
-    read: int | None,
-    written: int | None,
-    hit: int | None,
-    thought: int | None,
-    extra: int | None,
-    thoughts_inside: bool,
-) -> TokenUsage | None:
-    """The same, of figures that are counts for certain."""
+    """  # fmt: skip
+    read, written, hit, thought, extra = map(as_count, (prompt, output, cached, thoughts, tool))
     if hit is not None and read is not None:
         hit = min(hit, read)
         read -= hit
     if extra is not None:
-        read = extra if read is None else read + extra
+        read = extra + (read or 0)
     if thought and not thoughts_inside:
-        written = thought if written is None else written + thought
+        written = thought + (written or 0)
     usage = TokenUsage(read, written, hit, None, thought)
     return None if usage == _NO_FIGURES else usage
+
+
+# -- tools -------------------------------------------------------------------------------------------------------------
+
+_NAMES: dict[ToolType, str] = {
+    "write": "write_file replace smart_edit edit",
+    "read": "read_file read_many_files web_fetch",
+    "search": "search_file_content google_web_search glob grep_search web_search",
+    "shell": "run_shell_command list_directory",
+    "task": "write_todos todo_write",
+    "generic": "save_memory codebase_investigator delegate_to_agent invoke_agent activate_skill ask_user task agent"
+    " skill ask_user_question exit_plan_mode",
+}
+TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+"""Interchange note 5.1, and what it forgot: grep_search (search_file_content's new name) and agents; Qwen's own."""
+_RUNNING = frozenset({"validating", "scheduled", "executing", "awaiting_approval", "pending", "running"})
+_DENIED = re.compile(r"\b(?:denied|did not allow|rejected|not allowed|blocked by policy)\b", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"Command (?:moved to|started in|is running in) (?:the )?background\b|Background shell started"
+)
+_UNTRUSTED = re.compile(r"\A(Output too large\.[^\n]*\n)?<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
+_COMMAND = re.compile(r"\ACommand: .*?\nDirectory: [^\n]*\n(?=Output: )", re.DOTALL)
+# In the order in which they end the text, last first; each is there at most once.
+_FOOTERS = ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Error")
+_HEX = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
+_MOST_COLOURED = 200_000
+"""Characters up to which a program's colours are looked for."""
+
+
+class Result(NamedTuple):
+    """How a tool use ended and what it said, raw."""
+
+    text: str
+    status: ToolStatus
+    exit_code: int | None = None
+
+
+def tool_type(name: str) -> ToolType:
+    """SessionData's classification; a tool of an MCP server is generic, as with the other agents."""
+    return TYPES.get(name, "generic" if name.startswith("mcp_") or "__" in name else "unknown")
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+def read_result(name: str, result: object, display: object = None, status: object = None) -> Result:
+    """What a tool answered: `result` is content with functionResponse parts, `display` what its own screen showed.
+
+    `status` is the agent's word for how it ended, or None where it has none.
+    """
+    text, failed, found = _answered(result)
+    before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
+    code: int | None = None
+    shown = display_text(display) if not text else ""
+    if name == "run_shell_command":
+        text, code = unwrapped(text)
+        text = before + text
+    return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
+
+
+def _answered(result: object) -> tuple[str, bool, bool]:
+    """The text of the functionResponse parts, whether they are errors only, and whether there is any answer."""
+    texts, failed = list[str](), list[bool]()
+    for part in parts_of(result):
+        if isinstance(answer := part.get("functionResponse"), dict):
+            response = answer.get("response")
+            given = dict_of(response)
+            failed.append("output" not in given and bool(given.get("error")))
+            texts.append(_response_text(given) if isinstance(response, dict) else text_of(response))
+        else:
+            texts.append(text_of(part.get("text")))
+    return "\n".join(filter(None, texts)), bool(failed) and all(failed), bool(failed or any(texts))
+
+
+def _response_text(response: Data) -> str:
+    """What a response says; that of another tool than the agents' own may be any JSON."""
+    told = next((response[key] for key in ("output", "error") if response.get(key)), response)
+    return told if isinstance(told, str) else as_json(told, indent=True) if any(response.values()) else ""
+
+
+def unwrapped(text: str) -> tuple[str, int | None]:
+    """A shell tool's answer without the envelope that the model gets: `Output: …`, `Exit Code: 1`, and the like."""
+    body = _COMMAND.sub("", text, count=1) if text.startswith("Command: ") else text
+    if not body.startswith("Output: "):
+        return text, None
+    code: int | None = None
+    for name in _FOOTERS:
+        end = body.rfind("\n")
+        if end < 0 or not body.startswith(f"{name}: ", end + 1):
+            continue
+        value = body[end + len(name) + 3 :].strip()
+        if name in ("Signal", "Error") and value not in ("(none)", ""):
+            return body[8:], code  # worth reading, and perhaps the program's own last line
+        if name == "Exit Code" and re.fullmatch(r"-?\d{1,10}", value):
+            code = int(value)
+        body = body[:end]
+    if code is None and "\nProcess Group PGID: " in text:
+        code = 0
+    return "" if body == "Output: (empty)" else body[8:], code
+
+
+def _status(word: object, text: str, failed: bool, found: bool, code: int | None) -> ToolStatus:
+    if word == "cancelled":
+        return ToolStatus.DENIED if _DENIED.search(text[:500]) else ToolStatus.INTERRUPTED
+    if (isinstance(word, str) and word in _RUNNING) or (not found and word is None):
+        return ToolStatus.PENDING
+    if word == "error" or failed or code:
+        denied = "denied by policy" in text[:500].lower() or text.startswith("[Operation Cancelled]")
+        return ToolStatus.DENIED if denied else ToolStatus.ERROR
+    return ToolStatus.BACKGROUND if _BACKGROUND.match(text) else ToolStatus.OK
+
+
+# -- what the agent's screen showed ------------------------------------------------------------------------------------
+
+
+def display_text(display: object) -> str:
+    """A `resultDisplay` as text; empty for a diff, which is shown as one."""
+    if isinstance(display, str):
+        return display
+    if lines := ansi_lines(display):
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in lines).rstrip("\n")
+    data = dict_of(display)
+    if not data or isinstance(data.get("fileDiff"), str):
+        return ""
+    if todos := list_of(data.get("todos")):
+        words = ((text_of(one.get("description")) or text_of(one.get("content"))) for one in map(dict_of, todos))
+        done = (dict_of(one).get("status") == "completed" for one in todos)
+        return "\n".join(f"- [{'x' if is_done else ' '}] {text}" for text, is_done in zip(words, done, strict=True))
+    told = (text_of(data.get(key)) for key in ("result", "summary", "message"))
+    return next(filter(None, told), "") or as_json(data, indent=True)
+
+
+def ansi_lines(display: object) -> list[list[tuple[str, Sgr]]]:
+    """A terminal's screen as lines of coloured pieces; empty if the display is something else."""
+    lines = display.get("ansiOutput") if isinstance(display, dict) else display
+    if not isinstance(lines, list) or not all(isinstance(line, list) for line in lines):
+        return []
+    return [[_token(token) for token in line if isinstance(token, dict)] for line in lines]
+
+
+def _token(token: Data) -> tuple[str, Sgr]:
+    styles = {style: token.get(style) is True for style in ("bold", "dim", "italic", "underline")}
+    colours = _colour(token.get("fg")), _colour(token.get("bg"))
+    return text_of(token.get("text")), Sgr(*colours, **styles, reverse=token.get("inverse") is True)
+
+
+def _colour(value: object) -> tuple[int, int, int] | None:
+    match = _HEX.fullmatch(value) if isinstance(value, str) else None
+    return (int(match[1], 16), int(match[2], 16), int(match[3], 16)) if match else None
+
+
+def _coloured(text: str, display: object) -> list[Run]:
+    """The colours that the screen showed, laid over the text that the model got.
+
+    The text is the whole output; the screen's copy is wrapped and padded to a terminal's width and may be only its
+    end. So both are compared without white space, and where they agree the colours hold.
+    """
+    if len(text) > _MOST_COLOURED:
+        return []
+    seen = [
+        (char, sgr) for line in ansi_lines(display) for piece, sgr in line for char in "".join(clean(piece).split())
+    ]
+    places = [i for i, char in enumerate(text) if not char.isspace()][-len(seen) :] if seen else []
+    if [text[place] for place in places] != [char for char, _ in seen]:
+        return []
+    runs: list[Run] = []
+    for place, (_, sgr) in zip(places, seen, strict=True):
+        last = runs[-1] if runs else None
+        gap = text[last.end : place] if last is not None else ""
+        if last is not None and last.sgr == sgr and not gap.strip() and "\n" not in gap:
+            runs[-1] = last._replace(end=place + 1)
+        else:
+            runs.append(Run(place, place + 1, sgr))
+    return [run for run in runs if run.sgr != Sgr()]
+
+
+# -- a tool use --------------------------------------------------------------------------------------------------------
+
+
+def make_tool(
+    name: str, use_id: str, asked: object, result: object = None, display: object = None, status: object = None
+) -> Tool:
+    """A tool use with all that is known of it, clean. `result`, `display` and `status` as `read_result` takes them."""
+    ended = read_result(name, result, display, status)
+    tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
+    tool.text, tool.runs = clean_styled(ended.text)
+    tool.runs = tool.runs or _coloured(tool.text, display)
+    tool.status, tool.exit_code = ended.status, ended.exit_code
+    tool.images = images_in(result)
+    if ended.status in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
+        tool.diffs = diffs_of(name, dict_of(asked), display)
+    if ended.status is not ToolStatus.PENDING:
+        tool.output = {"content": tool.text, "is_error": ended.status in (ToolStatus.ERROR, ToolStatus.DENIED)}
+        if tool.exit_code is not None:
+            tool.output["exit_code"] = tool.exit_code
+    return tool
+
+
+def images_in(result: object) -> list[Part]:
+    """The images of a result: further parts of it, or parts within its functionResponse."""
+    found = media_in(result)
+    for part in parts_of(result):
+        found += media_in(dict_of(part.get("functionResponse")).get("parts"))
+    return found
+
+
+def diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
+    """What a tool changed: the agent's own diff, else what it was asked to write."""
+    data = dict_of(display)
+    path = text_of(data.get("filePath")) or text_of(asked.get("file_path")) or text_of(asked.get("path"))
+    path = path or text_of(data.get("fileName"))
+    patch = data.get("fileDiff")
+    # Qwen Code replaces a diff over 50,000 characters by a made-up one of two lines (note 2.2).
+    if isinstance(patch, str) and not data.get("fileDiffTruncated", data.get("truncatedForSession")):
+        is_new = data["isNewFile"] is True if "isNewFile" in data else data.get("originalContent", "") is None
+        diff = from_unified(path, patch, "add" if is_new else "update")
+        return [diff] if diff.hunks or not patch.strip() else []
+    if tool_type(name) != "write" or not path:
+        return []
+    old, new, content = asked.get("old_string"), asked.get("new_string"), asked.get("content")
+    if isinstance(old, str) and isinstance(new, str):
+        return [from_strings(path, old, new)]
+    return [added_file(path, content)] if isinstance(content, str) else []

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
 from schemas.message import ToolStatus
-from schemas.providers._google import normalised, parts_of, said_text
-from schemas.providers._google_tools import display_text, hints_of, make_tool, read_result, tool_type
+from schemas.providers._google import (
+    display_text,
+    make_tool,
+    normalised,
+    parts_of,
+    read_result,
+    said_text,
+    tool_type,
+)  # fmt: skip
 from schemas.usage import TokenUsage
 from schemas.values import when
 from tests.schemas.conformance import assert_clean
@@ -41,8 +48,7 @@ def shell(text: str) -> Any:
         ("Output: failed\nError: no such file\nExit Code: 1", "failed\nError: no such file", 1),
         ("Command: ls\nDirectory: (root)\nOutput: a\nError: (none)\nExit Code: 0\nSignal: (none)\n"
          "Background PIDs: (none)\nProcess Group PGID: 7", "a", 0),
-        ("Command: a\nb\nDirectory: /x\nStdout: out\nStderr: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)",
-         "out", 3),
+        ("Command: a\nb\nDirectory: /x\nOutput: out\nError: (none)\nExit Code: 3\nSignal: (none)", "out", 3),
         ("Output too large. Showing …\n<untrusted_context>\nOutput: 1\n2\nExit Code: 3\nProcess Group PGID: 7\n"
          "</untrusted_context>", "Output too large. Showing …\n1\n2", 3),
         ("<untrusted_context>\nOutput: hi\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>", "hi", 3),
@@ -78,7 +84,6 @@ def test_other_tools_keep_what_looks_like_an_envelope() -> None:
         (answered("[Operation Cancelled] Reason: User cancelled the operation."), "cancelled", ToolStatus.INTERRUPTED),
         (answered("Tool execution denied by policy."), "error", ToolStatus.DENIED),
         (answered("Command moved to background (PID: 7). Output hidden."), "success", ToolStatus.BACKGROUND),
-        (answered("Command was cancelled by user before it could complete."), "success", ToolStatus.INTERRUPTED),
         ([], [], ToolStatus.OK),
     ],
 )
@@ -107,7 +112,6 @@ def test_types() -> None:
         ({"text": "a part"}, "a part"),
         ([{"functionResponse": {"response": "bare"}}], "bare"),
         (answered({"k": 1}), '{\n  "k": 1\n}'),
-        ([{"functionResponse": {"response": {"content": [{"type": "text", "text": "mcp"}]}}}], "mcp"),
         ([{"functionResponse": {"response": {"other": 1}}}], '{\n  "other": 1\n}'),
         ([{"functionResponse": {"response": None}}], ""),
     ],
@@ -128,10 +132,6 @@ def test_images_of_a_result() -> None:
         ({"todos": [{"description": "a", "status": "completed"}, {"content": "b", "status": "pending"}]},
          "- [x] a\n- [ ] b"),
         ({"isSubagentProgress": True, "agentName": "x", "state": "completed", "result": "Found"}, "Found"),
-        ({"isSubagentProgress": True, "agentName": "x", "state": "running",
-          "recentActivity": [{"type": "thought", "content": "hm", "status": "running"}]}, "x: running\n- hm (running)"),
-        ({"type": "task_execution", "subagentName": "x", "status": "failed", "terminateReason": "MAX"},
-         "x: failed\nMAX"),
         ({"summary": "3 matches", "matches": []}, "3 matches"),
         ({"novel": 1}, '{\n  "novel": 1\n}'),
         ([[{"text": "a  "}], [{"text": "b"}], []], "a\nb"),
@@ -180,8 +180,6 @@ def test_new_files_and_failed_edits() -> None:
     (diff,) = make_tool("write_file", "t", asked, answered("ok"), None, "success").diffs
     assert (diff.operation, diff.added) == ("add", 2)
     assert make_tool("write_file", "t", asked, answered("no"), {"fileDiff": PATCH}, "error").diffs == []
-    assert hints_of(make_tool("write_file", "t", asked, None), "/w", "/w") == ["a.py"]
-    assert hints_of(shell("Output: x"), "/w", "/w") == []
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ _json = st.recursive(
     name=st.sampled_from(["run_shell_command", "replace", "x"]), asked=_json, result=_json, display=_json, status=_json
 )
 def test_nothing_that_json_can_say_breaks_a_tool(name: str, asked: Any, result: Any, display: Any, status: Any) -> None:
-    tool = make_tool(name, asked, asked, result, display, status)
+    tool = make_tool(name, "t", asked, result, display, status)
     assert_clean([tool.text, tool.input, tool.use_id, tool.output, [p.text for p in tool.images]])
     assert all(0 <= run.start < run.end <= len(tool.text) for run in tool.runs)
 

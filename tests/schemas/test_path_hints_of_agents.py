@@ -10,8 +10,6 @@ import pytest
 
 from schemas.message import Message
 from schemas.opening import read_session
-from schemas.providers._google_tools import hints_of
-from schemas.providers._google_tools import make_tool as google_tool
 from schemas.session import Session
 from tests.fixtures.codex.rollouts import Rollout
 from tests.fixtures.cursor.stores import Builder, agent, user
@@ -94,8 +92,16 @@ def qwen(folder: Path, command: str) -> list[str]:
     return tool_of(chat.read(folder)).path_hints
 
 
-def gemini(folder: Path, command: str) -> list[str]:
-    return hints_of(google_tool("run_shell_command", "t", {"command": command, "directory": "src"}), ROOT, ROOT)
+def gemini(folder: Path, command: str, root: str = ROOT) -> list[str]:
+    asked = {"command": command, "directory": "src"}
+    used = [{"id": "t", "name": "run_shell_command", "args": asked, "status": "success"}]
+    header = {"sessionId": "s", "projectHash": "h"}
+    path = folder / "tmp" / "project" / "chats" / "session-1.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = header, {"id": "g", "type": "gemini", "content": "", "toolCalls": used}
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    (path.parents[1] / ".project_root").write_text(root)
+    return tool_of(read_session(path)).path_hints
 
 
 def cursor(folder: Path, command: str) -> list[str]:
@@ -114,9 +120,8 @@ def test_a_commands_paths_are_seen_from_the_workspace(tmp_path: Path, agent: Cal
         assert agent(tmp_path, command) == paths, command
 
 
-def test_where_no_workspace_is_known_the_directory_is_still_that_of_the_command() -> None:
-    tool = google_tool("run_shell_command", "t", {"command": "touch ./a a b", "directory": "src"})
-    assert hints_of(tool, None, None) == ["src/a", "src/b"]
+def test_where_no_workspace_is_known_the_directory_is_still_that_of_the_command(tmp_path: Path) -> None:
+    assert gemini(tmp_path, "touch ./a a b", "") == ["src/a", "src/b"]
 
 
 def test_a_turn_of_codex_works_where_it_says(tmp_path: Path) -> None:

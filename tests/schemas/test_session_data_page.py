@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas import documents
-from schemas.providers import _google_tools
+from schemas.providers import _google
 from schemas.providers.claude import tools as claude
 from schemas.providers.codex.tools import TYPES as CODEX
 from schemas.providers.cursor import tools as cursor
@@ -17,7 +17,7 @@ TYPES = ("write", "read", "search", "shell", "task", "generic")
 AGENTS = {
     "Claude Code": claude._TYPES,
     "Codex": CODEX,
-    "Gemini CLI, Qwen Code": _google_tools._TYPES,
+    "Gemini CLI, Qwen Code": _google.TYPES,
     "Cursor": cursor.TYPES,
 }
 

@@ -15,9 +15,11 @@ from schemas.provider import Environment, Format, Head, Location, Problem, Readi
 from schemas.providers._google import (
     calls_in,
     context_label,
+    display_text,
     is_acknowledgement,
     is_snapshot_text,
     is_thought,
+    make_tool,
     media_in,
     normalised,
     parts_of,
@@ -26,8 +28,8 @@ from schemas.providers._google import (
     snapshot_text,
     thoughts_in,
     time_of,
+    tool_type,
 )
-from schemas.providers._google_tools import display_text, make_tool, tool_type
 from schemas.providers.gemini import detect, locate
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
 from schemas.providers.gemini.project import changed, project_root

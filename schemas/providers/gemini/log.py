@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.message import Kind
-from schemas.providers._google_tools import read_result
+from schemas.providers._google import read_result
 from schemas.providers.gemini.detect import meta_of
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Count, Say, Use

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool
 from schemas.provider import Format
-from schemas.providers._google import normalised
-from schemas.providers._google_tools import make_tool, read_result, tool_type
+from schemas.providers._google import make_tool, normalised, read_result, tool_type
 from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Piece, Say, Skip, Turn, Use

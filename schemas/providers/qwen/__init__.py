@@ -18,8 +18,7 @@ from schemas.clean import clean, clean_styled, one_line
 from schemas.folders import entries_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
-from schemas.providers._google import is_thought, media_in, said_text, snapshot_text, time_of
-from schemas.providers._google_tools import make_tool, tool_type
+from schemas.providers._google import is_thought, make_tool, media_in, said_text, snapshot_text, time_of, tool_type
 from schemas.providers.gemini import Gemini
 from schemas.providers.gemini.detect import looks_alike
 from schemas.providers.kit.agent import Data, Home, Lines

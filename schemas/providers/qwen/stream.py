@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from schemas.message import Kind, Tool
 from schemas.provider import Format
-from schemas.providers._google_tools import make_tool, tool_type, unwrapped
+from schemas.providers._google import make_tool, tool_type, unwrapped
 from schemas.providers.claude.classify import texts_of
 from schemas.providers.claude.stream import ClaudeStream, Result, Run, Woken
 from schemas.providers.kit.agent import Data

@@ -11,8 +11,17 @@ from typing import NamedTuple
 
 from schemas.clean import as_json
 from schemas.message import Part, ToolStatus
-from schemas.providers._google import Data, context_label, media_in, parts_of, said, said_text, usage_of
-from schemas.providers._google_tools import Result, read_result
+from schemas.providers._google import (
+    Data,
+    Result,
+    context_label,
+    media_in,
+    normalised,
+    parts_of,
+    read_result,
+    said,
+    said_text,
+)
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, texts_of
 
@@ -196,7 +205,8 @@ def read_usage(metadata: object) -> TokenUsage | None:
     known = (prompt or 0) + (written or 0)
     apart = known + (thoughts or 0)
     outside = total != known and total in (apart, apart + (tool or 0))
-    usage = usage_of(prompt, written, cached, thoughts, None if total == known else tool, not outside)
+    extra = None if total == known else tool
+    usage = normalised(prompt, written, cached, thoughts, extra, thoughts_inside=not outside)
     if usage is not None and (usage.reasoning or 0) > (usage.output or 0):
         return usage._replace(reasoning=usage.output)
     return usage
