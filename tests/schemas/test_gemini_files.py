@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.opening import OpenError, head_of, read_session, recognise
-from schemas.provider import Environment, Location, Problem, SessionFile
+from schemas.provider import Location, Problem, SessionFile
 from schemas.providers.gemini import PROVIDER
 from schemas.session import Change, Op, Session
 from tests.fixtures import gemini as g
@@ -125,28 +125,6 @@ def test_else_nobody_knows_and_the_hash_is_kept(tmp_path: Path) -> None:
 # -- what the agent does with them -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        (None, "deletes sessions after 30 days"),
-        ('// mine\n{"general": {}}', "deletes sessions after 30 days"),
-        ('{"general": {"sessionRetention": {"enabled": true, "maxAge": "2w"}}}', "deletes sessions after 2 weeks"),
-        ('{"general": {"sessionRetention": {"maxAge": "7d", "maxCount": 50}}}',
-         "deletes sessions after 7 days, keeps the newest 50"),
-        ('{"general": {"sessionRetention": {"maxCount": 9}}}', "keeps the newest 9"),
-        ('{"general": {"sessionRetention": {"enabled": false}}}', None),
-        ('{"general": {"sessionRetention": {"maxAge": "soon"}}}', None),
-        ("{broken", None),
-    ],
-)  # fmt: skip
-def test_retention(tmp_path: Path, settings: str | None, text: str | None) -> None:
-    (tmp_path / "cli" / ".gemini").mkdir(parents=True)
-    if settings is not None:
-        (tmp_path / "cli" / ".gemini" / "settings.json").write_text(settings)
-    rule = PROVIDER.retention(Environment({"GEMINI_CLI_HOME": str(tmp_path / "cli")}, tmp_path, "linux"))
-    assert (rule.text if rule else None) == text
-
-
 def test_resuming(tmp_path: Path) -> None:
     session = Session("gemini", "Gemini CLI", tmp_path, g.SESSION)
     assert PROVIDER.resume_command(session) == ["gemini", "--resume", g.SESSION]
@@ -163,7 +141,6 @@ def test_resuming(tmp_path: Path) -> None:
         '{"id":"a","type":"gemini","content":"x"}\n',
         '{"broken\n{"$set":{"lastUpdated":"x"}}\n',
         '{"$rewindTo":"a"}\n',
-        '{"sessionId":"s","messages":[{"id":"a","type":"gemini"}]}',
         '[{"role":"user","parts":[]}]',
     ],
 )

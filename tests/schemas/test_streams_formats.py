@@ -22,7 +22,6 @@ from tests.fixtures.streams import (
     gemini_answer,
     gemini_lines,
     item,
-    said,
     turn,
 )
 from tests.schemas.conformance import assert_builds_clean, described, whole
@@ -303,12 +302,6 @@ def test_gemini_without_a_prompt(tmp_path: Path) -> None:
     """A file that could not be read into the prompt: no user line is printed."""
     session = read(tmp_path, [INIT, gemini(1, "result", status="error", error={"message": "no such file"})])
     assert [exchange.prompt for exchange in session.live_exchanges] == ["(prompt not in the stream)"]
-
-
-def test_gemini_thoughts_that_may_come(tmp_path: Path) -> None:
-    thoughts = [gemini(1, "thought", content="Hm, "), gemini(1, "thought", content="dust."), said(2, "Dust.")]
-    session = read(tmp_path, [*gemini_lines()[:3], *thoughts])
-    assert described(session)[-3:-1] == ["THINKING Hm, dust.", "TEXT Dust."]
 
 
 def test_gemini_times(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of
+from schemas.folders import entries_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolType
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import HEAD_BYTES, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
     calls_in,
     context_label,
@@ -32,11 +32,10 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import detect, locate
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
-from schemas.providers.gemini.project import changed, project_root
 from schemas.providers.gemini.stream import GeminiStream
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
-from schemas.records import FileStore, read_document, read_record
+from schemas.records import read_document, read_record
 from schemas.usage import overlapping
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
 _PLAIN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SAVED = re.compile(r"checkpoint-(.+)\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_FIRST_LINE = 16 << 20
-"""Bytes. A line that is longer is no header."""
 _MOST_FILES = 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
 _SAME = ("id", "type", "timestamp", "content", "thoughts", "model")
@@ -61,7 +58,7 @@ _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error":
 class Gemini(Lines):
     """One file a session; subagents in files of their own."""
 
-    id = locate.PROVIDER_ID
+    id = "gemini"
     name = "Gemini CLI"
     counting = (
         "Gemini CLI writes a message again when it knows more of it: its last figures count, once. Its input "
@@ -78,6 +75,10 @@ class Gemini(Lines):
     history = Log
     rewrites = True
     resume = ("gemini", "--resume")
+    keeps = Retention(
+        "deletes sessions after 30 days",
+        "default of present versions; general.sessionRetention in settings.json changes it",
+    )
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions, each once; saved chats and prompt logs are opened when asked for, not listed."""
@@ -91,10 +92,6 @@ class Gemini(Lines):
         """None also for an id that Gemini CLI cannot have given."""
         return super().resume_command(session) if _PLAIN_ID.fullmatch(session.id) else None
 
-    def retention(self, env: Environment) -> Retention | None:
-        """Present versions delete sessions after 30 days, unless `general.sessionRetention` says otherwise."""
-        return locate.retention(self.locations(env)[0].path.parent / "settings.json")
-
     # -- files -----------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -102,14 +99,13 @@ class Gemini(Lines):
         from schemas.reading import DocumentReading, LinesReading, open_file
 
         store = open_file(path)
-        first = _first_line(store)
-        document = _document(store, path, first)
-        if document is not None:
+        document = read_document(store.read(0, store.stat().st_size)) if path.suffix != ".jsonl" else None
+        if detect.is_document(document):
             store.close()
             return DocumentReading(path, lambda: self._of(path, document), detect.items_of, detect.is_document)
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
-        if start and detect.is_header(header := read_record(first)):
+        if start and detect.is_header(header := read_record(first := store.read(0, HEAD_BYTES).partition(b"\n")[0])):
             # So that a big file's end has its name, its id and its project too.
             reader.feed([(0, len(first), 1, header)])
         return reading
@@ -120,7 +116,7 @@ class Gemini(Lines):
         folder = path.absolute().parent
         if folder.parent.name == "chats":
             reader.facts.learn(Fact(parent=folder.name, agent_id=reader.session.id))
-        reader.facts.learn(Fact(workspace_root=project_root(path)))
+        reader.facts.learn(Fact(workspace_root=locate.project_root(path)))
         return reader
 
     def _of(self, path: Path, document: Any) -> Reader:
@@ -139,7 +135,7 @@ class Gemini(Lines):
 
     def stamps(self, session: Session) -> object:
         """When the folders of subagents changed."""
-        return [(str(folder), changed(folder)) for folder in _folders(session)]
+        return [(str(folder), state_of(folder)) for folder in _folders(session)]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
@@ -222,24 +218,6 @@ class Gemini(Lines):
         if shown and "".join(shown.split()) not in "".join(tool.text.split()):
             facts["display"] = shown
         return tool, facts
-
-
-def _first_line(store: FileStore) -> bytes:
-    data = b""
-    while b"\n" not in data.lstrip() and len(data) < _FIRST_LINE and (more := store.read(len(data), 1 << 16)):
-        data += more
-    return data.lstrip().partition(b"\n")[0]
-
-
-def _document(store: FileStore, path: Path, first: bytes) -> Any:
-    """The document that a file is, if it is one: its first line is not a record, or it is all of it."""
-    record = read_record(first)
-    if record and not detect.is_chat(record) and not detect.saved(record):
-        return None
-    if detect.is_chat(record) and detect.is_header(record) and path.suffix != ".json":
-        return None  # the header of a log may hold messages
-    document = read_document(store.read(0, store.stat().st_size))
-    return document if detect.is_document(document) else None
 
 
 def _folders(session: Session) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.provider import Head
+from schemas.values import dict_of, list_of
 
 Data = dict[str, Any]
 _TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -37,20 +38,12 @@ def is_header(record: Data) -> bool:
 
 def is_document(value: Any) -> bool:
     """Whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
-    return is_chat(value) or is_header(value if isinstance(value, dict) else {}) or bool(saved(value)) or is_log(value)
+    return (isinstance(value, dict) and is_header(value)) or bool(saved(value)) or is_log(value)
 
 
 def is_chat(value: Any) -> bool:
     """Whether a document is a session as it was written before the log: header and messages in one object."""
-    if not isinstance(value, dict) or not isinstance(value.get("sessionId"), str):
-        return False
-    messages = value.get("messages")
-    if not isinstance(messages, list):
-        return False
-    if isinstance(value.get("projectHash"), str):
-        return True
-    kinds = {m.get("type") for m in messages[:_LOOK] if isinstance(m, dict) and isinstance(m.get("type"), str)}
-    return bool(kinds) and kinds <= _TYPES and "gemini" in kinds
+    return isinstance(value, dict) and is_header(value) and isinstance(value.get("messages"), list)
 
 
 def saved(value: Any) -> list[Data]:
@@ -66,14 +59,10 @@ def saved(value: Any) -> list[Data]:
 
 def is_log(value: Any) -> bool:
     """Whether a document is a prompt log, `logs.json`."""
-    if not isinstance(value, list) or not value:
-        return False
-    return all(
-        isinstance(item, dict)
-        and isinstance(item.get("sessionId"), str)
-        and isinstance(item.get("message"), str)
-        and "messageId" in item
-        for item in value[:_LOOK]
+    items = value[:_LOOK] if isinstance(value, list) else []
+    return bool(items) and all(
+        "messageId" in item and isinstance(item.get("sessionId"), str) and isinstance(item.get("message"), str)
+        for item in map(dict_of, items)
     )
 
 
@@ -89,29 +78,21 @@ def meta_of(record: Data) -> Data | None:
 
 def items_of(value: Any) -> list[Data]:
     """The records that a document stands for."""
-    if is_chat(value):
-        header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
-        return [{"projectHash": "", **header}, *map(_message, value["messages"])]
     if contents := saved(value):
-        return [_said(number, content) for number, content in enumerate(contents)]
-    if is_log(value):
-        return [_prompt(number, item) for number, item in enumerate(value)]
-    return [value] if isinstance(value, dict) else []
+        kinds = ("user" if content.get("role") == "user" else "gemini" for content in contents)
+        return [
+            {"id": f"m{number}", "type": kind, "content": content.get("parts")}
+            for number, (kind, content) in enumerate(zip(kinds, contents, strict=True))
+        ]
+    if isinstance(value, list):
+        return [_prompt(number, dict_of(item)) for number, item in enumerate(value)]
+    header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
+    messages = (item if isinstance(item, dict) else {"value": item} for item in list_of(value.get("messages")))
+    return [header, *messages]
 
 
-def _message(item: Any) -> Data:
-    return item if isinstance(item, dict) else {"type": "not a message", "value": item}
-
-
-def _said(number: int, content: Data) -> Data:
-    kind = "user" if content.get("role") == "user" else "gemini"
-    return {"id": f"m{number}", "type": kind, "content": content.get("parts")}
-
-
-def _prompt(number: int, item: Any) -> Data:
+def _prompt(number: int, item: Data) -> Data:
     """A line of the prompt log; its numbers begin anew with every session."""
-    if not isinstance(item, dict):
-        return _message(item)
     kind = item.get("type")
     return {
         "id": f"{item.get('sessionId')}.{item.get('messageId')}.{number}",

@@ -1,23 +1,24 @@
-"""Where Gemini CLI keeps its sessions, which files are sessions, and how long it keeps them (formats note 1.1)."""
+"""Where Gemini CLI keeps its sessions, and which directory one belongs to (formats note 1.1)."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
-from schemas.folders import entries_of, stat_of
-from schemas.provider import Location, Problem, Retention, SessionFile
+from schemas.clean import clean
+from schemas.folders import entries_of, matching, state_of
+from schemas.provider import Location, Problem, SessionFile
 from schemas.records import read_record
+from schemas.values import dict_of, text_of
 
-PROVIDER_ID = "gemini"
-_SESSION = re.compile(r"session-.*?(?:-([0-9A-Za-z]{8}))?\.jsonl?")
+_SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_AGE = re.compile(r"(\d{1,6})\s*([hdwm])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months"}
 _MOST_LEFT_OVER = 1 << 20
 """Bytes of context that a resume leaves in a file of its own, at most."""
-_COMMENT = re.compile(rb"^\s*//[^\n]*$", re.MULTILINE)
+_LONGEST, _MOST_FOLDERS = 8192, 5000
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -28,20 +29,12 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G4).
     """
     best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
-    for project in entries_of(location.path, problems, is_root=True):
-        if not project.is_dir():
-            continue
-        for entry in entries_of(Path(project.path) / "chats", problems):
-            match = _SESSION.fullmatch(entry.name)
-            if match is None or not entry.is_file():
-                continue
-            if (stat := stat_of(entry, problems)) is None:
-                continue
-            stem, _, suffix = entry.name.rpartition(".")
-            rank = (suffix == "jsonl", not _HASH.fullmatch(project.name), stat.st_mtime_ns)
-            if stem not in best or rank > best[stem][0]:
-                file = SessionFile(PROVIDER_ID, entry.path, match[1] or stem, stat.st_size, stat.st_mtime_ns)
-                best[stem] = rank, file
+    for path, stat in matching(location.path, "*/chats/session-*", problems):
+        if match := _SESSION.fullmatch(os.path.basename(path)):
+            project = os.path.basename(os.path.dirname(os.path.dirname(path)))
+            rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
+            file = SessionFile("gemini", path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
+            best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
     largest: dict[str, int] = {}
     for _, file in best.values():
         largest[file.id] = max(file.size, largest.get(file.id, 0))
@@ -55,35 +48,54 @@ def _is_left_over(path: Path) -> bool:
             lines = file.read(_MOST_LEFT_OVER + 1)
     except OSError:
         return False
-    records = [read_record(line) or {} for line in lines.splitlines()]
+    records = map(read_record, lines.splitlines())
     return len(lines) <= _MOST_LEFT_OVER and all(
         ("sessionId" in one and "messages" not in one) or "$set" in one for one in records
     )
 
 
-def retention(path: Path) -> Retention | None:
-    """What `general.sessionRetention` in settings.json at `path` says; None where it is off, or unreadable.
+# -- the project -------------------------------------------------------------------------------------------------------
 
-    Its defaults are those of the present documentation: on, 30 days. Versions before 2026 kept everything.
+
+def project_root(path: Path) -> str | None:
+    """The project's directory of the session in a file, clean; None where nobody tells.
+
+    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash that is
+    the folder's name among those of all directories that are known.
     """
+    parents = list(path.absolute().parents)
+    folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])
+    if (root := _read_root(folder)) or folder.parent.name != "tmp":
+        return root or None
+    home = folder.parent.parent
+    stamp = tuple(state_of(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
+    slugs, hashes = _known(home, stamp)
+    return slugs.get(folder.name) or hashes.get(folder.name)
+
+
+def _read_root(folder: Path) -> str:
     try:
-        data = path.read_bytes()
+        with (folder / ".project_root").open("rb") as file:
+            return clean(file.read(_LONGEST).decode("utf-8", "replace")).strip()
     except OSError:
-        data = b"{}"  # no settings: the defaults hold
-    settings = read_record(_COMMENT.sub(b"", data))
-    if not settings and data.strip() not in (b"", b"{}"):
-        return None
-    general = settings.get("general")
-    rule = general.get("sessionRetention") if isinstance(general, dict) else None
-    rule = rule if isinstance(rule, dict) else {}
-    if rule.get("enabled", True) is not True:
-        return None
-    age, count = rule.get("maxAge", None if "maxCount" in rule else "30d"), rule.get("maxCount")
-    match = _AGE.fullmatch(age) if isinstance(age, str) else None
-    words = [f"deletes sessions after {int(match[1]):,} {_UNITS[match[2]]}"] if match else []
-    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
-        words.append(f"keeps the newest {count:,}")
-    source = "general.sessionRetention in settings.json"
-    if not rule.keys() & {"maxAge", "maxCount"}:
-        source = f"default of present versions; {source} changes it"
-    return Retention(", ".join(words), source) if words else None
+        return ""  # older versions wrote none
+
+
+@lru_cache(maxsize=8)
+def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """Directories by slug, and by their hash; `stamp` tells when they must be looked up again."""
+    from hashlib import sha256  # brings OpenSSL, for which most sessions need not wait
+
+    listed = dict_of(_object(home / "projects.json").get("projects"))
+    slugs = {text_of(slug): clean(path) for path, slug in listed.items()}
+    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_FOLDERS])
+    roots = filter(None, (_read_root(Path(folder)) for folder in folders))
+    known = (*listed, *_object(home / "trustedFolders.json"), *roots)
+    return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+
+
+def _object(path: Path) -> dict[str, object]:
+    try:
+        return read_record(path.read_bytes())
+    except OSError:
+        return {}  # a file that Gemini CLI need not have written

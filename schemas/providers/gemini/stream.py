@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.clean import clean, one_line
-from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool, ToolType
 from schemas.provider import Format
 from schemas.providers._google import make_tool, normalised, read_result, tool_type
 from schemas.providers.kit.agent import Data, Stream
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _CANCELLED = re.compile(r"\s*\[?(?:[A-Za-z_]+ ){0,4}cancell?ed\b", re.IGNORECASE)
-_THOUGHTS = ("content", "text", "thought", "description")
 _TELLING = {
     "init": ("session_id", "model"),
     "message": ("role",),
@@ -38,14 +37,6 @@ class Spoken(Piece):
     """A piece of speech; neighbours are one text."""
 
 
-class Call(Use):
-    """A tool use; its id may be that of an earlier one."""
-
-
-class Reply(Answer):
-    """The result of the latest tool use with its id."""
-
-
 class Spent(NamedTuple):
     """What a process took of one model, or of all."""
 
@@ -58,32 +49,21 @@ class Speech(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._kind: Kind | None = None
         self._name = ""
-        self._uses: dict[str, str] = {}
-        """The names here of tool uses, by their ids."""
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whether a record goes on with the speech before it."""
-        kind = spoken(record[3])
-        self.whole = kind is not self._kind
-        self._kind, self._name = kind, "" if self.whole else self._name
+        self.whole = not _is_speech(record[3])
+        self._name = "" if self.whole else self._name
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Speech under the place of its first piece, figures under that of the result."""
-        if isinstance(item, Spoken) and (item.text or self._name):
+        if isinstance(item, Spent):
+            yield record, number, Count(item.usage, f"result {record[0]} {item.model}", item.model, beside=True)
+        elif item.text or self._name:
             self._name = self._name or f"@{record[0]}"
             yield record, number, as_word(item, Piece, id=self._name)
-        elif isinstance(item, Call):
-            name = f"{item.use_id}@{record[0]}" if item.use_id in self._uses else item.use_id
-            self._uses[item.use_id] = name
-            yield record, number, as_word(item, Use, use_id=name)
-        elif isinstance(item, Reply):
-            yield record, number, as_word(item, Answer, use_id=self._uses.get(item.use_id, item.use_id))
-        elif isinstance(item, Spent):
-            name = f"result {record[0]} {one_line(item.model, 100)}"
-            yield record, number, Count(item.usage, name, item.model, beside=True)
 
 
 class GeminiStream(Stream):
@@ -94,6 +74,7 @@ class GeminiStream(Stream):
     formats = (Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),)
     history = Speech
     answers = "first"
+    reuses = True
     lacks = frozenset({Lack.THINKING, Lack.TIMES})
 
     def prints(self, record: Data) -> bool:
@@ -103,10 +84,12 @@ class GeminiStream(Stream):
             return isinstance(record.get("stats"), dict) and ("response" in record or "error" in record)
         if not isinstance(kind, str) or kind not in _TELLING or not isinstance(record.get("timestamp"), str):
             return False
-        if not record.keys().isdisjoint(("uuid", "parentUuid", "payload")):
-            return False
         talks = kind != "message" or isinstance(record.get("content"), str)
-        return talks and any(key in record for key in _TELLING[kind])
+        return (
+            talks
+            and record.keys().isdisjoint(("uuid", "parentUuid", "payload"))
+            and any(key in record for key in _TELLING[kind])
+        )
 
     def run_of(self, record: Data) -> str:
         """The session's id, which only the first record of a process names."""
@@ -114,45 +97,41 @@ class GeminiStream(Stream):
 
     def type(self, record: Data) -> str:
         """How a record is counted that holds nothing to read."""
-        return "message without text" if spoken(record) else super().type(record)
+        return "message without text" if _is_speech(record) else super().type(record)
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
 
     def read(self, record: Data) -> Iterator[Any]:
         """What a line holds."""
-        kind, speech = text_of(record.get("type")), spoken(record)
-        if speech is not None:
-            yield Spoken(speech, next((text for key in _THOUGHTS if (text := text_of(record.get(key)))), ""))
-            return
-        match kind:
+        match text_of(record.get("type")):
             case "init":
                 yield Fact(model=text_of(record.get("model")))
                 yield Turn()
                 yield Skip("init")
+            case "message" if _is_speech(record):
+                yield Spoken(Kind.TEXT, text_of(record.get("content")))
             case "message" if record.get("role") == "user":
                 yield Say(Kind.PROMPT, text_of(record.get("content")))
             case "tool_use":
-                name = text_of(record.get("tool_name"))
-                yield Call(
-                    name=name, use_id=text_of(record.get("tool_id")), input=dict_of(record.get("parameters")),
-                    type=tool_type(name),
-                )  # fmt: skip
+                name, asked = text_of(record.get("tool_name")), dict_of(record.get("parameters"))
+                yield Use(name=name, use_id=text_of(record.get("tool_id")), input=asked, type=tool_type(name))
             case "tool_result":
-                yield answer_of(record)
+                yield _answer(record)
             case "error":
-                failed, text = record.get("severity") == "error", error_text(record)
+                failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
                 yield Say(Kind.ERROR if failed else Kind.NOTE, text, label, flags=Flag.ERROR if failed else NO_FLAGS)
             case "result":
                 yield from _read_end(record)
             case "" if "response" in record or "stats" in record:
-                yield from _read_answer(record)
+                yield from _read_whole(record)
             case _:
                 yield Say(Kind.UNKNOWN)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result. What went wrong is said in two ways."""
-        if answer is None:
-            return make_tool(use.name, use.use_id, use.input), {}
-        output, word, error = answer.details
+        output, word, error = answer.details if answer is not None else (None, None, {})
         tool = make_tool(use.name, use.use_id, use.input, None, output, word)
         facts = {"errorType": kind} if (kind := one_line(text_of(error.get("type")), 80)) else {}
         if (told := clean(text_of(error.get("message")))) and told != tool.text:
@@ -160,27 +139,23 @@ class GeminiStream(Stream):
         return tool, facts
 
 
-def spoken(record: Data) -> Kind | None:
-    """What speech a record is a piece of; None if it is none."""
-    kind = record.get("type")
-    if kind == "thought":
-        return Kind.THINKING
-    return Kind.TEXT if kind == "message" and record.get("role") == "assistant" else None
+def _is_speech(record: Data) -> bool:
+    return record.get("type") == "message" and record.get("role") == "assistant"
 
 
-def answer_of(record: Data) -> Reply:
+def _answer(record: Data) -> Answer:
     """A tool's result. Cancelled uses are reported as successes whose output says otherwise."""
     error = dict_of(record.get("error"))
     output = text_of(record.get("output")) or text_of(error.get("message"))
-    word = "error" if record.get("status") == "error" or record.get("error") is not None else "success"
+    word = "error" if record.get("status") == "error" or error else "success"
     if _CANCELLED.match(output[:200]):
         word = "cancelled"
     ended = read_result("", None, output, word)
-    details = output, word, error
-    return Reply(text_of(record.get("tool_id")), ended.text, ended.status, ended.exit_code, details=details)
+    use_id, details = text_of(record.get("tool_id")), (output, word, error)
+    return Answer(use_id, ended.text, ended.status, ended.exit_code, details=details)
 
 
-def error_text(value: Data) -> str:
+def _error_text(value: Data) -> str:
     """What went wrong, in words."""
     return text_of(value.get("message")) or text_of(value.get("error"))
 
@@ -188,18 +163,18 @@ def error_text(value: Data) -> str:
 def _read_end(record: Data) -> Iterator[Any]:
     """A process's end: how it ended, and the tokens of all its model calls."""
     stats, error = dict_of(record.get("stats")), dict_of(record.get("error"))
-    failed = record.get("status") == "error" or record.get("error") is not None
-    parts = {name: usage_of(dict_of(part)) for name, part in dict_of(stats.get("models")).items()}
+    failed = record.get("status") == "error" or bool(error)
+    parts = {name: _usage_of(dict_of(part)) for name, part in dict_of(stats.get("models")).items()}
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
         label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, error_text(error), label, flags=Flag.ERROR)
+        yield Say(Kind.ERROR, _error_text(error), label, flags=Flag.ERROR)
     else:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
         lines = [f"{name}: {usage.total:,} tokens" for name, usage in known.items() if usage.total]
         yield Say(Kind.NOTE, "\n".join(lines) if len(parts) > 1 else "", label)
-    if (whole := usage_of(stats)) is not None:
+    if (whole := _usage_of(stats)) is not None:
         # By model where the parts make it up exactly, so that each can be priced as what it is.
         if len(known) == len(parts) and total_usage(known.values()) == whole:
             yield from (Spent(part, name) for name, part in known.items())
@@ -210,35 +185,31 @@ def _read_end(record: Data) -> Iterator[Any]:
     yield Turn(begins=False, seconds=seconds / 1000 if seconds else None, failed=failed, how=how)
 
 
-def _read_answer(record: Data) -> Iterator[Any]:
+def _read_whole(record: Data) -> Iterator[Any]:
     """All of it in one object: an answer, how it ended, and counts as Gemini keeps them on disk."""
-    models, error, text = (
-        dict_of(dict_of(record.get("stats")).get("models")),
-        record.get("error"),
-        record.get("response"),
-    )
+    models, error = dict_of(dict_of(record.get("stats")).get("models")), dict_of(record.get("error"))
     yield Fact(model=next(iter(models), ""))
-    if error is None or text_of(text):
-        yield Say(Kind.TEXT, text_of(text))
-    if error is not None:
-        yield Say(Kind.ERROR, error_text(dict_of(error)), "Error", flags=Flag.ERROR)
+    if (text := text_of(record.get("response"))) or not error:
+        yield Say(Kind.TEXT, text)
+    if error:
+        yield Say(Kind.ERROR, _error_text(error), "Error", flags=Flag.ERROR)
     for name, model in models.items():
         tokens = dict_of(dict_of(model).get("tokens"))
         usage = normalised(*map(tokens.get, ("prompt", "candidates", "cached", "thoughts", "tool")))
         if usage is not None:
             yield Spent(usage, name)
-    kind = one_line(text_of(dict_of(error).get("type")), 80) or "error"
-    yield Turn(begins=False, failed=error is not None, how="success" if error is None else kind)
+    how = one_line(text_of(error.get("type")), 80) or "error"
+    yield Turn(begins=False, failed=bool(error), how=how if error else "success")
 
 
-def usage_of(stats: Data) -> TokenUsage | None:
+def _usage_of(stats: Data) -> TokenUsage | None:
     """Counts without overlap. `output_tokens` leaves out thinking and built-in tools' prompts; the total has them."""
-    total, read, output = (as_count(stats.get(key)) for key in ("total_tokens", "input_tokens", "output_tokens"))
-    cached, fresh = as_count(stats.get("cached")), as_count(stats.get("input"))
+    names = ("total_tokens", "input_tokens", "output_tokens", "cached", "input")
+    total, read, output, cached, fresh = (as_count(stats.get(name)) for name in names)
     if total is None and read is None and output is None:
         return None
-    if fresh is None and read is not None:
-        fresh = max(0, read - (cached or 0))
-    if total is not None and read is not None:
-        output = max(output or 0, total - read)
-    return TokenUsage(fresh, output, cached if cached is not None else 0 if read is not None else None, 0)
+    if read is not None:  # early builds tell neither `cached` nor `input`
+        cached = cached or 0
+        fresh = max(0, read - cached) if fresh is None else fresh
+        output = output if total is None else max(output or 0, total - read)
+    return TokenUsage(fresh, output, cached, 0)
