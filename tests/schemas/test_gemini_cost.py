@@ -114,14 +114,14 @@ def test_a_record_costs_the_same_however_long_the_log_is(tmp_path: Path, rounds:
 
 @pytest.mark.parametrize(("last", "status"), [("success", "ok"), ("executing", "pending")])
 def test_a_version_that_waits_for_a_result_is_read(tmp_path: Path, last: str, status: str) -> None:
-    """Its tool use may be the one that a later record answers, also where another message has a use of that id."""
+    """Its tool use may be the one that a later record answers."""
     waits = g.call("t1", "glob", {}, status="executing")
     done = g.call("t1", "glob", {}, "found", status=last)
     results = [{"functionResponse": {"id": "t1", "name": "glob", "response": {"output": "late"}}}]
     records = [
         g.header(),
         g.user("u1", 1, "prompt"),
-        g.answer("a1", 2, "one", toolCalls=[waits]),
+        g.answer("a1", 2, "one", toolCalls=[{**waits, "id": "t0"}]),
         g.answer("a2", 3, "two", toolCalls=[waits]),
         g.answer("a2", 4, "two", toolCalls=[done]),
         {**g.user("r1", 5), "content": results},

@@ -74,6 +74,7 @@ class Gemini(Lines):
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
     rewrites = True
+    reuses = True
     resume = ("gemini", "--resume")
     keeps = Retention(
         "deletes sessions after 30 days",
@@ -205,7 +206,8 @@ class Gemini(Lines):
         call = (use.call if isinstance(use, Call) else None) or {}
         given = answer.details if answer is not None else None
         result, display, status = given or (None, call.get("resultDisplay"), call.get("status"))
-        tool = make_tool(use.name, use.use_id, call.get("args"), result, display, status)
+        use_id = text_of(call.get("id")) if call else use.use_id
+        tool = make_tool(use.name, use_id, call.get("args"), result, display, status)
         tool.spilled = tool.text.startswith(_MASKED)
         facts: Data = {}
         if about := one_line(text_of(call.get("description")), 300):
@@ -311,9 +313,7 @@ def _read_responses(content: object) -> list[Reply]:
     for part in parts_of(content):
         if isinstance(response := part.get("functionResponse"), dict):
             parts = []
-            replies.append(
-                Reply(text_of(response.get("id")), details=(parts, None, None), name=text_of(response.get("name")))
-            )
+            replies.append(Reply(text_of(response.get("id")), details=(parts, None, None)))
         parts.append(part)
     return replies
 
@@ -372,11 +372,15 @@ def _read_answer(value: Data, content: object) -> list[Any]:
 
 def _read_call(call: Data, tag: str, message: str, time: float | None, model: str) -> Call:
     """A tool use, and its result where it has one; `time` is that of its message."""
-    name, use_id, asked = text_of(call.get("name")), text_of(call.get("id")), dict_of(call.get("args"))
+    name, use_id, asked = (
+        text_of(call.get("name")),
+        text_of(call.get("id")) or f"{message}:{tag}",
+        dict_of(call.get("args")),
+    )
     own, of = time_of(call.get("timestamp")), f"{message}:{tag}" if message else ""
     use = Call(
         name=name, use_id=use_id, input=asked, model=model, type=tool_type(name), id=of,
-        time=time if own is None else own, tag=tag, call=call,
+        time=time if own is None else own, call=call,
     )  # fmt: skip
     if agent := text_of(call.get("agentId")):
         shown = dict_of(call.get("resultDisplay"))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from schemas.message import Kind
 from schemas.providers._google import read_result
 from schemas.providers.gemini.detect import meta_of
-from schemas.providers.kit.history import History, Placed
+from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Say, Use
 from schemas.usage import TokenUsage
 
@@ -38,18 +38,13 @@ class Said(Say):
 
 @dataclass(slots=True)
 class Call(Use):
-    """A tool use of a message: its id is missing, or another message's, in some files."""
+    """A tool use of a message, which may be written again."""
 
-    tag: str = ""
-    """What tells it from the message's other tool uses."""
     call: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
 class Reply(Answer):
-    """A result in a record of its own: that of the use without one which has its id, or is the first of tool `name`."""
-
-    name: str = ""
+    """A result in a record of its own, for a tool use that has none; `details[0]` is what it holds."""
 
 
 class Spent(NamedTuple):
@@ -106,10 +101,9 @@ class Log(History):
         """The messages by their words, as hashes: a checkpoint may list them under other ids."""
         self._settled: dict[int, bool] = {}
         self._calls: dict[int, bool] = {}
-        """Whether each tool use, by the hash of its name here, has a result."""
-        self._waiting: dict[str, str] = {}
-        self._unnamed: dict[str, list[str]] = {}
-        """The names here of tool uses without a result, by their ids, and by their tools where they have no ids."""
+        """Whether each tool use, by the hash of its message and its id, has a result."""
+        self._waiting: dict[str, tuple[int, str]] = {}
+        """The hashes and the tools of uses without a result, by their ids."""
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whose the record is, and take messages back."""
@@ -187,10 +181,10 @@ class Log(History):
                     at.usage = usage
                     yield record, number, item.tokens
             case Reply():
-                unnamed = self._unnamed.get(item.name)
-                name = self._waiting.pop(item.use_id, "") if item.use_id else unnamed.pop(0) if unnamed else ""
-                if name:
-                    yield record, number, self._result(item, item.name, name)
+                use_id = item.use_id or next(iter(self._waiting), "")
+                if (waits := self._waiting.pop(use_id, None)) is not None:
+                    self._calls[waits[0]] = True
+                    yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
             case Entry():
                 self._at = self._message(item.message) if item.message else None
                 self._name, self._is_listed, self._has_news = item.message, True, False
@@ -242,43 +236,37 @@ class Log(History):
 
     def _call(self, item: Call) -> Call | Answer | None:
         """What is new of a tool use: itself, its result, or nothing."""
-        at, answer = self._at, item.answer
+        at = self._at
         if self._is_listed and at is not None:
             known = self._find(hash(item.use_id))
             if known is not None and not at.rows:
                 self._is_now(known)
-            elif at.rows and not item.use_id:
+            elif at.rows and not (item.call or {}).get("id"):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
             at = self._at
-        name = f"{item.tag}\0{self._name if at is None else at.place}"
-        key = hash(name)
+        key, answer = hash((self._name if at is None else at.place, item.use_id)), item.answer
         has_result = self._calls.get(key)
         if has_result or (has_result is not None and answer is None):
             return None
-        if has_result is None:
-            if item.use_id and at is not None:
-                self._known[hash(item.use_id)] = at
-            item.use_id, raw = name, item.use_id
-            if answer is not None:
-                item.answer = self._result(answer, item.name, name)
-            elif raw:
-                self._waiting[raw] = name
-            else:
-                self._unnamed.setdefault(item.name, []).append(name)
-            self._calls[key] = answer is not None
-            return item
-        assert answer is not None
-        self._waiting.pop(item.use_id, None)
-        return self._result(answer, item.name, name)
+        self._calls[key] = answer is not None
+        if answer is None:
+            self._waiting[item.use_id] = key, item.name
+        else:
+            self._waiting.pop(item.use_id, None)
+            _read(answer, item.name)
+        if has_result is not None:
+            return answer
+        if at is not None:
+            self._known[hash(item.use_id)] = at
+        return item
 
-    def _result(self, answer: Answer, tool: str, name: str) -> Answer:
-        """A result with what it says, which is not looked at before it is known to be new."""
-        answer.use_id = name
-        answer.text, answer.status, answer.exit_code = read_result(tool, *answer.details)
-        self._calls[hash(name)] = True
-        return answer
+
+def _read(answer: Answer, tool: str) -> Answer:
+    """A result with what it says, which is not looked at before it is known to be new."""
+    answer.text, answer.status, answer.exit_code = read_result(tool, *answer.details)
+    return answer
 
 
 def _mark(kind: Kind, text: str) -> int:
