@@ -61,7 +61,8 @@ class Fields(NamedTuple):
 
     def message(self, number: int) -> Fields | None:
         """A field that is a message itself."""
-        return decode(self.blob(number)) if self.blobs(number) else None
+        found = self.blobs(number)
+        return decode(found[-1]) if found else None
 
     def text(self, number: int) -> str:
         """A field that is a string; empty where it is missing or is none."""
@@ -80,31 +81,33 @@ class Fields(NamedTuple):
 
 def decode(data: bytes) -> Fields:
     """The fields of a message. What follows the first thing that is no field is left out."""
-    values, position = dict[int, list[int | bytes]](), 0
+    values, position, size = dict[int, list[int | bytes]](), 0, len(data)
+    value: int | bytes
     try:
-        while position < len(data):
+        while position < size:
             tag, position = _varint(data, position)
-            wire, value = tag & 7, 0
-            if wire in (0, 2):
+            number, wire = tag >> 3, tag & 7
+            if wire == 0:
                 value, position = _varint(data, position)
-            length = value if wire == 2 else 0 if wire == 0 else _FIXED[wire]  # groups nobody writes any more
-            raw, position = data[position : position + length], position + length
-            if position > len(data) or not 0 < tag >> 3 < 1 << 29:
-                break
-            values.setdefault(tag >> 3, []).append(
-                raw if wire == 2 else value if wire == 0 else int.from_bytes(raw, "little")
-            )
-        else:
-            return Fields(values, True)
-    except LookupError:
-        pass  # no number, or no wire type: the message ends before it
-    return Fields(values)
+            else:
+                length, position = _varint(data, position) if wire == 2 else (_FIXED[wire], position)
+                value, position = data[position : position + length], position + length
+                value = value if wire == 2 else int.from_bytes(value, "little")
+            if position > size or not 0 < number < 1 << 29:
+                return Fields(values)
+            values.setdefault(number, []).append(value)
+    except LookupError:  # no number, or no wire type (groups, which nobody writes any more): it ends before that
+        return Fields(values)
+    return Fields(values, True)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     """A number and where it ends. Raises IndexError for what is none."""
-    value = 0
-    for place in range(10):
+    value = data[position]
+    if value < 0x80:
+        return value, position + 1
+    value &= 0x7F
+    for place in range(1, 10):
         byte = data[position + place]
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
@@ -233,14 +236,13 @@ def _turn(blobs: _Blobs, value: bytes) -> list[Data]:
     user = blobs.part(agent.blob(1))[1]
     parts, times = list[Data](), dict[str, float | None]()
     for step in (blobs.part(value)[1] for value in agent.blobs(2)):
-        said, call, thought = map(step.message, (1, 2, 3))
-        if said is not None:
+        if (said := step.message(1)) is not None:
             times[str(len(parts))] = said.time(2)
             parts.append({"type": "text", "text": said.text(1)})
-        elif thought is not None:
+        elif (thought := step.message(3)) is not None:
             times[str(len(parts))] = thought.time(4) or thought.time(3)
             parts.append({"type": "reasoning", "text": thought.text(1)})
-        elif call is not None:
+        elif (call := step.message(2)) is not None:
             parts += _call(call)
     facts = {"blob": name, "time": user.time(25) or user.time(26)}
     prompt = {"role": "user", "id": user.text(2) or name, "content": user.text(1), OURS: facts}
