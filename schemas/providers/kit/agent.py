@@ -252,7 +252,7 @@ class Stream(Agent):
 
     prompted = False
     unended: ClassVar[str] = "the stream ended without its end marker"
-    """What is noted where no `Turn` said how it ended."""
+    """What is noted where no `Turn` said how it ended; empty for an agent that never says."""
 
     def prints(self, record: Data) -> bool:
         """Whether a record is this agent's, and no other's."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.broken import why_unread
-from schemas.records import Unreadable, read_document
+from schemas.records import JsonLines, Unreadable, read_document
+from schemas.values import dict_of, list_of
 
 _MOST_WATCHED = 16
 """The files that were written last are those that are written next: a look costs one `stat` for each."""
@@ -21,7 +22,7 @@ class _Known(NamedTuple):
     """What a file held, and its state then; the state is None where it must be read again in any case."""
 
     state: tuple[int, int, int] | None
-    value: dict[str, Any]
+    value: Any
     fault: str
     written: int
     size: int
@@ -41,7 +42,21 @@ class Files:
         self._before, self._now, self._folders = self._before | self._now, {}, []
 
     def document(self, path: Path) -> dict[str, Any]:
-        """The object in a file; what was there before while it is half-written, an empty one where there is none."""
+        """The object in a file; an empty one where there is none."""
+        return dict_of(self.value(path))
+
+    def value(self, path: Path) -> dict[str, Any] | list[Any]:
+        """The object or the list in a file; what was there before while it is half-written, an empty object where there
+        is none.
+        """
+        value: dict[str, Any] | list[Any] = self._read(path, read_document)
+        return value
+
+    def lines(self, path: Path) -> list[dict[str, Any]]:
+        """The records of a file of JSON lines, a last one that is half-written apart."""
+        return list_of(self._read(path, lambda raw: [record[3] for record in JsonLines().push(raw)]))
+
+    def _read(self, path: Path, parse: Callable[[bytes], Any]) -> Any:
         looked, before = time.time_ns(), self._before.get(path)
         value, fault, state, written, size = before.value if before else {}, "", None, looked, 0
         try:
@@ -51,9 +66,8 @@ class Files:
                 self._now[path] = before
                 return before.value
             raw = path.read_bytes()
-            document = read_document(raw)
-            if isinstance(document, dict):
-                value = document
+            if (parsed := parse(raw)) is not None:
+                value = parsed
                 state = None if abs(looked - written) < _RACY else (status.st_ino, size, written)
             else:
                 fault = why_unread(raw)
@@ -64,13 +78,13 @@ class Files:
         self._now[path] = _Known(state, value, fault, written, size)
         return value
 
-    def names(self, folder: Path, *, growing: bool = False) -> list[str]:
+    def names(self, folder: Path, ending: str = ".json", *, growing: bool = False) -> list[str]:
         """The names of the JSON files in a folder, in order; `growing`: more of the session may come there."""
         if growing:
             self._folders.append(folder)
         try:
             with os.scandir(folder) as entries:
-                return sorted(entry.name for entry in entries if entry.name.endswith(".json"))
+                return sorted(entry.name for entry in entries if entry.name.endswith(ending))
         except OSError:
             return []
 

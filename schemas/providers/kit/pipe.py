@@ -117,7 +117,7 @@ class Pipe:
             self._note(cut, "stream cut off: the last line is unfinished")
         elif self._last is not None:
             for run in list(self._runs.values()):
-                if not run.reader.talk.ended:
+                if run.agent.unended and not run.reader.talk.ended:
                     self._note(self._last, f"{run.title}: " * (len(self._runs) > 1) + run.agent.unended)
         return self._changes(first)
 
