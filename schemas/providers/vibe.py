@@ -43,7 +43,7 @@ class Vibe(Tree):
     )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Mistral Vibe store, JSON files", f"an object with store_format {_STORE}v1"),
-        Format("Mistral Vibe messages, JSON lines", "messages with message_id and injected, beside a meta.json"),
+        Format("Mistral Vibe messages, JSON lines", "messages with role and message_id, beside a meta.json"),
     )
     homes = (Home("$VIBE_HOME/logs/session", "VIBE_HOME"), Home(".vibe/logs/session"))
     files = ("unified/*/CURRENT", "session_*/messages.jsonl")
@@ -60,7 +60,7 @@ class Vibe(Tree):
         """The pointer of a store, or messages that say whether they were injected."""
         if text_of(dict_of(head.document).get("store_format")).startswith(_STORE):
             return True
-        return any("injected" in r and "message_id" in r and text_of(r.get("role")) for r in head.records[:5])
+        return any("message_id" in record and text_of(record.get("role")) for record in head.records[:5])
 
     def id_of(self, path: Path) -> str:
         """The folder's name, which is the id or ends in its beginning."""
@@ -71,7 +71,7 @@ class Vibe(Tree):
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
         """The facts of the session, its entries or messages, and how its last turn ended."""
         meta = files.document(path.with_name("meta.json"))
-        model = _model(dict_of(meta.get("config")))
+        model = _model(meta)
         if path.name != "CURRENT":
             if messages := files.lines(path):
                 yield {"type": "session", **meta}
@@ -160,7 +160,7 @@ class Vibe(Tree):
         yield Fact(
             id=record.get("session_id"), workspace_root=place, branch=record.get("git_branch"),
             parent=record.get("parent_session_id"), created=when(record.get("start_time")) or self.time(record),
-            model=_model(dict_of(record.get("config"))),
+            model=_model(record),
         )  # fmt: skip
         yield Title(text_of(record.get("title")), 2)
         yield Skip("session")
@@ -275,9 +275,11 @@ def _result(record: Data) -> Answer:
     return answer
 
 
-def _model(config: Data) -> str:
+def _model(meta: Data) -> str:
+    config = dict_of(meta.get("config"))
     known = dict_of(dict_of(config.get("models")).get(text_of(config.get("active_model"))))
-    return text_of(config.get("model_name")) or text_of(known.get("name")) or text_of(config.get("active_model"))
+    names = (meta.get("model"), config.get("model_name"), known.get("name"), config.get("active_model"))
+    return next(filter(None, map(text_of, names)), "")
 
 
 def _total(record: Data) -> Iterator[Item]:
