@@ -1,0 +1,249 @@
+"""kimi-cli, the Python program before Kimi Code: a wire of events a session (others.md 9.2, found-others.md 7).
+
+Events of subagents are mirrored in the wire of the session; the subagents' own files say the same and are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import md5
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from schemas.diffs import FileDiff, from_strings
+from schemas.message import Kind, Tool, ToolStatus
+from schemas.provider import Format, Head
+from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
+from schemas.records import Record, read_record
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, text_of, when, whole
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+_EXIT = re.compile(r"exit code: (-?\d{1,6})")
+_SILENT = frozenset(
+    """StepBegin ApprovalRequest ApprovalResponse ApprovalRequestResolved CompactionEnd ToolCallRequest MCPLoadingBegin
+    MCPLoadingEnd MCPStatusSnapshot BtwBegin BtwEnd HookTriggered HookResolved PlanDisplay QuestionRequest""".split()  # noqa: SIM905
+)
+
+
+class More(Piece):
+    """The next part of the arguments of the tool use that came last."""
+
+
+class Wire(History):
+    """Whose an event is, and which tool use came last."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._use = ""
+
+    def whose(self, record: Data) -> str:
+        message = dict_of(record.get("message"))
+        inner = dict_of(message.get("payload"))
+        if message.get("type") != "SubagentEvent":
+            return ""
+        return text_of(inner.get("agent_id")) or text_of(inner.get("parent_tool_call_id")) or "subagent"
+
+    def enter(self, record: Record, time: float | None) -> bool:
+        kind, payload = event_of(record[3])
+        self._use = text_of(payload.get("id")) if kind == "ToolCall" else self._use
+        return True
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """Parts of arguments, where there is a tool use."""
+        if self._use:
+            yield record, number, as_word(item, Piece, id=self._use)
+
+
+class KimiCli(Lines):
+    """kimi-cli's wires."""
+
+    id = "kimi-cli"
+    name = "kimi-cli"
+    counting = (
+        "kimi-cli writes the tokens of each step; input excludes the cache, output includes thinking. It does not say "
+        "which model answered. Calls that were cut off have no figures."
+    )
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("kimi-cli wire, JSON lines", "records with a timestamp and a message of type and payload"),
+    )
+    homes = (Home("$KIMI_SHARE_DIR/sessions", "KIMI_SHARE_DIR"), Home(".kimi/sessions"))
+    files = ("*/*/wire.jsonl",)
+    history: ClassVar[type[History]] = Wire
+    resume = ("kimi", "--session")
+    tools = {
+        "Shell": "shell", "Bash": "shell", "CMD": "shell", "ReadFile": "read", "ReadMediaFile": "read", "FetchURL":
+        "read", "WriteFile": "write", "StrReplaceFile": "write", "PatchFile": "write", "Grep": "search", "Glob":
+        "search", "SearchWeb": "search", "Task": "task", "Agent": "task", "SetTodoList": "task", "Think": "generic",
+        "SendDMail": "generic", "TaskOutput": "task", "TaskStop": "task", "TaskList": "task",
+    }  # fmt: skip
+
+    def told(self, head: Head) -> bool:
+        """An event in its envelope on the first or second line."""
+        return any(isinstance(r.get("timestamp"), int | float) and event_of(r)[0] for r in head.records[:2])
+
+    def id_of(self, path: Path) -> str:
+        """The session's folder."""
+        return path.parent.name
+
+    def stamps(self, session: Session) -> object:
+        """When the session's state was written."""
+        return _bytes_in(session.path.with_name("state.json"))
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The title in `state.json`, and the place whose digest the folder above is called by."""
+        state = _object_in(session.path.with_name("state.json"))
+        yield Title(text_of(state.get("custom_title")), 1 if state.get("title_generated") is True else 3)
+        yield Fact(archived=state.get("archived") is True)
+        folder = session.path.parents[1].name if len(session.path.parents) > 1 else ""
+        home = session.path.parents[3] if len(session.path.parents) > 3 else session.path.parent
+        for place in map(dict_of, list_of(_object_in(home / "kimi.json").get("work_dirs"))):
+            name = text_of(place.get("path"))
+            if name and folder.endswith(md5(name.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()):
+                yield Fact(workspace_root=name)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def type(self, record: Data) -> str:
+        """The event's type."""
+        return event_of(record)[0] or text_of(record.get("type")) or "(no type)"
+
+    def read(self, record: Data) -> Iterator[Item]:
+        kind, payload = event_of(record)
+        outer = dict_of(dict_of(record.get("message")).get("payload"))
+        if text_of(outer.get("agent_id")):
+            yield Link(text_of(outer.get("parent_tool_call_id")), text_of(outer.get("agent_id")))
+        match kind or record.get("type"):
+            case "TurnBegin":
+                yield Say(Kind.PROMPT, _texts(payload.get("user_input")))
+            case "SteerInput":
+                yield Say(Kind.STEER, _texts(payload.get("user_input")))
+            case "ContentPart":
+                yield _part(payload)
+            case "ToolCall":
+                yield from _call(payload)
+            case "ToolCallPart":
+                yield More(Kind.TOOL, text_of(payload.get("arguments_part")))
+                yield Skip("ToolCallPart")
+            case "ToolResult":
+                yield _result(payload)
+            case "StatusUpdate":
+                given = dict_of(payload.get("token_usage"))
+                names = ("input_other", "output", "input_cache_read", "input_cache_creation")
+                usage = TokenUsage(*(as_count(given.get(name)) for name in names))
+                yield Fact(context_window=whole(payload.get("max_context_tokens")))
+                yield Count(usage if any(usage) else TokenUsage(), text_of(payload.get("message_id")), closes=True)
+                yield Skip("StatusUpdate")
+            case "StepInterrupted":
+                yield Say(Kind.INTERRUPT, label="Interrupted, or the model could not be asked")
+            case "StepRetry":
+                yield Say(Kind.NOTE, text_of(payload.get("error")), label="API error, retrying")
+            case "TurnEnd":
+                yield Turn(begins=False, failed=False)
+                yield Skip("TurnEnd")
+            case "CompactionBegin":
+                yield Say(Kind.COMPACTION)
+            case "Notification":
+                yield Say(
+                    Kind.NOTE, text_of(payload.get("body")), label=text_of(payload.get("title")) or "Notification"
+                )
+            case "metadata":
+                yield Skip("metadata")
+            case _ if kind in _SILENT:
+                yield Skip(kind)
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+    def time(self, record: Data) -> float | None:
+        """When the event came, in seconds."""
+        return when(record.get("timestamp"))
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What the result displays, else what the input says."""
+        shown = [dict_of(one) for one in list_of(answer.details)] if answer is not None else []
+        found = [
+            from_strings(text_of(one.get("path")), text_of(one.get("old_text")), text_of(one.get("new_text")))
+            for one in shown if one.get("type") == "diff"
+        ]  # fmt: skip
+        if tool.type == "write" and found and tool.status is ToolStatus.OK:
+            return found
+        edits = [dict_of(edit) for edit in list_of(tool.input.get("edit")) or [tool.input.get("edit")]]
+        pairs = [(text_of(edit.get("old")), text_of(edit.get("new"))) for edit in edits]
+        if tool.type == "write" and any(map(any, pairs)) and tool.status in (ToolStatus.OK, ToolStatus.PENDING):
+            return [from_strings(text_of(tool.input.get("path")), old, new) for old, new in pairs if old or new]
+        return super().diffs(tool, answer)
+
+
+def event_of(record: Data) -> tuple[str, Data]:
+    """The type and the payload of an event; of a subagent's those of the event within."""
+    message = dict_of(record.get("message"))
+    if message.get("type") == "SubagentEvent":
+        message = dict_of(dict_of(message.get("payload")).get("event"))
+    payload = message.get("payload")
+    return (text_of(message.get("type")), payload) if isinstance(payload, dict) else ("", {})
+
+
+def _texts(content: object) -> str:
+    parts = [content] if isinstance(content, str) else list_of(content)
+    return "\n\n".join(filter(None, (p if isinstance(p, str) else text_of(dict_of(p).get("text")) for p in parts)))
+
+
+def _part(payload: Data) -> Item:
+    match payload.get("type"):
+        case "think":
+            return Say(Kind.THINKING, text_of(payload.get("think")))
+        case "text" if text_of(payload.get("text")).strip():
+            return Say(Kind.TEXT, text_of(payload.get("text")))
+        case "text":
+            return Skip("ContentPart")
+        case kind:
+            return Say(Kind.NOTE, label=f"[{text_of(kind).removesuffix('_url') or 'part'}]")
+
+
+def _call(payload: Data) -> Iterator[Item]:
+    function, use_id = dict_of(payload.get("function")), text_of(payload.get("id"))
+    name, said = text_of(function.get("name")), function.get("arguments")
+    given = read_record(said.encode("utf-8", "replace")) if isinstance(said, str) else dict_of(said)
+    task = Task(*(text_of(given.get(key)) for key in ("subagent_name", "description", "prompt")))
+    if given or not said:
+        starts = name in ("Task", "Agent") and bool(given)
+        yield Use(name=name, use_id=use_id, input=given, task=task if starts else None)
+    else:  # its parts follow
+        yield Use(name=name, use_id=use_id, input=arguments_of(said, "raw"), id=use_id)
+        yield Piece(Kind.TOOL, text_of(said), id=use_id)
+
+
+def _result(payload: Data) -> Answer:
+    value = dict_of(payload.get("return_value"))
+    text, message = _texts(value.get("output")), text_of(value.get("message"))
+    code = _EXIT.search(message)
+    failed = value.get("is_error") is True
+    status = ToolStatus.ERROR if failed else ToolStatus.OK
+    if failed and ("rejected by the user" in message or "Rejected by user" in message):
+        status = ToolStatus.DENIED
+    elif code is not None and int(code[1]) < 0:  # a signal: the person interrupted it
+        status = ToolStatus.INTERRUPTED
+    return Answer(
+        text_of(payload.get("tool_call_id")), text or message, status, int(code[1]) if code else None,
+        details=value.get("display"),
+    )  # fmt: skip
+
+
+def _bytes_in(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _object_in(path: Path) -> Data:
+    return read_record(_bytes_in(path).replace(b"\n", b" ")) or {}
+
+
+PROVIDER = KimiCli()
