@@ -23,7 +23,7 @@ class _Known(NamedTuple):
 
     state: tuple[int, int, int] | None
     value: Any
-    fault: str
+    unreadable: tuple[Unreadable, ...]
     written: int
     size: int
 
@@ -49,33 +49,31 @@ class Files:
         """The object or the list in a file; what was there before while it is half-written, an empty object where there
         is none.
         """
-        value: dict[str, Any] | list[Any] = self._read(path, read_document)
+        value: dict[str, Any] | list[Any] = self._read(path, _document_in)
         return value
 
     def lines(self, path: Path) -> list[dict[str, Any]]:
-        """The records of a file of JSON lines, a last one that is half-written apart."""
-        return list_of(self._read(path, lambda raw: [record[3] for record in JsonLines().push(raw)]))
+        """The records of a file of JSON lines; a last one that is half-written is not there yet."""
+        return list_of(self._read(path, _lines_in))
 
-    def _read(self, path: Path, parse: Callable[[bytes], Any]) -> Any:
+    def _read(self, path: Path, parse: Callable[[bytes], tuple[Any, tuple[Unreadable, ...]]]) -> Any:
         looked, before = time.time_ns(), self._before.get(path)
-        value, fault, state, written, size = before.value if before else {}, "", None, looked, 0
+        value, faults, state, written, size = before.value if before else {}, _NONE, None, looked, 0
         try:
             status = path.stat()
             written, size = status.st_mtime_ns, status.st_size
             if before is not None and before.state == (status.st_ino, size, written):
                 self._now[path] = before
                 return before.value
-            raw = path.read_bytes()
-            if (parsed := parse(raw)) is not None:
-                value = parsed
+            found, faults = parse(path.read_bytes())
+            if found is not None:
+                value = found
                 state = None if abs(looked - written) < _RACY else (status.st_ino, size, written)
-            else:
-                fault = why_unread(raw)
         except FileNotFoundError:
             value = {}
         except OSError as error:
-            fault = (error.strerror or str(error)).lower()
-        self._now[path] = _Known(state, value, fault, written, size)
+            faults = (Unreadable(1, (error.strerror or str(error)).lower(), 0, size),)
+        self._now[path] = _Known(state, value, faults, written, size)
         return value
 
     def names(self, folder: Path, ending: str = ".json", *, growing: bool = False) -> list[str]:
@@ -108,5 +106,19 @@ class Files:
     @property
     def unreadable(self) -> list[Unreadable]:
         """The files that could not be read, as places in the session."""
-        faults = ((path.name, known) for path, known in self._now.items() if known.fault)
-        return [Unreadable(1, f"{name}: {known.fault}", 0, known.size) for name, known in faults]
+        found = ((path.name, one) for path, known in self._now.items() for one in known.unreadable)
+        return [one._replace(reason=f"{name}: {one.reason}") for name, one in found]
+
+
+_NONE: tuple[Unreadable, ...] = ()
+
+
+def _document_in(raw: bytes) -> tuple[Any, tuple[Unreadable, ...]]:
+    value = read_document(raw)
+    return value, _NONE if value is not None else (Unreadable(1, why_unread(raw), 0, len(raw)),)
+
+
+def _lines_in(raw: bytes) -> tuple[Any, tuple[Unreadable, ...]]:
+    lines = JsonLines()
+    records = lines.push(raw) + lines.take_tail()
+    return [record[3] for record in records], tuple(lines.unreadable)
