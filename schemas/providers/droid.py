@@ -101,7 +101,8 @@ class Droid(Tree):
     def _message(self, record: Data, message: Data) -> Iterator[Item]:
         content, model = message.get("content"), text_of(message.get("modelId"))
         blocks = [content] if isinstance(content, str) else list_of(content)
-        seen, typed, images = text_of(record.get("visibility")), list[str](), list[Part]()
+        seen = text_of(record.get("visibility")) or text_of(message.get("visibility"))
+        typed, images = list[str](), list[Part]()
         for block in blocks:
             part = {"type": "text", "text": block} if isinstance(block, str) else dict_of(block)
             text = text_of(part.get("text"))
