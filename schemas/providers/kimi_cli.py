@@ -15,7 +15,7 @@ from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines
-from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
@@ -121,9 +121,9 @@ class KimiCli(Lines):
             yield Link(text_of(outer.get("parent_tool_call_id")), text_of(outer.get("agent_id")))
         match kind or record.get("type"):
             case "TurnBegin":
-                yield Say(Kind.PROMPT, _texts(payload.get("user_input")))
+                yield Say(Kind.PROMPT, texts_in(payload.get("user_input")))
             case "SteerInput":
-                yield Say(Kind.STEER, _texts(payload.get("user_input")))
+                yield Say(Kind.STEER, texts_in(payload.get("user_input")))
             case "ContentPart":
                 yield _part(payload)
             case "ToolCall":
@@ -189,11 +189,6 @@ def event_of(record: Data) -> tuple[str, Data]:
     return (text_of(message.get("type")), payload) if isinstance(payload, dict) else ("", {})
 
 
-def _texts(content: object) -> str:
-    parts = [content] if isinstance(content, str) else list_of(content)
-    return "\n\n".join(filter(None, (p if isinstance(p, str) else text_of(dict_of(p).get("text")) for p in parts)))
-
-
 def _part(payload: Data) -> Item:
     match payload.get("type"):
         case "think":
@@ -221,7 +216,7 @@ def _call(payload: Data) -> Iterator[Item]:
 
 def _result(payload: Data) -> Answer:
     value = dict_of(payload.get("return_value"))
-    text, message = _texts(value.get("output")), text_of(value.get("message"))
+    text, message = texts_in(value.get("output")), text_of(value.get("message"))
     code = _EXIT.search(message)
     failed = value.get("is_error") is True
     status = ToolStatus.ERROR if failed else ToolStatus.OK

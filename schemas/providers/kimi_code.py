@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.message import Kind, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines, Stream
-from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import (
     Answer,
@@ -32,7 +32,7 @@ from schemas.providers.kit.words import (
 )  # fmt: skip
 from schemas.records import Record, read_record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, number, text_of, when, whole
+from schemas.values import dict_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -191,7 +191,7 @@ class KimiCode(Lines):
                 yield Say(Kind.UNKNOWN)
 
     def _added(self, message: Data) -> Iterator[Item]:
-        origin, text = dict_of(message.get("origin")), _texts(message.get("content"))
+        origin, text = dict_of(message.get("origin")), texts_in(message.get("content"))
         if message.get("role") != "user":
             yield Skip("context.append_message")  # protocol 1.1 repeats what the agent said
         elif origin.get("kind") in ("user", "system_trigger", None):
@@ -255,12 +255,9 @@ class KimiStream(Stream, KimiCode):
             case "assistant":
                 if thought := text_of(record.get("reasoning_content")):
                     yield Say(Kind.THINKING, thought)
-                if (text := _texts(record.get("content"))).strip():
+                if (text := texts_in(record.get("content"))).strip():
                     yield Say(Kind.TEXT, text)
-                for call in map(dict_of, list_of(record.get("tool_calls"))):
-                    function = dict_of(call.get("function"))
-                    given = arguments_of(function.get("arguments"))
-                    yield Use(name=text_of(function.get("name")), use_id=text_of(call.get("id")), input=given)
+                yield from calls_in(record)
             case "tool":
                 yield _result(text_of(record.get("tool_call_id")), record.get("content"), record)
             case "system.version" as kind:
@@ -279,14 +276,9 @@ class KimiStream(Stream, KimiCode):
 # -- parts of records --------------------------------------------------------------------------------------------------
 
 
-def _texts(content: object) -> str:
-    parts = [content] if isinstance(content, str) else list_of(content)
-    return "\n\n".join(filter(None, (p if isinstance(p, str) else text_of(dict_of(p).get("text")) for p in parts)))
-
-
 def _typed(content: object, origin: Data, kind: str) -> Iterator[Item]:
     """What a person typed, or what started a subagent; what the program itself asks is context."""
-    text = _texts(content)
+    text = texts_in(content)
     if not text:
         yield Skip(kind)  # the context has it (protocol 1.4)
     elif origin.get("kind") in ("user", None) or origin.get("name") == "subagent":
@@ -297,7 +289,7 @@ def _typed(content: object, origin: Data, kind: str) -> Iterator[Item]:
 
 def _result(use_id: str, output: object, result: Data) -> Answer:
     """The result of a tool use; a shell's exit code stands in its last line."""
-    text = _texts(output)
+    text = texts_in(output)
     spent = number(result.get("durationMs"))
     code = _EXIT.search(text[-100:])
     text = text[: len(text) - len(code[0])] if code else text

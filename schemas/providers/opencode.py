@@ -22,6 +22,7 @@ from schemas.providers.kit.agent import Data, Database, Home, Stream, Tree, diff
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History, Placed
+from schemas.providers.kit.tables import columns_of, objects_in, rows_of
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
 from schemas.usage import TokenUsage, as_count
@@ -160,8 +161,8 @@ class OpenCode(Database, Tree):
         """
         known, found = _ids(database), dict[str, float]()
         for table, messages in _TABLES:
-            columns = _columns(database, table)
-            if not columns or not _columns(database, messages):
+            columns = columns_of(database, table)
+            if not columns or not columns_of(database, messages):
                 continue
             parent = "parent_id" if "parent_id" in columns else "NULL"
             for name, changed, mother in database.execute(
@@ -556,13 +557,9 @@ def read_file(path: Path) -> Data:
         return {}
 
 
-def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
-    return frozenset(name for (name,) in database.execute("SELECT name FROM pragma_table_info(?)", (table,)))
-
-
 def _ids(database: sqlite3.Connection) -> frozenset[str]:
     """The ids of all sessions, subagents included."""
-    tables = [table for table in ("session", "session_v2") if _columns(database, table)]
+    tables = [table for table in ("session", "session_v2") if columns_of(database, table)]
     return frozenset(text_of(name) for table in tables for (name,) in database.execute(f"SELECT id FROM {table}"))
 
 
@@ -574,19 +571,18 @@ class _Asked:
 
     def rows(self, table: str, where: str, value: str) -> list[Data]:
         """The rows of a table as objects, with what their column `data` holds."""
-        columns = _columns(self._database, table)
-        if not columns or where.split()[0] not in columns:
-            return []
-        return self._objects(f"SELECT * FROM {table} WHERE {where}", value)
+        return [_with_data(one) for one in rows_of(self._database, table, where, value)]
 
     def parts(self, session: str) -> list[Data]:
         """The parts of a session's messages; older databases name the session in the message alone."""
-        if not _columns(self._database, "part"):
+        if not columns_of(self._database, "part"):
             return []
-        return self._objects(
+        found = objects_in(
+            self._database,
             "SELECT part.id, part.message_id, part.data FROM message JOIN part ON part.message_id = message.id "
             "WHERE message.session_id = ? ORDER BY part.message_id, part.id", session,
         )  # fmt: skip
+        return [_with_data(one) for one in found]
 
     def copies(self, session: Data, messages: list[Data]) -> list[Data]:
         """The messages, those marked that a fork copied: they have new ids, but are as old as they were, and so older
@@ -608,11 +604,9 @@ class _Asked:
             for m in messages
         ]
 
-    def _objects(self, query: str, value: str) -> list[Data]:
-        cursor = self._database.execute(query, (value,))
-        names = [column[0] for column in cursor.description]
-        found = [dict(zip(names, row, strict=True)) for row in cursor]
-        return [{k: v for k, v in one.items() if k != "data"} | _data(one.get("data")) for one in found]
+
+def _with_data(row: Data) -> Data:
+    return {name: value for name, value in row.items() if name != "data"} | _data(row.get("data"))
 
 
 def _data(value: object) -> Data:

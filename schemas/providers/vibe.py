@@ -15,7 +15,7 @@ from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Stream, Tree
-from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use
 from schemas.session import Lack
@@ -130,7 +130,7 @@ class Vibe(Tree):
             case "message":
                 yield from self._entry(record)
             case "reasoning":
-                yield Say(Kind.THINKING, text_of(record.get("text")) or "\n".join(_texts(record.get("summary"))))
+                yield Say(Kind.THINKING, text_of(record.get("text")) or texts_in(record.get("summary")))
             case "effect":
                 yield self._effect(record)
             case "turn":
@@ -168,7 +168,7 @@ class Vibe(Tree):
     # -- entries of the store --------------------------------------------------------------------------------------
 
     def _entry(self, record: Data) -> Iterator[Item]:
-        text = "\n\n".join(_texts(record.get("content")))
+        text = texts_in(record.get("content"))
         if record.get("role") == "user":
             typed = record.get("source") in ("turn_start", "turn_steer", None)
             yield Say(Kind.PROMPT if typed else Kind.CONTEXT, text, label="" if typed else "Added")
@@ -211,11 +211,11 @@ class Vibe(Tree):
             yield Say(Kind.THINKING, thought, id=text_of(record.get("reasoning_message_id")))
         if (text := text_of(record.get("content"))).strip():
             yield Say(Kind.TEXT, text)
-        for call in map(dict_of, list_of(record.get("tool_calls"))):
-            function = dict_of(call.get("function"))
-            name, given = text_of(function.get("name")), arguments_of(function.get("arguments"))
-            task = Task(text_of(given.get("agent")), "", text_of(given.get("task"))) if name == "task" else None
-            yield Use(name=name, use_id=text_of(call.get("id")), input=given, task=task)
+        for use in calls_in(record):
+            given = dict_of(use.input)
+            task = Task(text_of(given.get("agent")), "", text_of(given.get("task")))
+            use.task = task if use.name == "task" else None
+            yield use
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """The places that a replacement gives, else what the input says."""
@@ -244,17 +244,12 @@ class VibeStream(Stream, Vibe):
         return text_of(record.get("sessionId"))
 
 
-def _texts(content: object) -> list[str]:
-    parts = [content] if isinstance(content, str) else list_of(content)
-    return [part if isinstance(part, str) else text_of(dict_of(part).get("text")) for part in parts]
-
-
 def _outcome(use_id: str, output: Data, status: ToolStatus) -> Answer:
     """What the result of a tool says: a command that fails is `completed` like any other."""
     given = dict_of(output.get("structured_content")) or dict_of(output.get("structuredContent"))
     text = next((text_of(given[key]) for key in _TEXTS if text_of(given.get(key))), "")
     text = "\n".join(filter(None, (text.rstrip("\n"), text_of(given.get("stderr")).rstrip("\n"))))
-    text = text or "\n".join(_texts(output.get("content"))) or text_of(given.get("message"))
+    text = text or texts_in(output.get("content"), "\n") or text_of(given.get("message"))
     code = whole(given.get("returncode", given.get("exit_code")))
     failed = bool(code) or given.get("timed_out") is True
     return Answer(use_id, text, ToolStatus.ERROR if failed and status is ToolStatus.OK else status, code)
