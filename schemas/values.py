@@ -43,13 +43,15 @@ def whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def when(value: object) -> float | None:
-    """A time as seconds since 1970: ISO 8601 text, or a number of seconds or milliseconds (third-party files)."""
+def when(value: object, *, local: bool = False) -> float | None:
+    """A time as seconds since 1970: ISO 8601 text, or a number of seconds or milliseconds (third-party files). A text
+    without a zone is UTC, or `local` time.
+    """
     if isinstance(value, str):
         try:
             time = datetime.fromisoformat(value)
-            seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
+            seconds = (time if time.tzinfo or local else time.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError, OSError):
             return None
         return seconds if seconds > 0 else None  # Go writes the year 1 for no time
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from schemas.paths import source_of
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.agent import Data, Home, Prose, Section
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Use
-from schemas.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -88,7 +87,7 @@ class Aider(Prose):
             key, number = f"{match[1]}T{match[2]}", 2
             while key in found:
                 key, number = f"{match[1]}T{match[2]}.{number}", number + 1
-            found[key] = Section(key, f"{path.absolute().parent.name}-{key}", _when(match), run)
+            found[key] = Section(key, f"{path.absolute().parent.name}-{key}", when(f"{match[1]}T{match[2]}", local=True), run)
         return list(found.values())
 
     def pieces(self, text: str) -> Iterator[Data]:
@@ -117,7 +116,7 @@ class Aider(Prose):
         match record.get("type"):
             case "begun":
                 match = _BEGUN.match(text)
-                begun = _when(match) if match is not None else None
+                begun = when(f"{match[1]}T{match[2]}", local=True) if match is not None else None
                 model, version = _MODEL.search(text), _VERSION.search(text)
                 yield Fact(
                     created=begun, updated=begun, model=model["model"] if model else "",
@@ -163,14 +162,6 @@ class Aider(Prose):
                 old, new = text_of(edit.get("old")), text_of(edit.get("new"))
                 found.append(from_strings(path, old, new) if old else added_file(path, new))
         return found
-
-
-def _when(match: re.Match[str]) -> float | None:
-    """A run's beginning; the file has the local time of the machine."""
-    try:
-        return datetime.fromisoformat(f"{match[1]}T{match[2]}").timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 class _Pieces:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.clean import one_line
-from schemas.message import Part
-from schemas.providers.kit.words import Use
+from schemas.message import Kind, Part
+from schemas.providers.kit.words import Answer, Item, Say, Use
 from schemas.records import read_record
+from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
 
 
@@ -44,3 +45,55 @@ def calls_in(message: dict[str, Any], model: str = "") -> Iterator[Use]:
             name=text_of(function.get("name")), use_id=text_of(call.get("id")), model=model,
             input=arguments_of(function.get("arguments"), "raw"),
         )  # fmt: skip
+
+
+def figures_in(usage: object) -> TokenUsage:
+    """The figures of a call as OpenAI's interfaces tell them: the input includes the cache, the output thinking."""
+    given = dict_of(usage)
+    fresh, output = (
+        next((n for key in keys if (n := as_count(given.get(key))) is not None), None)
+        for keys in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    )
+    inner = dict_of(given.get("prompt_tokens_details")) or dict_of(given.get("input_tokens_details"))
+    outer = dict_of(given.get("completion_tokens_details")) or dict_of(given.get("output_tokens_details"))
+    read, written = as_count(inner.get("cached_tokens")), as_count(inner.get("cache_write_tokens"))
+    if fresh is not None:
+        fresh = max(0, fresh - (read or 0) - (written or 0))
+    usage = TokenUsage(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
+    return usage if any(usage) else TokenUsage()
+
+
+def images_in(content: object) -> list[Part]:
+    """The images of a message's content, of OpenAI's form or of Anthropic's."""
+    found = []
+    for part in map(dict_of, list_of(content)):
+        source, url = dict_of(part.get("source")), part.get("image_url")
+        address = text_of(dict_of(url).get("url")) or text_of(url)
+        if part.get("type") == "image":
+            found.append(image_part(source.get("media_type"), source.get("data"), source.get("url")))
+        elif part.get("type") in ("image_url", "input_image"):
+            kind, _, data = address.removeprefix("data:").partition(";base64,")
+            found.append(image_part(kind, data) if data else image_part(None, None, address))
+    return found
+
+
+def message_items(message: dict[str, Any], model: str = "") -> Iterator[Item]:
+    """What a message of OpenAI's form holds, but for its figures."""
+    content, role = message.get("content"), message.get("role")
+    text = texts_in(content)
+    match role:
+        case "user":
+            yield Say(Kind.PROMPT, text, images=images_in(content))
+        case "system" | "developer":
+            yield Say(Kind.CONTEXT, text, label="System prompt")
+        case "assistant":
+            thought = text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
+            if thought.strip():
+                yield Say(Kind.THINKING, thought, model=model)
+            if text.strip():
+                yield Say(Kind.TEXT, text, model=model)
+            yield from calls_in(message, model)
+        case "tool" | "function":
+            yield Answer(text_of(message.get("tool_call_id")), text, images=images_in(content))
+        case _:
+            yield Say(Kind.UNKNOWN, label=f"message of {text_of(role) or 'nobody'}")

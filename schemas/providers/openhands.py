@@ -1,0 +1,210 @@
+"""OpenHands: a folder a conversation, with a file an event, and the state with the tokens (found-others.md 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from schemas.diffs import FileDiff, added_file, from_strings
+from schemas.message import Kind, Tool, ToolStatus
+from schemas.provider import Format, Head
+from schemas.providers.kit.agent import Data, Home, Stream, Tree
+from schemas.providers.kit.blocks import arguments_of, images_in, texts_in
+from schemas.providers.kit.files import Files
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Use
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, text_of, when, whole
+
+_EVENTS = frozenset(
+    """SystemPromptEvent MessageEvent ActionEvent ObservationEvent AgentErrorEvent UserRejectObservation PauseEvent
+    ConversationErrorEvent Condensation CondensationRequest CondensationSummaryEvent TokenEvent
+    ConversationStateUpdateEvent LLMConvertibleEvent StreamingDeltaEvent HookExecutionEvent""".split()  # noqa: SIM905
+)
+_ASIDE = ("security_risk", "summary")
+"""What the program asks for beside a tool's own arguments."""
+
+
+class OpenHands(Tree):
+    """OpenHands' conversations."""
+
+    id = "openhands"
+    name = "OpenHands"
+    counting = (
+        "OpenHands keeps the tokens of each response in the conversation's state; its input includes the cache, which "
+        "is taken apart here. What a subagent took counts in its own conversation."
+    )
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("OpenHands conversation, JSON files", "base_state.json with stats.usage_to_metrics, beside events"),
+    )
+    homes = (Home("$OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_CONVERSATIONS_DIR"), Home(".openhands/conversations"))
+    files: ClassVar[tuple[str, ...]] = ("*/base_state.json",)
+    recount = "largest"
+    resume: ClassVar[tuple[str, ...]] = ("openhands", "--resume")
+    tools = {
+        "terminal": "shell", "execute_bash": "shell", "file_editor": "write", "str_replace_editor": "write",
+        "apply_patch": "write", "planning_file_editor": "write", "grep": "search", "glob": "search", "task": "task",
+        "task_tracker": "task", "delegate": "task", "browser_navigate": "read", "browser_get_content": "read",
+        "finish": "generic", "think": "generic", "invoke_skill": "generic",
+    }  # fmt: skip
+
+    def told(self, head: Head) -> bool:
+        """A conversation's state."""
+        state = dict_of(head.document)
+        return "execution_status" in state and isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict)
+
+    def id_of(self, path: Path) -> str:
+        """The folder's name."""
+        return path.parent.name
+
+    def gather(self, path: Path, files: Files) -> Iterable[Data]:
+        """The state's facts, the events in order, the subagents, and the figures of each response."""
+        state, folder = files.document(path), path.parent
+        if not isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict):
+            return
+        yield {"kind": "session", "workspace": state.get("workspace"), "id": state.get("id")}
+        for _, event in files.documents(folder / "events", growing=True):
+            yield event
+        children = sorted(one.name for one in folder.glob("subagents/*") if (one / path.name).is_file())
+        for name in children:
+            child = folder / "subagents" / name
+            first = [files.document(child / "events" / one) for one in files.names(child / "events")[:5]]
+            asked = next((dict_of(one.get("llm_message")) for one in first if one.get("source") == "user"), {})
+            prompt = texts_in(asked.get("content"))
+            yield {"kind": "subagent", "name": name, "path": str(child / path.name), "prompt": prompt}
+        for purpose, metrics in dict_of(dict_of(state["stats"])["usage_to_metrics"]).items():
+            if children and purpose.startswith("task:"):
+                continue  # the same figures are the subagent's own
+            for usage in list_of(dict_of(metrics).get("token_usages")):
+                yield {"kind": "usage", "beside": purpose != "agent", **dict_of(usage)}
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def type(self, record: Data) -> str:
+        """The event's kind."""
+        return text_of(record.get("kind")) or "(no kind)"
+
+    def time(self, record: Data) -> float | None:
+        """When it happened; events have the local time of the machine."""
+        return when(record.get("timestamp"), local=True)
+
+    def name_of(self, record: Data) -> str:
+        """The event's id."""
+        return text_of(record.get("id")) if record.get("kind") != "session" else ""
+
+    def read(self, record: Data) -> Iterator[Item]:
+        kind = self.type(record)
+        match kind:
+            case "session":
+                place = dict_of(record.get("workspace")).get("working_dir")
+                yield Fact(id=record.get("id"), workspace_root=place)
+                yield Skip(kind)
+            case "SystemPromptEvent":
+                parts = [record.get("system_prompt"), record.get("dynamic_context")]
+                yield Say(Kind.CONTEXT, texts_in(parts), label="System prompt")
+            case "MessageEvent":
+                yield from self._message(record)
+            case "ActionEvent":
+                yield from self._action(record)
+            case "ObservationEvent":
+                yield _result(text_of(record.get("tool_call_id")), dict_of(record.get("observation")))
+            case "AgentErrorEvent":
+                yield Answer(text_of(record.get("tool_call_id")), text_of(record.get("error")), ToolStatus.ERROR)
+            case "UserRejectObservation":
+                reason = text_of(record.get("rejection_reason"))
+                yield Answer(text_of(record.get("tool_call_id")), reason, ToolStatus.DENIED)
+            case "ConversationErrorEvent":
+                yield Say(Kind.ERROR, text_of(record.get("detail")), label=text_of(record.get("code")) or "Error")
+            case "PauseEvent":
+                yield Say(Kind.INTERRUPT, label="Paused")
+            case "Condensation":
+                yield Say(Kind.COMPACTION, text_of(record.get("summary")))
+            case "subagent":
+                task = Task("", "", text_of(record.get("prompt")))
+                yield Child(text_of(record.get("name")), Path(text_of(record.get("path"))), task=task)
+                yield Skip(kind)
+            case "usage":
+                yield from _figures(record)
+            case _ if kind in _EVENTS:
+                yield Skip(kind)
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+    def _message(self, record: Data) -> Iterator[Item]:
+        message, added = dict_of(record.get("llm_message")), texts_in(record.get("extended_content"))
+        content = message.get("content")
+        if message.get("role") == "user":
+            yield Say(Kind.PROMPT, texts_in(content), images=images_in(content))
+            if added:
+                yield Say(Kind.CONTEXT, added, label="Added")
+            return
+        thought = text_of(message.get("reasoning_content")) or text_of(record.get("reasoning_content"))
+        if thought.strip():
+            yield Say(Kind.THINKING, thought)
+        yield Say(Kind.TEXT, texts_in(content))
+        yield Count(TokenUsage(), text_of(record.get("llm_response_id")))
+
+    def _action(self, record: Data) -> Iterator[Item]:
+        call, name = dict_of(record.get("tool_call")), text_of(record.get("tool_name"))
+        given = arguments_of(call.get("arguments"), "raw") or {
+            key: value for key, value in dict_of(record.get("action")).items() if key != "kind"
+        }
+        given = {key: value for key, value in given.items() if key not in _ASIDE}
+        if (thought := text_of(record.get("reasoning_content"))).strip():
+            yield Say(Kind.THINKING, thought)
+        if (text := texts_in(record.get("thought"))).strip():
+            yield Say(Kind.TEXT, text)
+        task = Task(*(text_of(given.get(key)) for key in ("subagent_type", "description", "prompt")))
+        # The editor also shows files.
+        reads = name in ("file_editor", "str_replace_editor") and given.get("command") == "view"
+        yield Use(
+            name="view" if reads else name, use_id=text_of(record.get("tool_call_id")), input=given,
+            type="read" if reads else "unknown", task=task if name == "task" else None,
+        )  # fmt: skip
+        yield Count(TokenUsage(), text_of(record.get("llm_response_id")))
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What was there before and after, else what the input says."""
+        details, given = dict_of(answer.details) if answer is not None else {}, tool.input
+        path, old, new = (text_of(given.get("path")), details.get("old_content"), details.get("new_content"))
+        if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
+            return []
+        if isinstance(new, str):
+            return [from_strings(path, old, new) if isinstance(old, str) else added_file(path, new)]
+        return super().diffs(tool, answer)
+
+
+class OpenHandsStream(Stream, OpenHands):
+    """`openhands --headless --json`: the events, among lines for people."""
+
+    formats = (Format("OpenHands, `--headless --json`", "events with a kind, a source and a timestamp"),)
+    unended = ""
+
+    def prints(self, record: Data) -> bool:
+        """An event of a kind that is its own."""
+        kind = record.get("kind")
+        return isinstance(kind, str) and kind in _EVENTS and "timestamp" in record and "source" in record
+
+
+def _result(use_id: str, observation: Data) -> Answer:
+    """The result of a tool use."""
+    text, code = texts_in(observation.get("content"), "\n"), whole(observation.get("exit_code"))
+    failed = observation.get("is_error") is True or bool(code) or observation.get("timeout") is True
+    status = ToolStatus.ERROR if failed else ToolStatus.OK
+    kept = {key: observation.get(key) for key in ("old_content", "new_content")}
+    return Answer(use_id, text, status, code, images=images_in(observation.get("content")), details=kept)
+
+
+def _figures(record: Data) -> Iterator[Item]:
+    names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+    given, output, read, written, thought = (as_count(record.get(name)) for name in names)
+    fresh = None if given is None else max(0, given - (read or 0) - (written or 0))
+    if any((given, output)):
+        model, beside = text_of(record.get("model")), record.get("beside") is True
+        name = text_of(record.get("response_id"))
+        yield Count(TokenUsage(fresh, output, read, written, thought), name, model, beside=beside)
+    yield Skip("usage")
+
+
+PROVIDER = OpenHands()
+STREAM = OpenHandsStream()
