@@ -49,7 +49,16 @@ _SEARCHES = {
     **dict.fromkeys(("Glob", "glob", "glob_file_search", "file_search"), "Glob"),
     **dict.fromkeys(("SemanticSearch", "codebase_search", "semantic_search", "sem_search", "codesearch"), "Search"),
 }
-_PATHS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "target_notebook")
+_PATHS = (
+    "file_path",
+    "path",
+    "filePath",
+    "notebook_path",
+    "absolute_path",
+    "target_file",
+    "target_notebook",
+    "filepath",
+)
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "targetDirectory")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_VERBS = {"add": "Write", "delete": "Delete", "move": "Move"}

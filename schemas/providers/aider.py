@@ -87,7 +87,9 @@ class Aider(Prose):
             key, number = f"{match[1]}T{match[2]}", 2
             while key in found:
                 key, number = f"{match[1]}T{match[2]}.{number}", number + 1
-            found[key] = Section(key, f"{path.absolute().parent.name}-{key}", when(f"{match[1]}T{match[2]}", local=True), run)
+            found[key] = Section(
+                key, f"{path.absolute().parent.name}-{key}", when(f"{match[1]}T{match[2]}", local=True), run
+            )
         return list(found.values())
 
     def pieces(self, text: str) -> Iterator[Data]:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from schemas.usage import TokenUsage
 
 
+_PATHS = ("filePath", "file_path", "path", "filepath")
+
+
 class Home(NamedTuple):
     """A folder of sessions: below the home directory, or below that which a variable names (`$PI_DIR/sessions`)."""
 
@@ -162,7 +165,7 @@ class Agent:
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
             return []
         given = tool.input
-        path = next((text_of(given[key]) for key in ("filePath", "file_path", "path") if text_of(given.get(key))), "")
+        path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
         if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
             return from_v4a(patch)
         old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in (OLD_TEXTS, NEW_TEXTS))
