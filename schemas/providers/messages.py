@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from schemas.clean import as_json
-from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Prose, Section
-from schemas.providers.kit.blocks import arguments_of, figures_in, images_in, message_items, texts_in
+from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
 from schemas.records import JsonLines, read_document, read_record
 from schemas.session import Lack
@@ -117,7 +116,7 @@ class Messages(Prose):
         elif role is None:
             yield from _item(record)
         elif any(block.get("type") in ("tool_use", "tool_result", "thinking", "redacted_thinking") for block in blocks):
-            yield from _blocks(blocks, text_of(role), model)
+            yield from block_items(blocks, text_of(role), model)
         else:
             yield from message_items(record, model)
         if any(figures := figures_in(record.get("usage"))):
@@ -206,31 +205,6 @@ def _apart(message: Data) -> Data:
     if calls:
         changed["tool_calls"] = [{"function": call} for call in calls]
     return changed
-
-
-def _blocks(blocks: list[Data], role: str, model: str) -> Iterator[Item]:
-    """A message of Anthropic's form."""
-    for block in blocks:
-        text = text_of(block.get("text"))
-        match block.get("type"):
-            case "text" if text.strip():
-                yield Say(Kind.TEXT if role == "assistant" else Kind.PROMPT, text, model=model)
-            case "text":
-                yield Skip("text")
-            case "thinking" | "redacted_thinking":
-                thought = text_of(block.get("thinking"))
-                yield Say(Kind.THINKING, thought, model=model, flags=NO_FLAGS if thought else Flag.WITHHELD)
-            case "tool_use":
-                given = arguments_of(block.get("input"))
-                yield Use(name=text_of(block.get("name")), use_id=text_of(block.get("id")), input=given, model=model)
-            case "tool_result":
-                status = ToolStatus.ERROR if block.get("is_error") is True else ToolStatus.OK
-                content = block.get("content")
-                yield Answer(text_of(block.get("tool_use_id")), texts_in(content), status, images=images_in(content))
-            case "image":
-                yield Say(Kind.TEXT if role == "assistant" else Kind.PROMPT, images=images_in([block]))
-            case kind:
-                yield Say(Kind.UNKNOWN, as_json(block), label=f"block {text_of(kind)}")
 
 
 def _item(record: Data) -> Iterator[Item]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.clean import one_line
-from schemas.message import Kind, Part
-from schemas.providers.kit.words import Answer, Item, Say, Use
+from schemas.clean import as_json, one_line
+from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
+from schemas.providers.kit.words import Answer, Item, Say, Skip, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
@@ -97,3 +97,28 @@ def message_items(message: dict[str, Any], model: str = "") -> Iterator[Item]:
             yield Answer(text_of(message.get("tool_call_id")), text, images=images_in(content))
         case _:
             yield Say(Kind.UNKNOWN, label=f"message of {text_of(role) or 'nobody'}")
+
+
+def block_items(blocks: list[dict[str, Any]], role: str, model: str = "") -> Iterator[Item]:
+    """What the content blocks of a message of Anthropic's form hold."""
+    for block in blocks:
+        text = text_of(block.get("text"))
+        match block.get("type"):
+            case "text" if text.strip():
+                yield Say(Kind.TEXT if role == "assistant" else Kind.PROMPT, text, model=model)
+            case "text":
+                yield Skip("text")
+            case "thinking" | "redacted_thinking":
+                thought = text_of(block.get("thinking"))
+                yield Say(Kind.THINKING, thought, model=model, flags=NO_FLAGS if thought else Flag.WITHHELD)
+            case "tool_use":
+                given = arguments_of(block.get("input"))
+                yield Use(name=text_of(block.get("name")), use_id=text_of(block.get("id")), input=given, model=model)
+            case "tool_result":
+                status = ToolStatus.ERROR if block.get("is_error") is True else ToolStatus.OK
+                content = block.get("content")
+                yield Answer(text_of(block.get("tool_use_id")), texts_in(content), status, images=images_in(content))
+            case "image":
+                yield Say(Kind.TEXT if role == "assistant" else Kind.PROMPT, images=images_in([block]))
+            case kind:
+                yield Say(Kind.UNKNOWN, as_json(block), label=f"block {text_of(kind)}")
