@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"
+FACTS = "history_item.json"
+"""Where forks keep what Cline has in its index."""
 TYPE = "task"
 """The type that the records of a task are given."""
 _REQUESTS = ("api_req_started", "deleted_api_reqs", "subagent_usage")
@@ -274,6 +276,12 @@ def index_says(session: Session) -> Iterator[Item]:
 def index_state(session: Session) -> tuple[int, int]:
     """What changes when the index of tasks does."""
     return state_of(index_of(session.path))
+
+
+def fork_of(path: Path) -> str:
+    """The extension that wrote a task, if it is a fork: by its folder, or by the facts that forks keep beside it."""
+    name = next((one for one in ("roo-cline", "kilo-code") for part in path.parts if part.endswith(one)), "")
+    return name or ("roo-cline" if (path.parent / FACTS).is_file() else "")
 
 
 def index_of(path: Path) -> Path:

@@ -40,7 +40,8 @@ class Amp(Document):
     tools = {
         "Bash": "shell", "Read": "read", "read_web_page": "read", "look_at": "read", "edit_file": "write",
         "create_file": "write", "undo_edit": "write", "Edit": "write", "Write": "write", "apply_patch": "write", "Grep":
-        "search", "glob": "search", "finder": "search", "web_search": "search", "librarian": "search", "Task": "task", "oracle":
+        "search", "glob": "search", "finder": "search", "web_search": "search", "librarian": "search", "Task": "task",
+        "oracle":
         "task", "todo_write": "task", "todo_read": "task",
     }  # fmt: skip
 

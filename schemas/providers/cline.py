@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
 from schemas.diffs import FileDiff, added_file
 from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
-from schemas.provider import Format
+from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.kit.agent import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
@@ -31,11 +31,17 @@ if TYPE_CHECKING:
 
 _ENDING = ".messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-_EXTENSION = "User/globalStorage/saoudrizwan.claude-dev"
 
 
-def _in_editors(base: str, reason: str, *platforms: str) -> Iterator[Home]:
-    return (Home(f"{base}/{editor}/{_EXTENSION}", reason, platforms) for editor in _EDITORS)
+def in_editors(extension: str) -> Iterator[Home]:
+    """The folders of an editor's extension, in each editor and on each system."""
+    for base, reason, platform in (
+        (".config", "default", "linux"), ("Library/Application Support", "default", "darwin"),
+        ("$APPDATA", "APPDATA", "win32"), ("AppData/Roaming", "default", "win32"),
+    ):  # fmt: skip
+        for editor in _EDITORS:
+            yield Home(f"{base}/{editor}/User/globalStorage/{extension}", reason, (platform,))
+    yield Home(f".vscode-server/data/User/globalStorage/{extension}")
 
 
 class Cline(Document):
@@ -47,24 +53,20 @@ class Cline(Document):
         "Cline keeps the figures of each response with its message; the input includes the cache, which is taken apart "
         "here. Where no message has any, the sum of the manifest counts. Tasks keep those of each request."
     )
-    formats = (
+    formats: ClassVar[tuple[Format, ...]] = (
         Format("Cline session, one JSON document", "an object with sessionId, agent and messages"),
         Format("Cline task, what the model saw", "a list of messages, the first of them with a <task>"),
         Format("Cline task, what the person saw", "a list of objects with ts and say or ask"),
     )
-    homes = (
+    homes: ClassVar[tuple[Home, ...]] = (
         Home("$CLINE_SESSION_DATA_DIR", "CLINE_SESSION_DATA_DIR"),
         Home("$CLINE_DATA_DIR", "CLINE_DATA_DIR"),
         Home("$CLINE_DIR/data", "CLINE_DIR"),
         Home(".cline/data"),
-        *_in_editors(".config", "default", "linux"),
-        *_in_editors("Library/Application Support", "default", "darwin"),
-        *_in_editors("$APPDATA", "APPDATA", "win32"),
-        *_in_editors("AppData/Roaming", "default", "win32"),
-        Home(f".vscode-server/data/{_EXTENSION}"),
+        *in_editors("saoudrizwan.claude-dev"),
     )
-    files = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
-    resume = ("cline", "--id")
+    files: ClassVar[tuple[str, ...]] = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
+    resume: ClassVar[tuple[str, ...]] = ("cline", "--id")
     tools = {
         "run_commands": "shell", "execute_command": "shell", "read_files": "read", "read_file": "read",
         "list_files": "search", "search_codebase": "search", "search_files": "search",
@@ -79,6 +81,10 @@ class Cline(Document):
     }  # fmt: skip
 
     # -- the document ----------------------------------------------------------------------------------------------
+
+    def told(self, head: Head) -> bool:
+        """A document of Cline's form that no fork of the extension wrote."""
+        return bool(self.records(head.document)) and not tasks.fork_of(head.path)
 
     def records(self, document: Any) -> Sequence[Data]:
         if isinstance(document, list):

@@ -38,7 +38,8 @@ class Crush(Database):
     resume: ClassVar[tuple[str, ...]] = ("crush", "--session")
     tools = {
         "bash": "shell", "job_output": "shell", "job_kill": "shell", "view": "read", "fetch": "read", "download":
-        "read", "write": "write", "edit": "write", "multiedit": "write", "glob": "search", "grep": "search", "ls": "search",
+        "read", "write": "write", "edit": "write", "multiedit": "write", "glob": "search", "grep": "search", "ls":
+        "search",
         "sourcegraph": "search", "diagnostics": "search", "agent": "task", "todos": "task",
     }  # fmt: skip
 

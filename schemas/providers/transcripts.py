@@ -1,6 +1,7 @@
 """Lists of messages that people exchange: OpenAI's (chat and responses), Anthropic's, ShareGPT's (others.md 13).
 
-One JSON document, or JSON lines: a message a line, or a conversation a line, each a session of its own.
+One JSON document, or JSON lines: a message a line, or a conversation a line, each a session of its own. Agents that
+keep such lists are asked before it, in the order of their files' names.
 """
 
 from __future__ import annotations

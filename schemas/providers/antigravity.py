@@ -1,0 +1,70 @@
+"""Antigravity: the transcript in JSON lines beside stores that nobody else can read (others.md 14). Unverified."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from schemas.message import Kind
+from schemas.provider import Format, Head
+from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.words import Fact, Item, Say, Skip
+from schemas.records import read_record
+from schemas.session import Lack
+from schemas.values import dict_of, text_of, when
+
+_METADATA = re.compile(r"<ADDITIONAL_METADATA>(.*?)</ADDITIONAL_METADATA>", re.DOTALL)
+_ASIDE = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
+_REQUEST = re.compile(r"</?USER_REQUEST>")
+
+
+class Antigravity(Lines):
+    """Antigravity's transcripts."""
+
+    id = "antigravity"
+    name = "Antigravity"
+    counting = "Antigravity's transcripts have no tokens."
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Antigravity transcript, JSON lines", "records with source, created_at and content"),
+    )
+    homes = tuple(
+        Home(f".gemini/{name}/brain") for name in ("antigravity", "antigravity-cli", "antigravity-ide")
+    )  # fmt: skip
+    files = ("*/.system_generated/logs/transcript.jsonl",)
+    lacks = frozenset({Lack.TOKENS, Lack.RESULTS})
+
+    def told(self, head: Head) -> bool:
+        """Who says it, when, and what."""
+        first = head.records[0] if head.records else {}
+        return {"source", "created_at", "content"} <= first.keys() and text_of(first["source"]).isupper()
+
+    def id_of(self, path: Path) -> str:
+        """The conversation's folder."""
+        return path.parents[2].name if len(path.parents) > 2 and path.name == "transcript.jsonl" else path.stem
+
+    def time(self, record: Data) -> float | None:
+        """When it was said."""
+        return when(record.get("created_at"))
+
+    def type(self, record: Data) -> str:
+        """Who says it."""
+        return text_of(record.get("source")) or "(no source)"
+
+    def read(self, record: Data) -> Iterator[Item]:
+        text, source = text_of(record.get("content")), self.type(record)
+        if not text.strip():
+            yield Skip(source)
+        elif source == "MODEL":
+            yield Say(Kind.TEXT, text)
+        elif source.startswith("USER"):
+            for about in _METADATA.findall(text):
+                yield Fact(workspace_root=dict_of(read_record(about.encode("utf-8", "replace"))).get("cwd"))
+            typed = _REQUEST.sub("", _ASIDE.sub("", text)).strip()
+            yield Say(Kind.PROMPT, typed) if typed else Skip(source)
+        else:
+            yield Say(Kind.CONTEXT, text, label=source.replace("_", " ").capitalize())
+
+
+PROVIDER = Antigravity()

@@ -1,0 +1,65 @@
+"""Roo Code: tasks of Cline's form, each with its facts in a file beside it (others.md 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from schemas.provider import Format, Head
+from schemas.providers import _cline_tasks as tasks
+from schemas.providers.cline import Cline, in_editors
+from schemas.providers.kit.agent import Data, Home
+from schemas.providers.kit.words import Fact, Item, Title
+from schemas.records import read_record
+from schemas.values import dict_of, text_of, when
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+
+class Roo(Cline):
+    """Roo Code's tasks; and what its forks have in common with it."""
+
+    id = "roo"
+    name = "Roo Code"
+    extension: ClassVar[str] = "roo-cline"
+    counting = "Roo Code keeps the tokens of each request; where none has any, the sum beside the task counts."
+    formats = (Format("Roo Code task, JSON", "a list of messages, beside a history_item.json"),)
+    homes: ClassVar[tuple[Home, ...]] = tuple(in_editors("rooveterinaryinc.roo-cline"))
+    files = (f"tasks/*/{tasks.HISTORY}",)
+    resume = ()
+
+    def told(self, head: Head) -> bool:
+        """A task by its folder, or with its facts beside it."""
+        return bool(self.records(head.document)) and tasks.fork_of(head.path) == self.extension
+
+    def sides(self, path: Path) -> Sequence[Path]:
+        """What the person saw, and the task's facts."""
+        return [
+            path.with_name(tasks.SHOWN if path.name == tasks.HISTORY else tasks.HISTORY),
+            path.with_name(tasks.FACTS),
+        ]
+
+    def merged(self, path: Path, document: Any, sides: Sequence[Any]) -> Sequence[Data]:
+        """The messages and what the person saw; the sum of the facts, where no request has figures."""
+        other, facts = sides
+        index = [] if other else [{**dict_of(facts), "id": path.parent.name}]
+        return tasks.records(document, other, index, name=path.parent.name)
+
+    def stamps(self, session: Session) -> object:
+        """When the task's facts were written."""
+        return tasks.state_of(session.path.with_name(tasks.FACTS))
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """The facts of the task."""
+        try:
+            facts = read_record(session.path.with_name(tasks.FACTS).read_bytes().replace(b"\n", b" "))
+        except OSError:
+            return
+        yield Title(text_of(facts.get("task")), 1)
+        place = facts.get("workspace") or facts.get("cwdOnTaskInitialization")
+        yield Fact(workspace_root=place, created=when(facts.get("ts")), parent=facts.get("parentTaskId"))
+
+
+PROVIDER = Roo()
