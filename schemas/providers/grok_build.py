@@ -39,7 +39,8 @@ class GrokBuild(Tree):
     resume: ClassVar[tuple[str, ...]] = ("grok", "--resume")
     tools = {
         "run_terminal_command": "shell", "bash": "shell", "read_file": "read", "web_fetch": "read", "write_file":
-        "write", "search_replace": "write", "edit_file": "write", "grep": "search", "glob": "search", "list_dir": "search",
+        "write", "search_replace": "write", "edit_file": "write", "grep": "search", "glob": "search", "list_dir":
+        "search",
         "web_search": "search", "task": "task", "todo_write": "task",
     }  # fmt: skip
 
