@@ -165,6 +165,11 @@ class Provider(Protocol):
         """How it counts tokens and how that is read, in a sentence or two for whoever asks where a figure is from."""
         ...
 
+    @property
+    def verified(self) -> str:
+        """The genuine files that it was tried on; empty where there were none."""
+        ...
+
     def locations(self, env: Environment) -> list[Location]:
         """Where its sessions live on such a machine, existing or not."""
         ...
@@ -220,6 +225,8 @@ class Foreworded(Protocol):
 
 class Saved:
     """What a provider says of files that no agent keeps: they lie where somebody saved them."""
+
+    verified = ""
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere."""

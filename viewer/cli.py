@@ -23,6 +23,7 @@ COMMANDS = {
     "events": "Write what model calls used as Normalized Events.",
     "snapshot": "Write a month's use and cost as a UI Snapshot.",
     "validate": "Check a document against its format.",
+    "agents": "List the agents whose sessions can be read.",
     "doctor": "Say where turnlog looks and what it finds.",
     "demo": "Browse the bundled example sessions.",
 }

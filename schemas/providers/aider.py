@@ -48,6 +48,7 @@ class Aider(Prose):
 
     id = "aider"
     name = "Aider"
+    verified = "genuine runs of 0.86.2"
     counting = (
         "Aider writes down only estimates of its own, rounded (2.5k sent, 106 received): they stand among its remarks "
         "and count as no figures."

@@ -31,6 +31,7 @@ class Atif(Document):
 
     id = "atif"
     name = "ATIF"
+    verified = "the format's own example; else made-up files"
     counting = (
         "ATIF has the tokens of each step that called the model; the input includes what came from the cache, which is "
         "taken apart here. Steps that were copied from another trajectory do not count."

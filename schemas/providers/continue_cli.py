@@ -26,6 +26,7 @@ class Continue(Document):
 
     id = "continue"
     name = "Continue"
+    verified = "genuine sessions of CLI 1.5.47"
     counting = (
         "Continue keeps the tokens of each call with its message; the input includes the cache, which is taken apart "
         "here. Its own sum leaves the cache out. A run that was killed or failed is not saved."

@@ -35,6 +35,7 @@ class Droid(Tree):
 
     id = "droid"
     name = "Factory Droid"
+    verified = "genuine sessions of 0.215.0"
     counting = (
         "Factory Droid keeps one sum for a session, in its settings, which counts in the last exchange; input excludes "
         "the cache, output includes thinking."

@@ -33,6 +33,7 @@ class Gptme(Lines):
 
     id = "gptme"
     name = "gptme"
+    verified = "genuine conversations of 0.35.1"
     counting = (
         "gptme keeps the tokens of each call with its answer; input excludes the cache, output includes thinking."
     )

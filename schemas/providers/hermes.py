@@ -27,6 +27,7 @@ class Hermes(Database):
 
     id = "hermes"
     name = "Hermes Agent"
+    verified = "genuine databases of 0.19.0"
     counting = (
         "Hermes Agent keeps sums for a session, by model, which count in its last exchange; input excludes the cache, "
         "output includes thinking. A call that was cut off is in none of them."

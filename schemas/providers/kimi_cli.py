@@ -66,6 +66,7 @@ class KimiCli(Lines):
 
     id = "kimi-cli"
     name = "kimi-cli"
+    verified = "genuine sessions of 1.47.0"
     counting = (
         "kimi-cli writes the tokens of each step; input excludes the cache, output includes thinking. It does not say "
         "which model answered. Calls that were cut off have no figures."

@@ -86,6 +86,7 @@ class KimiCode(Lines):
 
     id = "kimi-code"
     name = "Kimi Code"
+    verified = "genuine sessions of 2.1.0; older protocols on others' samples"
     counting = (
         "Kimi Code writes the tokens of a step up to four times; they count once. Input excludes the cache, output "
         "includes thinking. Subagents count in their own sessions. A step that was cut off has figures, or none."

@@ -27,6 +27,7 @@ class MiniSweAgent(Document):
 
     id = "mini-swe-agent"
     name = "mini-swe-agent"
+    verified = "genuine trajectories of 2.4.6"
     counting = (
         "mini-swe-agent keeps each response as the interface gave it, with its tokens; the input includes the cache, "
         "which is taken apart here."

@@ -24,6 +24,7 @@ class Nanocoder(Document):
 
     id = "nanocoder"
     name = "nanocoder"
+    verified = "genuine sessions of 1.25.2"
     counting = "nanocoder keeps no tokens, no times and no thinking."
     formats: ClassVar[tuple[Format, ...]] = (
         Format("nanocoder session, JSON", "an object with messages, messageCount and workingDirectory"),

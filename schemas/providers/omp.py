@@ -23,6 +23,7 @@ class OhMyPi(Pi):
 
     id = "omp"
     name = "Oh My Pi"
+    verified = "genuine sessions of 18.2.3"
     counting = Pi.counting.replace("Pi", "Oh My Pi", 1) + " Requests for titles are not recorded."
     formats = (Format("Oh My Pi session, JSON lines", "Pi's records with a title before or in the header"),)
     homes = (

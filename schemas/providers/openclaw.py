@@ -28,6 +28,7 @@ class OpenClaw(Pi, Database):
 
     id = "openclaw"
     name = "OpenClaw"
+    verified = "genuine databases of 2026.9.6; files on made-up ones"
     counting = Pi.counting.replace("Pi", "OpenClaw", 1)
     formats = (
         Format("OpenClaw sessions, SQLite", "a table transcript_events with event_json"),

@@ -30,6 +30,7 @@ class OpenHands(Tree):
 
     id = "openhands"
     name = "OpenHands"
+    verified = "genuine conversations of CLI 1.16.0"
     counting = (
         "OpenHands keeps the tokens of each response in the conversation's state; its input includes the cache, which "
         "is taken apart here. What a subagent took counts in its own conversation."

@@ -23,6 +23,7 @@ class Roo(Cline):
 
     id = "roo"
     name = "Roo Code"
+    verified = ""
     extension: ClassVar[str] = "roo-cline"
     counting = "Roo Code keeps the tokens of each request; where none has any, the sum beside the task counts."
     formats = (Format("Roo Code task, JSON", "a list of messages, beside a history_item.json"),)

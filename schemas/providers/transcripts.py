@@ -45,6 +45,7 @@ class Messages(Prose):
 
     id = "messages"
     name = "Messages"
+    verified = "made-up files of each form"
     counting = "Lists of messages mostly have no tokens; those that a message has (`usage`) count for it."
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Messages of OpenAI's or Anthropic's form, JSON or JSON lines", "messages with a role, and no more"),

@@ -37,6 +37,7 @@ class Vibe(Tree):
 
     id = "vibe"
     name = "Mistral Vibe"
+    verified = "genuine sessions of 2.26.1 and 3.0.2"
     counting = (
         "Mistral Vibe keeps one sum for a session, which counts in its last exchange; its input includes the cache, "
         "which is taken apart here. Subagents have sessions and sums of their own."

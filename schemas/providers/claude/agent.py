@@ -127,6 +127,7 @@ class Claude(Lines):
 
     id = locate.PROVIDER_ID
     name = "Claude Code"
+    verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 2.1.332; shapes between on made-up files"
     counting = (
         "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
         "of them, so lines with one message id are one group, which counts once: of each figure the largest. "

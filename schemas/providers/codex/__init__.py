@@ -34,6 +34,7 @@ class Codex(Lines):
 
     id = "codex"
     name = "Codex"
+    verified = "genuine sessions of 0.171, real ones of 0.118 and 0.148; older ones on the format's description"
     counting = (
         "Codex writes a running total after each round. What a round used is the difference to the total before "
         "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken "

@@ -51,6 +51,7 @@ class Cursor(Tools, Lines):
 
     id = "cursor"
     name = "Cursor CLI"
+    verified = "real transcripts of 2026; stores on the format's description and made-up ones"
     counting = "Cursor records no tokens, only how full the context is."
     formats = (
         Format(

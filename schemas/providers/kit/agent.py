@@ -58,6 +58,8 @@ class Agent:
     id: ClassVar[str]
     name: ClassVar[str]
     counting: ClassVar[str] = ""
+    verified: ClassVar[str] = ""
+    """The genuine files that it was tried on; empty where there were none."""
     formats: ClassVar[tuple[Format, ...]] = ()
     homes: ClassVar[tuple[Home, ...]] = ()
     files: ClassVar[tuple[str, ...]] = ("**/*.jsonl",)
