@@ -18,7 +18,7 @@ from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import wide_encoding
 from schemas.paths import source_of
 from schemas.provider import HEAD_BYTES, NOISE_BYTES, Foreworded, Head, Keyed, Provider, Reading, beginning, read_head
-from schemas.providers import each_provider
+from schemas.providers import each_provider, likely
 from schemas.records import MAX_LINE, breaks_off, document_fault, read_document, read_record
 from schemas.session import Session, Subagent
 from schemas.troubles import NotYet as NotYet
@@ -130,7 +130,7 @@ def recognise(head: Head, *, growing: bool = False) -> Provider:
     Of the published formats also a document that breaks off, unless it is `growing`, so that the rest may come.
     """
     failed: list[str] = []
-    if provider := _first_that_detects(chain(each_provider(), readers()), head, failed):
+    if provider := _first_that_detects(chain(likely(head), readers()), head, failed):
         return provider
     if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
         part = head._replace(document=broken.document)
@@ -143,7 +143,7 @@ def recognise(head: Head, *, growing: bool = False) -> Provider:
 
 def agent_of(head: Head) -> Provider | None:
     """The agent whose own session file this is; None for any other file."""
-    return _first_that_detects(each_provider(), head, [])
+    return _first_that_detects(likely(head), head, [])
 
 
 def _first_that_detects(among: Iterable[Provider], head: Head, failed: list[str]) -> Provider | None:

@@ -67,6 +67,27 @@ class Format(NamedTuple):
     """By what it is recognised, whatever its name: `a record with sessionId and projectHash`."""
 
 
+class Home(NamedTuple):
+    """A folder of sessions: below the home directory, or below that which a variable names (`$PI_DIR/sessions`)."""
+
+    place: str
+    reason: str = "default"
+    platforms: tuple[str, ...] = ()
+    """Systems on which it is asked, as `sys.platform` calls them; all if empty."""
+
+
+def places_of(homes: Iterable[Home], env: Environment) -> list[Location]:
+    """Where folders of sessions lie on such a machine, existing or not."""
+    found = []
+    for home in homes:
+        root, _, rest = home.place.partition("/")
+        base = env.variables.get(root[1:], "") if root.startswith("$") else str(env.home / root)
+        if base and (not home.platforms or env.platform in home.platforms):
+            path = Path(f"{env.home}{base[1:]}" if base.startswith("~/") else base)
+            found.append(Location(path / rest if rest else path, home.reason))
+    return found
+
+
 class Retention(NamedTuple):
     """An agent's rule for deleting its own sessions."""
 

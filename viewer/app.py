@@ -335,10 +335,10 @@ class TurnlogApp(App[None]):
     def action_resume_session(self, session: Session) -> None:
         """Show and copy the command that lets the agent go on with a session."""
         from renderers.names import shell_line
-        from schemas.providers import providers
+        from schemas.providers import provider_of
         from viewer.discover import environment
 
-        provider = providers().get(session.provider)
+        provider = provider_of(session.provider)
         arguments = provider.resume_command(session) if provider else None
         home = provider.resume_home(session.path, environment()) if provider else None
         # A root that is no whole path is only a name: Cursor's transcripts tell no more of theirs.

@@ -23,6 +23,7 @@ from viewer.transcript.clipboard import clipboard_way
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Provider
+    from viewer.discover import Place
     from viewer.library import Library
     from viewer.summary import Summary
 
@@ -93,8 +94,7 @@ def _agent(provider: Provider, env: Environment, library: Library, summaries: li
                 "sessions": place.sessions,
                 "size": place.size,
             }
-            for place in library.found.places
-            if place.provider == provider.id
+            for place in _places(provider, env, library)
         ],
         "sessions": len(own),
         "size": sum(summary.size for summary in own),
@@ -103,6 +103,16 @@ def _agent(provider: Provider, env: Environment, library: Library, summaries: li
         "unknownRecords": dict(unknown.most_common()),
         "retention": None if retention is None else {"text": retention.text, "source": retention.source},
     }
+
+
+def _places(provider: Provider, env: Environment, library: Library) -> list[Place]:
+    """Where the agent was looked for; an agent that has nothing here was not asked, and would have looked there."""
+    from viewer.discover import Place
+
+    places = [place for place in library.found.places if place.provider == provider.id]
+    if places or any(problem.reason.startswith(f"{provider.name}: ") for problem in library.found.problems):
+        return places
+    return [Place(provider.id, location, False, 0, 0) for location in provider.locations(env)]
 
 
 def _libraries() -> dict[str, str | None]:

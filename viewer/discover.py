@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from schemas.folders import reason_of
 from schemas.provider import Environment, Location, Problem, Provider, SessionFile
-from schemas.providers import providers
+from schemas.providers import present
 from schemas.troubles import guarded
 
 
@@ -51,7 +51,7 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
     """All sessions of all agents. Costs a directory scan; nothing is opened."""
     env = env or environment()
     found = Found()
-    for provider in providers().values() if agents is None else agents:
+    for provider in present(env) if agents is None else agents:
         seen: set[Path] = set()
         try:
             with guarded():
@@ -72,7 +72,7 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
 def is_any(env: Environment | None = None) -> bool:
     """Whether there is a session at all: of 100,000 only the first is looked at."""
     env = env or environment()
-    for provider in providers().values():
+    for provider in present(env):
         for location in provider.locations(env):
             with suppress(OSError):
                 if location.path.exists() and any(True for _ in provider.find(location, [])):

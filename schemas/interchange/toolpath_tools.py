@@ -9,7 +9,7 @@ from typing import Any
 from schemas.diffs import FileDiff, Hunk, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
 from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import ToolType
-from schemas.providers import providers
+from schemas.providers import provider_of
 from schemas.providers.kit.agent import Agent
 
 _Table = dict[str, str]
@@ -112,7 +112,7 @@ def type_of(provider: str, name: str, said: object) -> ToolType:
 @cache
 def _named(provider: str) -> Callable[[str], ToolType]:
     """What tells an agent's tools by their names."""
-    agent = providers().get(provider)
+    agent = provider_of(provider)
     return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
 
 

@@ -1,40 +1,102 @@
 """The agents turnlog reads: every module or folder in here has a `PROVIDER`.
 
-But for `kit`, which all agents share, and modules that begin with `_`, which two of them share.
+But for `kit`, which all agents share, and modules that begin with `_`, which two of them share. Importing all of them
+costs more than most commands do, so `table.json` holds what tells which ones are worth it: for each its id, its marks
+and homes (null: it looks for itself), and whether it prints. `python -m schemas.providers` writes it; an agent that is
+not in it yet is always asked.
 """
 
 from __future__ import annotations
 
+import os
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from schemas.provider import Provider
+import orjson
+
+from schemas.provider import Environment, Head, Home, Provider, places_of
 
 if TYPE_CHECKING:
     from schemas.providers.kit.agent import Stream
 
 
+class Row(NamedTuple):
+    """What is known of an agent without importing it."""
+
+    id: str
+    marks: list[str]
+    homes: list[tuple[str, str, list[str]]] | None
+    prints: bool
+
+
+TABLE_FILE = Path(__file__).with_name("table.json")
+
+
 @cache
-def _names() -> tuple[str, ...]:
+def table() -> dict[str, Row]:
+    """The rows of `table.json`, by the modules' names."""
+    return {name: Row(*row) for name, row in orjson.loads(TABLE_FILE.read_bytes()).items()}
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The modules of the agents, in order."""
     return tuple(
         sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_") and m.name != "kit")
     )
 
 
+def _provider(name: str) -> Provider:
+    provider: Provider = import_module(f"{__name__}.{name}").PROVIDER
+    return provider
+
+
 def each_provider() -> Iterator[Provider]:
     """Every provider, in the order of their modules' names; each is imported when it is asked for."""
-    for name in _names():
-        provider: Provider = import_module(f"{__name__}.{name}").PROVIDER
-        yield provider
+    return map(_provider, names())
+
+
+def likely(head: Head) -> Iterator[Provider]:
+    """The providers whose file may begin so, in the same order; of a document all, whose beginning says little."""
+    sure = head.document is not None or head.compressed
+    for name in names():
+        row = table().get(name)
+        if row is None or not row.marks or sure or any(mark.encode() in head.data for mark in row.marks):
+            yield _provider(name)
+
+
+def present(env: Environment) -> Iterator[Provider]:
+    """The providers that may have sessions on such a machine: each home that is not there costs a `stat`."""
+    for name in names():
+        row = table().get(name)
+        homes = None if row is None or row.homes is None else [Home(p, why, tuple(on)) for p, why, on in row.homes]
+        if homes is None or any(os.path.exists(place.path) for place in places_of(homes, env)):
+            yield _provider(name)
+
+
+def ids() -> list[str]:
+    """The ids of all agents."""
+    rows = table()
+    return [rows[name].id if name in rows else _provider(name).id for name in names()]
+
+
+def provider_of(agent: str) -> Provider | None:
+    """The provider with an id; None if there is none."""
+    rows = table()
+    found = (name for name in names() if name not in rows or rows[name].id == agent)
+    return next((provider for provider in map(_provider, found) if provider.id == agent), None)
 
 
 @cache
 def printers() -> tuple[Stream, ...]:
     """What agents print, of each that prints something: the `STREAM` of its module."""
-    found = (getattr(import_module(f"{__name__}.{name}"), "STREAM", None) for name in _names())
+    rows = table()
+    asked = [name for name in names() if name not in rows or rows[name].prints]
+    found = (getattr(import_module(f"{__name__}.{name}"), "STREAM", None) for name in asked)
     return tuple(stream for stream in found if stream is not None)
 
 

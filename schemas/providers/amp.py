@@ -8,12 +8,11 @@ from urllib.parse import unquote
 
 from schemas.clean import as_json
 from schemas.diffs import FileDiff
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document, Home, diff_of
 from schemas.providers.kit.blocks import block_items, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Use
-from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
 
@@ -32,6 +31,7 @@ class Amp(Document):
     counting = (
         "Amp keeps the tokens of each call with its message; input excludes the cache. Old threads name no model."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"messages"',)
     formats: ClassVar[tuple[Format, ...]] = (Format("Amp thread, JSON", "an object with v, an id and messages"),)
     homes = (Home("$XDG_DATA_HOME/amp/threads", "XDG_DATA_HOME"), Home(".local/share/amp/threads"))
     files = ("T-*.json",)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from schemas.message import Kind
+from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Fact, Item, Say, Skip
 from schemas.records import read_record
-from schemas.session import Lack
 from schemas.values import dict_of, text_of, when
 
 _METADATA = re.compile(r"<ADDITIONAL_METADATA>(.*?)</ADDITIONAL_METADATA>", re.DOTALL)
@@ -26,6 +25,7 @@ class Antigravity(Lines):
     id = "antigravity"
     name = "Antigravity"
     counting = "Antigravity's transcripts have no tokens."
+    marks: ClassVar[tuple[bytes, ...]] = (b'"source"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Antigravity transcript, JSON lines", "records with source, created_at and content"),
     )

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document
 from schemas.providers.kit.blocks import arguments_of, image_part, texts_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Link, Say, Skip, Task, Total, Use
-from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -36,6 +35,7 @@ class Atif(Document):
         "ATIF has the tokens of each step that called the model; the input includes what came from the cache, which is "
         "taken apart here. Steps that were copied from another trajectory do not count."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"ATIF-v',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("ATIF trajectory, JSON", "an object with schema_version ATIF-v1 and steps"),
     )

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from schemas.diffs import FileDiff
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document, Home, diff_of
 from schemas.providers.kit.blocks import figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Use
-from schemas.session import Lack
 from schemas.values import dict_of, list_of, text_of
 
 _ENDS = {
@@ -31,6 +30,7 @@ class Continue(Document):
         "Continue keeps the tokens of each call with its message; the input includes the cache, which is taken apart "
         "here. Its own sum leaves the cache out. A run that was killed or failed is not saved."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"history"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Continue session, JSON", "an object with sessionId, workspaceDirectory and history"),
     )

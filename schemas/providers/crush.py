@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.agent import Data, Database, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.tables import rows_of
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.records import read_record
-from schemas.session import Lack
 from schemas.values import dict_of, list_of, number, text_of, when
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ class Crush(Database):
         "Crush overwrites its figures with those of the last call, so the tokens of a session are not known; what it "
         "says is the size of the context, and the cost."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3",)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Crush database", "table messages with parts, and table sessions with prompt_tokens"),
     )

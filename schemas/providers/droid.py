@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from schemas.clean import as_json
 from schemas.diffs import FileDiff, Hunk
-from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part
@@ -40,11 +40,13 @@ class Droid(Tree):
         "Factory Droid keeps one sum for a session, in its settings, which counts in the last exchange; input excludes "
         "the cache, output includes thinking."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"session_start"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Factory Droid session, JSON lines", "session_start with version and cwd, then messages with ids"),
     )
     homes = (Home("$FACTORY_HOME/sessions", "FACTORY_HOME"), Home(".factory/sessions"))
     files = ("*/*.jsonl", "*.jsonl")
+    lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("droid", "--resume")
     tools = {
         "Execute": "shell", "Script": "shell", "Read": "read", "FetchUrl": "read", "Create": "write", "Edit": "write",

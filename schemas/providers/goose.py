@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, Reading, SessionFile
 from schemas.providers.kit.agent import Data, Database, Home, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part, texts_in
@@ -36,6 +36,10 @@ class Goose(Database, Tree):
         "Goose keeps the tokens of each call in a ledger, or a sum for the session; since its schema 14 the input "
         "includes the cache, which is taken apart here. Subagents have sessions of their own."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (
+        b"SQLite format 3",
+        b'"working_dir"',
+    )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Goose database", "table messages with content_json and session_id"),
         Format("Goose session, JSON lines", "a line with working_dir and message_count, then messages"),
@@ -47,6 +51,7 @@ class Goose(Database, Tree):
         Home("$APPDATA/Block/goose/data/sessions", "APPDATA", ("win32",)),
     )
     files = ("sessions.db",)
+    lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("goose", "session", "--resume", "--session-id")
     tools = {
         "developer__shell": "shell", "shell": "shell", "developer__text_editor": "write", "text_editor": "write",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff, from_strings
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Title, Use
@@ -37,6 +37,7 @@ class Gptme(Lines):
     counting = (
         "gptme keeps the tokens of each call with its answer; input excludes the cache, output includes thinking."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"timestamp"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("gptme conversation, JSON lines", "messages with role, a text and a timestamp, the first a system one"),
     )
@@ -46,6 +47,7 @@ class Gptme(Lines):
         Home(".local/share/gptme/logs"),
     )
     files = ("*/conversation.jsonl",)
+    lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("gptme", "--name")
     tools = {
         "shell": "shell", "ipython": "shell", "tmux": "shell", "read": "read", "browser": "read", "vision": "read",

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from schemas.message import Kind, ToolStatus
+from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Tree
 from schemas.providers.kit.blocks import arguments_of, message_items, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Title, Turn, Use
-from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -28,6 +27,12 @@ class GrokBuild(Tree):
     name = "Grok Build"
     counting = (
         "Grok Build keeps the tokens of a turn in its log; the input includes the cache, which is taken apart here."
+    )
+    marks: ClassVar[tuple[bytes, ...]] = (
+        b'"sessionUpdate"',
+        b'"prompt_index"',
+        b'"synthetic_reason"',
+        b'"model_id"',
     )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Grok Build history, JSON lines", "records of type user with a prompt_index, beside a summary.json"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from schemas.diffs import FileDiff
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Database, Home, diff_of
 from schemas.providers.kit.blocks import calls_in, texts_in
@@ -32,11 +32,13 @@ class Hermes(Database):
         "Hermes Agent keeps sums for a session, by model, which count in its last exchange; input excludes the cache, "
         "output includes thinking. A call that was cut off is in none of them."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3",)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Hermes Agent database", "table messages with session_id, tool_calls and finish_reason"),
     )
     homes = (Home("$HERMES_HOME", "HERMES_HOME"), Home(".hermes"))
     files = ("state.db", "profiles/*/state.db")
+    lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("hermes", "--resume")
     tools = {
         "terminal": "shell", "process": "shell", "execute_code": "shell", "read_file": "read", "web_extract": "read",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.message import Kind, ToolStatus
+from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
@@ -91,6 +91,7 @@ class KimiCode(Lines):
         "Kimi Code writes the tokens of a step up to four times; they count once. Input excludes the cache, output "
         "includes thinking. Subagents count in their own sessions. A step that was cut off has figures, or none."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"protocol_version"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Kimi Code wire, JSON lines", "metadata with a protocol_version, then records with a time"),
     )
@@ -235,6 +236,7 @@ class KimiStream(Stream, KimiCode):
     """`kimi -p … --output-format stream-json`: messages, and lines about the run; what is asked is not printed."""
 
     formats = (Format("Kimi Code, `--output-format stream-json`", "a line of role meta with a type"),)
+    lacks = frozenset({Lack.TIMES, Lack.TOKENS})
 
     def prints(self, record: Data) -> bool:
         """What the program says of itself; messages are its, once it said something."""

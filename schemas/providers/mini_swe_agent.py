@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from schemas.message import Kind, ToolStatus
+from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
-from schemas.session import Lack
 from schemas.values import dict_of, list_of, text_of, when, whole
 
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash)\n(.*?)\n?```", re.DOTALL)
@@ -32,6 +31,7 @@ class MiniSweAgent(Document):
         "mini-swe-agent keeps each response as the interface gave it, with its tokens; the input includes the cache, "
         "which is taken apart here."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"trajectory_format"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("mini-swe-agent trajectory, JSON", "an object with trajectory_format mini-swe-agent-1 and messages"),
     )

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from schemas.message import ToolStatus
+from schemas.message import Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document, Home
 from schemas.providers.kit.blocks import message_items
 from schemas.providers.kit.words import Answer, Fact, Item, Skip, Title
-from schemas.session import Lack
 from schemas.values import dict_of, list_of, text_of, when
 
 _EXIT = re.compile(r"\AEXIT_CODE: (-?\d{1,6})\n")
@@ -26,6 +25,7 @@ class Nanocoder(Document):
     name = "nanocoder"
     verified = "genuine sessions of 1.25.2"
     counting = "nanocoder keeps no tokens, no times and no thinking."
+    marks: ClassVar[tuple[bytes, ...]] = (b'"messages"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("nanocoder session, JSON", "an object with messages, messageCount and workingDirectory"),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from schemas.diffs import FileDiff, added_file, from_strings
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, images_in, texts_in
@@ -35,6 +35,7 @@ class OpenHands(Tree):
         "OpenHands keeps the tokens of each response in the conversation's state; its input includes the cache, which "
         "is taken apart here. What a subagent took counts in its own conversation."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"execution_status"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("OpenHands conversation, JSON files", "base_state.json with stats.usage_to_metrics, beside events"),
     )
@@ -179,6 +180,7 @@ class OpenHandsStream(Stream, OpenHands):
     """`openhands --headless --json`: the events, among lines for people."""
 
     formats = (Format("OpenHands, `--headless --json`", "events with a kind, a source and a timestamp"),)
+    lacks = frozenset({Lack.TOKENS})
     unended = ""
 
     def prints(self, record: Data) -> bool:

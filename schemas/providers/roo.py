@@ -26,6 +26,11 @@ class Roo(Cline):
     verified = ""
     extension: ClassVar[str] = "roo-cline"
     counting = "Roo Code keeps the tokens of each request; where none has any, the sum beside the task counts."
+    marks: ClassVar[tuple[bytes, ...]] = (
+        b'"role"',
+        b'"say"',
+        b'"ask"',
+    )
     formats = (Format("Roo Code task, JSON", "a list of messages, beside a history_item.json"),)
     homes: ClassVar[tuple[Home, ...]] = tuple(in_editors("rooveterinaryinc.roo-cline"))
     files = (f"tasks/*/{tasks.HISTORY}",)

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from schemas.message import Kind, ToolStatus
+from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document
 from schemas.providers.kit.blocks import message_items
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Total, Use
-from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of
 
@@ -22,6 +21,7 @@ class SweAgent(Document):
     id = "swe-agent"
     name = "SWE-agent"
     counting = "SWE-agent keeps one sum of tokens sent and received; what of it came from a cache it does not say."
+    marks: ClassVar[tuple[bytes, ...]] = (b'"trajectory"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("SWE-agent trajectory, JSON", "an object with trajectory, a list of action and observation"),
     )

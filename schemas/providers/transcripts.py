@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from schemas.message import NO_FLAGS, Flag, Kind
+from schemas.message import NO_FLAGS, Flag, Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Prose, Section
 from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
 from schemas.records import JsonLines, read_document, read_record
-from schemas.session import Lack
 from schemas.values import dict_of, list_of, text_of, when
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -47,6 +46,10 @@ class Messages(Prose):
     name = "Messages"
     verified = "made-up files of each form"
     counting = "Lists of messages mostly have no tokens; those that a message has (`usage`) count for it."
+    marks: ClassVar[tuple[bytes, ...]] = (
+        b'"role"',
+        b'"conversations"',
+    )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Messages of OpenAI's or Anthropic's form, JSON or JSON lines", "messages with a role, and no more"),
         Format("Conversations, JSON lines", "rows with messages or conversations, each a session"),

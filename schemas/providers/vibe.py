@@ -12,13 +12,12 @@ from pathlib import Path, PurePath
 from typing import ClassVar
 
 from schemas.diffs import FileDiff, from_strings
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use
-from schemas.session import Lack
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
@@ -42,6 +41,7 @@ class Vibe(Tree):
         "Mistral Vibe keeps one sum for a session, which counts in its last exchange; its input includes the cache, "
         "which is taken apart here. Subagents have sessions and sums of their own."
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"message_id"',)
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Mistral Vibe store, JSON files", f"an object with store_format {_STORE}v1"),
         Format("Mistral Vibe messages, JSON lines", "messages with role and message_id, beside a meta.json"),

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Database, Home
 from schemas.providers.kit.blocks import image_part, texts_in
@@ -30,6 +30,7 @@ class Zed(Database):
     id = "zed"
     name = "Zed"
     counting = "Zed keeps the tokens of the last request for each prompt, and a sum that is larger; the former count."
+    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3",)
     formats: ClassVar[tuple[Format, ...]] = (Format("Zed threads, database", "table threads with data_type and data"),)
     homes = (
         Home("$XDG_DATA_HOME/zed/threads", "XDG_DATA_HOME"),
@@ -38,6 +39,7 @@ class Zed(Database):
         Home("$LOCALAPPDATA/Zed/threads", "LOCALAPPDATA", ("win32",)),
     )
     files = ("threads.db",)
+    lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     tools = {
         "terminal": "shell", "read_file": "read", "fetch": "read", "edit_file": "write", "create_file": "write",
         "write_file": "write", "grep": "search", "find_path": "search", "list_directory": "search", "diagnostics":
@@ -63,7 +65,7 @@ class Zed(Database):
             usage = dict_of(thread.get("request_token_usage"))
             yield {
                 "type": "thread", **about, "id": session, "summary": row.get("summary"), "parent": row.get("parent_id"),
-                "folders": row.get("folder_paths"), "changed": row.get("updated_at"),
+                "folders": row.get("folder_paths"), "changed": row.get("updated_at"), "begun": row.get("created_at"),
             }  # fmt: skip
             for message in list_of(thread.get("messages")):
                 record = message if isinstance(message, dict) else {text_of(message) or "unknown": {}}
@@ -80,8 +82,8 @@ class Zed(Database):
         return known or next((key for key in ("User", "Agent", "Resume") if key in record), "(no type)")
 
     def time(self, record: Data) -> float | None:
-        """Messages have no times; a thread was changed last with its last one."""
-        return when(record.get("changed"))
+        """Messages have no times."""
+        return None
 
     def name_of(self, record: Data) -> str:
         """A prompt's id."""
@@ -95,6 +97,7 @@ class Zed(Database):
                 yield Fact(
                     id=record.get("id"), parent=record.get("parent"), model=model.get("model"),
                     workspace_root=places.split("\n")[0], version=record.get("version"),
+                    created=when(record.get("begun")), updated=when(record.get("changed")),
                 )  # fmt: skip
                 yield Title(text_of(record.get("title")) or text_of(record.get("summary")), 2)
                 yield Skip(kind)

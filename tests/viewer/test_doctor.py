@@ -96,4 +96,5 @@ def test_formats_lists_what_every_provider_reads(tmp_path: Path) -> None:
 def test_an_empty_machine(tmp_path: Path) -> None:
     result = Machine(tmp_path).run("doctor")
     assert result.code == 0
-    assert "not there" in result.out
+    _, _, absent = result.out.partition("Not on this machine\n")
+    assert "  Pi: ~/.pi/agent/sessions\n" in absent and "  Goose: ~/.local/share/goose/sessions\n" in absent

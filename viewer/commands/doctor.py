@@ -63,14 +63,19 @@ def _print(report: dict[str, Any]) -> None:
 
     libraries = ", ".join(f"{name} {version or 'missing'}" for name, version in report["libraries"].items())
     say(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
-    for agent in report["agents"]:
-        if agent["locations"]:
-            found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}"
-            screen.print()
-            shown = Text.assemble((agent["name"], "bold"), f"  {found if agent['sessions'] else 'none'}")
-            screen.print(shown, soft_wrap=True)
-            for line in _agent_lines(agent):
-                say(f"  {line}")
+    here = [agent for agent in report["agents"] if any(place["exists"] for place in agent["locations"])]
+    for agent in here:
+        found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}"
+        screen.print()
+        shown = Text.assemble((agent["name"], "bold"), f"  {found if agent['sessions'] else 'none'}")
+        screen.print(shown, soft_wrap=True)
+        for line in _agent_lines(agent):
+            say(f"  {line}")
+    if others := [agent for agent in report["agents"] if agent["locations"] and agent not in here]:
+        screen.print()
+        say("Not on this machine", "bold")
+        for agent in others:
+            say(f"  {agent['name']}: {', '.join(_looked(place) for place in agent['locations'])}")
     if report["problems"]:
         screen.print()
         say("Problems", "bold")
@@ -79,6 +84,10 @@ def _print(report: dict[str, Any]) -> None:
     screen.print()
     for line in _machine_lines(report):
         say(line)
+
+
+def _looked(place: dict[str, Any]) -> str:
+    return place["path"] if place["reason"] == "default" else f"{place['path']} ({place['reason']})"
 
 
 def _agent_lines(agent: dict[str, Any]) -> Iterator[str]:

@@ -95,10 +95,10 @@ def _filter(
 
 def check_agent(name: str) -> None:
     """Raises CallError for a name that is no agent's."""
-    from schemas.providers import providers
+    from schemas.providers import ids
 
-    if name not in providers():
-        raise CallError(f"--agent {name}: no such agent; there are {', '.join(providers())}")
+    if name not in ids():
+        raise CallError(f"--agent {name}: no such agent; there are {', '.join(ids())}")
 
 
 def report_problems(library: Library) -> None:

@@ -222,11 +222,11 @@ def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Cost]], width: int
 
 def _rule(session: Session) -> str:
     """How the source counts. A stream counts in its own way, whichever agent printed it."""
-    from schemas.providers import providers
+    from schemas.providers import provider_of
 
     if session.own_total:
         return _SUMS_RULE
-    provider = providers().get("streams" if session.metadata.get("source") == "stream" else session.provider)
+    provider = provider_of("streams" if session.metadata.get("source") == "stream" else session.provider)
     return provider.counting if provider else _OTHER_RULE
 
 

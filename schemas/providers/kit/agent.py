@@ -23,7 +23,20 @@ from schemas.diffs import (
 from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.paths import address_of
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import (
+    Environment,
+    Format,
+    Head,
+    Location,
+    Problem,
+    Reading,
+    Retention,
+    SessionFile,
+    places_of,
+)
+from schemas.provider import (
+    Home as Home,
+)
 from schemas.providers.kit.contract import Data as Data
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Fact, Item, Use
@@ -41,15 +54,6 @@ if TYPE_CHECKING:
 
 
 _PATHS = ("filePath", "file_path", "path", "filepath")
-
-
-class Home(NamedTuple):
-    """A folder of sessions: below the home directory, or below that which a variable names (`$PI_DIR/sessions`)."""
-
-    place: str
-    reason: str = "default"
-    platforms: tuple[str, ...] = ()
-    """Systems on which it is asked, as `sys.platform` calls them; all if empty."""
 
 
 class Agent:
@@ -71,6 +75,10 @@ class Agent:
     """The command that goes on with a session, but for its id at the end."""
     keeps: ClassVar[Retention | None] = None
     """What the agent deletes by itself."""
+    marks: ClassVar[tuple[bytes, ...]] = ()
+    """What stands in the beginning of each of its logs and databases, one of these at least; empty where it is to be
+    asked in any case.
+    """
     silent: ClassVar[frozenset[str]] = frozenset()
     """Types of records that hold nothing and stand nowhere: counted without being read."""
     history: ClassVar[type[History]] = History
@@ -180,14 +188,7 @@ class Agent:
 
     def locations(self, env: Environment) -> list[Location]:
         """Where its sessions live on such a machine, existing or not; a variable's folder before the default."""
-        found = []
-        for home in self.homes:
-            root, _, rest = home.place.partition("/")
-            base = env.variables.get(root[1:], "") if root.startswith("$") else str(env.home / root)
-            if base and (not home.platforms or env.platform in home.platforms):
-                path = Path(f"{env.home}{base[1:]}" if base.startswith("~/") else base)
-                found.append(Location(path / rest if rest else path, home.reason))
-        return found
+        return places_of(self.homes, env)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a location."""
