@@ -112,7 +112,8 @@ def _places(provider: Provider, env: Environment, library: Library) -> list[Plac
     places = [place for place in library.found.places if place.provider == provider.id]
     if places or any(problem.reason.startswith(f"{provider.name}: ") for problem in library.found.problems):
         return places
-    return [Place(provider.id, location, False, 0, 0) for location in provider.locations(env)]
+    locations = {location.path: location for location in reversed(provider.locations(env))}  # the first reason counts
+    return [Place(provider.id, location, False, 0, 0) for location in reversed(locations.values())]
 
 
 def _libraries() -> dict[str, str | None]:

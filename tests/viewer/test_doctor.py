@@ -97,4 +97,4 @@ def test_an_empty_machine(tmp_path: Path) -> None:
     result = Machine(tmp_path).run("doctor")
     assert result.code == 0
     _, _, absent = result.out.partition("Not on this machine\n")
-    assert "  Pi: ~/.pi/agent/sessions\n" in absent and "  Goose: ~/.local/share/goose/sessions\n" in absent
+    assert "  Pi: ~/.pi/agent/sessions\n" in absent and "  Goose: ~/.local/share/goose/sessions" in absent
