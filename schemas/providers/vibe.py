@@ -161,7 +161,7 @@ class Vibe(Tree):
         yield Fact(
             id=record.get("session_id"), workspace_root=place, branch=record.get("git_branch"),
             parent=record.get("parent_session_id"), created=when(record.get("start_time")) or self.time(record),
-            model=_model(record),
+            updated=when(record.get("end_time")), model=_model(record),
         )  # fmt: skip
         yield Title(text_of(record.get("title")), 2)
         yield Skip("session")
