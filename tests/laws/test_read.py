@@ -24,7 +24,7 @@ SHARED = Path(__file__).parents[2] / "../shared"
 
 def _sessions(name: str, folder: Path) -> list[Path]:
     """The addresses of an agent's fixtures, and where they are at hand of genuine files."""
-    made = [sample.path for sample in import_module(f"tests.fixtures.{name}").samples(folder)]
+    made = [sample.path for sample in import_module(f"tests.fixtures.{name.replace('-', '_')}").samples(folder)]
     found = {path for pattern in AGENTS[name].files for path in (SHARED / "lab" / name).rglob(Path(pattern).name)}
     return made + [one for path in sorted(found) if _is_mine(name, path) for one in _held(name, path)]
 

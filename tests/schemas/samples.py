@@ -38,6 +38,8 @@ class Sample:
     """Whether discovery lists it (a subagent is not listed, a saved stream lies nowhere)."""
     alone: bool = True
     """Whether the file is all of the session; false where others around it belong to it."""
+    placed: bool = False
+    """Whether its place tells whose it is: elsewhere the same file is another agent's."""
 
     @property
     def source(self) -> Path:

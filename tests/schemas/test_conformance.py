@@ -123,7 +123,7 @@ def test_told_by_content_whatever_the_name(
 ) -> None:
     for number, sample in enumerate(samples[provider.id]):
         assert recognise(head_of(sample.source)) is provider
-        if sample.source.suffix == ".db":
+        if sample.source.suffix == ".db" or sample.placed:
             continue  # a database is more than one file
         other = shutil.copy(sample.source, tmp_path / f"{number}.bin")
         assert recognise(head_of(Path(other))) is provider, sample.path
