@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack
 from schemas.provider import Format, Head
+from schemas.providers._cline_tasks import is_history
 from schemas.providers.kit.agent import Data, Prose, Section
 from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
@@ -62,7 +63,7 @@ class Messages(Prose):
         """A list of messages or a request with them, and nothing that a program adds to its own."""
         document = head.document
         if isinstance(document, list):
-            return _are_messages(document)
+            return _are_messages(document) and not is_history(document)
         if isinstance(document, dict):
             return _is_row(document)
         return bool(head.records) and (all(map(_is_row, head.records)) or _are_messages(head.records))
