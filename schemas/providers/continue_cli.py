@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from schemas.diffs import FileDiff
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document, Home, diff_of
+from schemas.providers.kit.agent import Data, Document, Home, Stream, diff_of
 from schemas.providers.kit.blocks import figures_in, message_items, texts_in
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.values import dict_of, list_of, text_of
 
 _ENDS = {
@@ -114,4 +114,24 @@ def _answer(state: Data) -> Answer | None:
     return Answer(text_of(state.get("toolCallId")), text, status)
 
 
+class ContinueStream(Stream, Continue):
+    """`cn -p --format json`: the answer alone, in an object where the model's own was no JSON."""
+
+    formats = (Format("Continue, `-p --format json`", "an object with response, status and note"),)
+
+    def prints(self, record: Data) -> bool:
+        """The three keys."""
+        return record.keys() == {"response", "status", "note"}
+
+    def type(self, record: Data) -> str:
+        """There is one."""
+        return "response"
+
+    def read(self, record: Data) -> Iterator[Item]:
+        failed = record.get("status") != "success"
+        yield Say(Kind.ERROR if failed else Kind.TEXT, text_of(record.get("response")))
+        yield Turn(begins=False, how=text_of(record.get("status")) or "done")
+
+
 PROVIDER = Continue()
+STREAM = ContinueStream()

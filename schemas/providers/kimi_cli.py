@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff, from_strings
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.agent import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
@@ -243,4 +243,44 @@ def _object_in(path: Path) -> Data:
     return read_record(_bytes_in(path).replace(b"\n", b" ")) or {}
 
 
+class KimiCliStream(Stream, KimiCli):
+    """`kimi --print --output-format stream-json`: messages of OpenAI's form, without the prompt."""
+
+    formats = (Format("kimi-cli, `--output-format stream-json`", "a message whose content has a part of type think"),)
+    lacks = frozenset({Lack.TIMES, Lack.TOKENS})
+    history = History
+    unended = ""
+
+    def prints(self, record: Data) -> bool:
+        """Thinking as its wire has it, or a result whose first words are the program's."""
+        parts = [dict_of(part) for part in list_of(record.get("content"))]
+        if record.get("role") == "assistant":
+            return any(part.get("type") == "think" and "think" in part for part in parts)
+        return record.get("role") == "tool" and texts_in(record.get("content")).startswith("<system>")
+
+    def may_print(self, record: Data) -> bool:
+        """A message."""
+        return record.get("role") in ("assistant", "tool")
+
+    def type(self, record: Data) -> str:
+        """A message's role."""
+        return text_of(record.get("role")) or "(no role)"
+
+    def read(self, record: Data) -> Iterator[Item]:
+        content = record.get("content")
+        match record.get("role"):
+            case "assistant":
+                parts = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
+                yield from map(_part, map(dict_of, parts))
+                for call in list_of(record.get("tool_calls")):
+                    yield from _call(dict_of(call))
+            case "tool":
+                said, _, text = texts_in(content).removeprefix("<system>").partition("</system>")
+                value = {"output": text.removeprefix("\n\n"), "message": said, "is_error": said.startswith("ERROR: ")}
+                yield _result({"tool_call_id": record.get("tool_call_id"), "return_value": value})
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+
 PROVIDER = KimiCli()
+STREAM = KimiCliStream()

@@ -11,15 +11,15 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, ClassVar
 
 from schemas.diffs import FileDiff
-from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Lack, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines, diff_of
+from schemas.providers.kit.agent import Data, Home, Lines, Stream, diff_of
 from schemas.providers.kit.blocks import image_part
-from schemas.providers.kit.history import Chain
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
+from schemas.providers.kit.history import Chain, History
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, number, text_of, whole
+from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -72,7 +72,7 @@ class Pi(Lines):
         Home(".pi/agent/sessions"),
     )
     files: ClassVar[tuple[str, ...]] = ("*.jsonl", "*/*.jsonl")
-    history = Branches
+    history: ClassVar[type[History]] = Branches
     resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
@@ -255,4 +255,54 @@ def texts_of(holder: Data) -> tuple[str, list[Part]]:
     return text, [image_part(image.get("mimeType"), image.get("data")) for image in images]
 
 
+class PiStream(Stream, Pi):
+    """`pi --mode json`, and its kin's: a message is printed whole when it ends, and once more with its turn."""
+
+    formats = (Format("Pi and Oh My Pi, `--mode json`", "a session's header, and events that tell a run"),)
+    lacks: ClassVar[frozenset[Lack]] = frozenset()
+    history = History
+    unended = ""  # Oh My Pi ends without a word
+    silent = frozenset(
+        """agent_start agent_settled turn_start turn_end message_start message_update tool_execution_start
+        tool_execution_update tool_execution_end tool_stream_update auto_retry_end compaction_start
+        auto_compaction_start queue_update entry_appended advisor_cost_changed todo_reminder""".split()  # noqa: SIM905
+    )
+
+    def prints(self, record: Data) -> bool:
+        """A header as in a file; messages in events, and what the program calls the parts of a run."""
+        kind = record.get("type")
+        if kind == "session":
+            return "cwd" in record and isinstance(record.get("version"), int)
+        role = dict_of(record.get("message")).get("role")
+        return (kind in ("message_start", "message_end") and role is not None) or kind == "advisor_cost_changed"
+
+    def may_print(self, record: Data) -> bool:
+        """The parts of a run."""
+        return record.get("type") in ("agent_start", "turn_start")
+
+    def time(self, record: Data) -> float | None:
+        """A message's own time, or the header's."""
+        return when(dict_of(record.get("message")).get("timestamp")) or when(record.get("timestamp"))
+
+    def read(self, record: Data) -> Iterator[Item]:
+        message = dict_of(record.get("message"))
+        match record.get("type"):
+            case "message_end":
+                yield from self._message(message)
+            case "auto_retry_start":
+                count = f"{whole(record.get('attempt')) or '?'} of {whole(record.get('maxAttempts')) or '?'}"
+                yield Say(Kind.NOTE, text_of(record.get("errorMessage")), label=f"API error, retrying ({count})")
+            case "compaction_end" | "auto_compaction_end":
+                yield from super().read({**dict_of(record.get("result")), "type": "compaction"})
+            case "agent_end":
+                if record.get("willRetry") is not True:
+                    yield Turn(begins=False, how="done")
+                yield Skip("agent_end")
+            case "session":
+                yield from self._header(record)
+            case _:
+                yield Say(Kind.UNKNOWN)
+
+
 PROVIDER = Pi()
+STREAM = PiStream()
