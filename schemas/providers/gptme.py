@@ -45,6 +45,8 @@ class Gptme(Lines):
         Home("$GPTME_LOGS_HOME", "GPTME_LOGS_HOME"),
         Home("$XDG_DATA_HOME/gptme/logs", "XDG_DATA_HOME"),
         Home(".local/share/gptme/logs"),
+        Home("Library/Application Support/gptme/logs", platforms=("darwin",)),
+        Home("$LOCALAPPDATA/gptme/gptme/logs", "LOCALAPPDATA", ("win32",)),
     )
     files = ("*/conversation.jsonl",)
     lacks = frozenset({Lack.TOKENS})

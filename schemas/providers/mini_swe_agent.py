@@ -40,6 +40,7 @@ class MiniSweAgent(Document):
         Home("$XDG_CONFIG_HOME/mini-swe-agent", "XDG_CONFIG_HOME"),
         Home(".config/mini-swe-agent", platforms=("linux",)),
         Home("Library/Application Support/mini-swe-agent", platforms=("darwin",)),
+        Home("$LOCALAPPDATA/mini-swe-agent/mini-swe-agent", "LOCALAPPDATA", ("win32",)),
     )
     files = ("*.traj.json",)
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
