@@ -246,17 +246,22 @@ def _object_in(path: Path) -> Data:
 class KimiCliStream(Stream, KimiCli):
     """`kimi --print --output-format stream-json`: messages of OpenAI's form, without the prompt."""
 
-    formats = (Format("kimi-cli, `--output-format stream-json`", "a message whose content has a part of type think"),)
+    formats = (
+        Format("kimi-cli, `--output-format stream-json`", "a message whose content has a part of type think"),
+        Format("kimi-cli context, JSON lines", "messages, and roles that begin with _"),
+    )
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     history = History
     unended = ""
 
     def prints(self, record: Data) -> bool:
-        """Thinking as its wire has it, or a result whose first words are the program's."""
+        """Thinking as its wire has it, a result whose first words are the program's; in a context its own roles."""
         parts = [dict_of(part) for part in list_of(record.get("content"))]
         if record.get("role") == "assistant":
             return any(part.get("type") == "think" and "think" in part for part in parts)
-        return record.get("role") == "tool" and texts_in(record.get("content")).startswith("<system>")
+        if record.get("role") == "tool":
+            return texts_in(record.get("content")).startswith("<system>")
+        return record.get("role") in ("_system_prompt", "_checkpoint")
 
     def may_print(self, record: Data) -> bool:
         """A message."""
@@ -278,6 +283,12 @@ class KimiCliStream(Stream, KimiCli):
                 said, _, text = texts_in(content).removeprefix("<system>").partition("</system>")
                 value = {"output": text.removeprefix("\n\n"), "message": said, "is_error": said.startswith("ERROR: ")}
                 yield _result({"tool_call_id": record.get("tool_call_id"), "return_value": value})
+            case "user":
+                yield Say(Kind.PROMPT, texts_in(content))
+            case "_checkpoint" | "_usage" as role:
+                yield Skip(role)
+            case "_system_prompt":
+                yield Say(Kind.CONTEXT, texts_in(content), label="System prompt")
             case _:
                 yield Say(Kind.UNKNOWN)
 

@@ -18,6 +18,8 @@ from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Us
 from schemas.values import dict_of, list_of, text_of, when, whole
 
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash)\n(.*?)\n?```", re.DOTALL)
+_ENDED = re.compile(r"\A<returncode>(-?\d{1,6})</returncode>\n?(?:<output>\n?)?(.*?)\n?(?:</output>\s*)?\Z", re.DOTALL)
+"""What the oldest versions tell the model of a command."""
 _NOT_RUN = "action was not executed"
 
 
@@ -31,9 +33,10 @@ class MiniSweAgent(Document):
         "mini-swe-agent keeps each response as the interface gave it, with its tokens; the input includes the cache, "
         "which is taken apart here."
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b'"trajectory_format"',)
+    marks: ClassVar[tuple[bytes, ...]] = (b'"trajectory_format"', b'"role"')
     formats: ClassVar[tuple[Format, ...]] = (
         Format("mini-swe-agent trajectory, JSON", "an object with trajectory_format mini-swe-agent-1 and messages"),
+        Format("mini-swe-agent trajectory before 1.0, JSON", "a list of messages, one of which tells a returncode"),
     )
     homes = (
         Home("$MSWEA_GLOBAL_CONFIG_DIR", "MSWEA_GLOBAL_CONFIG_DIR"),
@@ -53,11 +56,17 @@ class MiniSweAgent(Document):
     def records(self, document: Any) -> Sequence[Data]:
         """The facts of the run, and its messages; commands without ids are numbered, and so are their results."""
         held = dict_of(document)
-        if not text_of(held.get("trajectory_format")).startswith("mini-swe-agent"):
+        if isinstance(document, list):
+            if not any(map(_ended, map(dict_of, document))):
+                return ()
+            held = {"messages": document}
+        elif not text_of(held.get("trajectory_format")).startswith("mini-swe-agent"):
             return ()
         records, waiting, number = [{"type": "run", "info": held.get("info")}], list[str](), 0
         for message in map(dict_of, list_of(held.get("messages"))):
             extra = dict_of(message.get("extra"))
+            if not extra and (extra := _ended(message) or _asked(message)):
+                message = {**message, "extra": extra}
             actions = [dict_of(action) for action in list_of(extra.get("actions"))]
             if message.get("role") == "assistant" and not message.get("tool_calls"):
                 ids = [f"action-{number + at}" for at in range(len(actions))]
@@ -123,6 +132,20 @@ class MiniSweAgent(Document):
             yield Use(name="bash", use_id=text_of(use_id), model=model, input={"command": command})
         if any(figures := figures_in(response.get("usage"))):
             yield Count(figures, text_of(response.get("id")), model)
+
+
+def _ended(message: Data) -> Data:
+    """What `extra` would say of a command that ended, where only the text does."""
+    content = message.get("content")
+    ended = _ENDED.match(content) if isinstance(content, str) and message.get("role") == "user" else None
+    return {"returncode": int(ended[1]), "raw_output": ended[2]} if ended else {}
+
+
+def _asked(message: Data) -> Data:
+    """What `extra` would say of the command that a text asks for."""
+    content = message.get("content")
+    asked = _FENCE.search(content) if isinstance(content, str) and message.get("role") == "assistant" else None
+    return {"actions": [{"command": asked[1]}]} if asked else {}
 
 
 def _response(response: Data) -> Iterator[Item]:
