@@ -103,13 +103,13 @@ FILES: list[tuple[str, tuple[Any, ...]]] = [
     ("grok/**/*.json", ()),
     ("hermes/*.sql", ("hermes", 1, 0, None)),
     ("kimi-cli/**/wire.jsonl", ("kimi-cli", 1, 1, (100, 50, 2000, 0))),
-    ("kimi-cli/**/context.jsonl", ()),
+    ("kimi-cli/**/context.jsonl", ("kimi-cli", 1, 1, None)),
     ("kimi-code/**/session_demo/agents/main/*", ("kimi-code", 1, 1, (130, 70, 4150, 0))),
     ("kimi-code/**/agent-0/*", ("kimi-code", 1, 0, (10, 5, 0, 0))),
     ("kimi-code/**/session_fixture01/agents/main/*", ("kimi-code", 2, 0, None)),
     ("kimi-code/**/state.json", ()),
     ("mini-swe-agent/*v1.1.traj.json", ("mini-swe-agent", 1, 1, (500, 80, 1000, None))),
-    ("mini-swe-agent/*v0.traj.json", ("messages", 3, 0, None)),
+    ("mini-swe-agent/*v0.traj.json", ("mini-swe-agent", 1, 2, None)),
     ("mini-swe-agent/*.traj", ("swe-agent", 1, 2, (1500, 80, None, None))),
     ("openai-messages/anthropic*", ("messages", 1, 1, None)),
     ("openai-messages/messages_*", ("messages", 1, 2, None)),
@@ -168,8 +168,26 @@ def test_a_dataset_holds_a_session_a_row() -> None:
 
 STREAMS = {
     "droid/*/stdout/*.out": "droid", "kimi-code/*/stdout/*.out": "kimi-code", "openhands/*/stdout/*.out": "openhands",
-    "vibe/vibe-3*/stdout/*.out": "vibe",
+    "vibe/vibe-3*/stdout/*.out": "vibe", "pi/*/stdout/*.out": "pi", "omp/*/stdout/*.out": "pi",
+    "continue/*/stdout/*.out": "continue", "kimi-cli/*/stdout/run[123].out": "kimi-cli",
 }  # fmt: skip
+"""Whose each is. Oh My Pi prints as Pi does; what kimi-cli printed in run7 is one message that any program might."""
+PRINTED = {
+    "pi/pi-1.6.0/stdout/run1.out": (1, 8, TokenUsage(7308, 1204, 30828, 0)),
+    "pi/pi-1.6.0/stdout/run9.out": (1, 8, TokenUsage(9233, 3479, 48503, 0)),
+    "omp/omp-18.2.3/stdout/run1.out": (1, 9, TokenUsage(9517, 1691, 40747, 0)),
+    "kimi-cli/kimi-cli-1.47.0/stdout/run1.out": (1, 9, None),
+    "continue/continue-1.5.47/stdout/run7.out": (1, 0, None),
+}
+"""Exchanges, tool uses and tokens of streams."""
+
+
+@pytest.mark.parametrize(("name", "expected"), PRINTED.items())
+def test_what_the_agents_printed_has_what_was_served(name: str, expected: tuple[Any, ...]) -> None:
+    session = read_session(LAB / name)
+    usage = session.usage()
+    held = usage and TokenUsage(*usage[:4])
+    assert (len(session.live_exchanges), len(_tools(session)), held) == expected
 
 
 @pytest.mark.parametrize(("pattern", "agent"), STREAMS.items())
