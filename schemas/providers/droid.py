@@ -157,7 +157,7 @@ class DroidStream(Stream, Droid):
         """Its own words for the lines of a run, and what no other program's beginning and end have."""
         if not isinstance(record.get("session_id"), str):
             return False
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind == "system":
             return record.get("subtype") == "init" and "reasoning_effort" in record and "uuid" not in record
         return kind in _STREAMED or (kind == "result" and "factory_credits" in dict_of(record.get("usage")))

@@ -185,6 +185,8 @@ class Rows:
 
     def _name(self, record: Record, number: int, say: Say) -> str:
         name = say.id or self._name_of(record[3]) or f"@{record[0]}"
+        if len(name) > _LONGEST:  # what is cut off still tells it from others
+            name = f"{name[:_LONGEST]}~{key_of(name):x}"
         return one_line(name if say.id or number <= 0 else f"{name}:{number}", 300)
 
     def id_of(self, row: int, say: Say | None) -> str:
@@ -201,4 +203,6 @@ class Rows:
         return self.session.spans.chain(self.session.messages.span[row])
 
 
+_LONGEST = 200
+"""Characters of an id that a message's begins with."""
 _NOTHING = Say(kind=0)  # type: ignore[arg-type]  # only its empty id is asked for
