@@ -57,9 +57,9 @@ class Crush(Database):
             listed = {}  # nothing was ever opened
         found = [*super().locations(env)]
         for project in map(dict_of, list_of(listed.get("projects"))):
-            place = text_of(project.get("data_dir")) or f"{text_of(project.get('path'))}/.crush"
-            if Path(place).is_absolute():
-                found.append(Location(Path(place), "a project in projects.json"))
+            place, kept = Path(text_of(project.get("path"))), Path(text_of(project.get("data_dir")) or ".crush")
+            if (place / kept).is_absolute():
+                found.append(Location(place / kept, "a project in projects.json"))
         return list(dict.fromkeys(found))
 
     def sessions(self, database: sqlite3.Connection) -> Iterable[tuple[str, float]]:

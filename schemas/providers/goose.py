@@ -125,7 +125,11 @@ class Goose(Database, Tree):
             yield {"type": "usage", **spent}
             spent = next(waiting, None)
         for child in rows_of(database, "sessions", "parent_session_id = ?", session):
-            yield {"type": "subagent", "id": child.get("id"), "name": child.get("name")}
+            first = rows_of(
+                database, "messages", "session_id = ? ORDER BY created_timestamp, id LIMIT 1", child.get("id")
+            )
+            prompt = texts_in(_value(first[0].get("content_json"))) if first else ""
+            yield {"type": "subagent", "id": child.get("id"), "name": child.get("name"), "prompt": prompt}
         if not ledger:
             yield {"type": "sum", **about}
 
@@ -178,7 +182,7 @@ class Goose(Database, Tree):
                 yield Skip("sum")
             case "subagent":
                 name = text_of(record.get("id"))
-                yield Child(name, key=name, task=Task("", text_of(record.get("name"))))
+                yield Child(name, key=name, task=Task("", text_of(record.get("name")), text_of(record.get("prompt"))))
                 yield Skip("subagent")
             case _:
                 yield Say(Kind.UNKNOWN)
@@ -220,7 +224,9 @@ def _use(part: Data) -> Use:
     fault = text_of(call.get("error"))
     answer = Answer(text_of(part.get("id")), fault, ToolStatus.ERROR) if call.get("status") == "error" else None
     name = text_of(value.get("name")) or ("(invalid call)" if fault else "")
-    return Use(name=name, use_id=text_of(part.get("id")), input=arguments_of(value.get("arguments")), answer=answer)
+    given = arguments_of(value.get("arguments"))
+    task = Task("", "", text_of(given.get("instructions"))) if name.endswith(("subagent", "delegate")) else None
+    return Use(name=name, use_id=text_of(part.get("id")), input=given, answer=answer, task=task)
 
 
 def _result(part: Data) -> Answer:
