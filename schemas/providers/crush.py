@@ -10,6 +10,7 @@ from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.agent import Data, Database, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.files import object_in
 from schemas.providers.kit.tables import rows_of
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.records import read_record
@@ -51,12 +52,8 @@ class Crush(Database):
         """The folders of the projects in Crush's list."""
         data = env.variables.get("XDG_DATA_HOME")
         base = Path(data) if data else env.home / ".local" / "share"
-        try:
-            listed = read_record((base / "crush" / "projects.json").read_bytes().replace(b"\n", b" "))
-        except OSError:
-            listed = {}  # nothing was ever opened
         found = [*super().locations(env)]
-        for project in map(dict_of, list_of(listed.get("projects"))):
+        for project in map(dict_of, list_of(object_in(base / "crush" / "projects.json").get("projects"))):
             place, kept = Path(text_of(project.get("path"))), Path(text_of(project.get("data_dir")) or ".crush")
             if (place / kept).is_absolute():
                 found.append(Location(place / kept, "a project in projects.json"))

@@ -16,6 +16,7 @@ from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, texts_in
+from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
@@ -96,16 +97,16 @@ class KimiCli(Lines):
 
     def stamps(self, session: Session) -> object:
         """When the session's state was written."""
-        return _bytes_in(session.path.with_name("state.json"))
+        return bytes_in(session.path.with_name("state.json"))
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The title in `state.json`, and the place whose digest the folder above is called by."""
-        state = _object_in(session.path.with_name("state.json"))
+        state = object_in(session.path.with_name("state.json"))
         yield Title(text_of(state.get("custom_title")), 1 if state.get("title_generated") is True else 3)
         yield Fact(archived=state.get("archived") is True)
         folder = session.path.parents[1].name if len(session.path.parents) > 1 else ""
         home = session.path.parents[3] if len(session.path.parents) > 3 else session.path.parent
-        for place in map(dict_of, list_of(_object_in(home / "kimi.json").get("work_dirs"))):
+        for place in map(dict_of, list_of(object_in(home / "kimi.json").get("work_dirs"))):
             name = text_of(place.get("path"))
             if name and folder.endswith(md5(name.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()):
                 yield Fact(workspace_root=name)
@@ -230,17 +231,6 @@ def _result(payload: Data) -> Answer:
         text_of(payload.get("tool_call_id")), text or message, status, int(code[1]) if code else None,
         details=value.get("display"),
     )  # fmt: skip
-
-
-def _bytes_in(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _object_in(path: Path) -> Data:
-    return read_record(_bytes_in(path).replace(b"\n", b" ")) or {}
 
 
 class KimiCliStream(Stream, KimiCli):

@@ -6,79 +6,29 @@ where there is none from the step's end. `agent.message.appended` and most of `c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from schemas.message import Kind, Lack, ToolStatus
+from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
+from schemas.providers import _kimi_parts as parts
 from schemas.providers.kit.agent import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
-from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import (
-    Answer,
-    Child,
-    Count,
-    Fact,
-    Item,
-    Link,
-    Say,
-    Skip,
-    Task,
-    Title,
-    Turn,
-    Use,
-)  # fmt: skip
-from schemas.records import Record, read_record
-from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of, when, whole
+from schemas.providers.kit.files import object_in
+from schemas.providers.kit.history import History
+from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use
+from schemas.usage import TokenUsage
+from schemas.values import dict_of, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
 
-_EXIT = re.compile(r"\n?Command failed with exit code: (-?\d{1,6})\.\s*\Z")
 _SILENT = frozenset(
     """metadata agent tools permission plugin prompt runtime token_counting file_history llm""".split()  # noqa: SIM905
 )
 """Beginnings of the types of records that hold nothing, or nothing new."""
 _OTHERS = frozenset({"turn.cancel", "turn.step.interrupted", "subagent.started", "subagent.completed"})
-
-
-class Typed(Say):
-    """A prompt, as the turn has it or as the model's context repeats it."""
-
-
-class Spent(Count):
-    """Tokens of the step that goes on, or as its end repeats them."""
-
-
-class Steps(History):
-    """Which step goes on, what was typed last, and which steps told their tokens."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._step, self._typed = "", ""
-        self._counted: set[str] = set()
-
-    def enter(self, record: Record, time: float | None) -> bool:
-        event = dict_of(record[3].get("event"))
-        if event.get("type") == "step.begin":
-            self._step, self._typed = text_of(event.get("uuid")), ""
-        return True
-
-    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """A prompt once, and a step's tokens once: whichever comes first."""
-        match item:
-            case Typed():
-                if item.text != self._typed:
-                    self._typed = item.text
-                    yield record, number, Say(item.kind, item.text, label=item.label)
-            case Spent():
-                name = item.id or self._step
-                if name not in self._counted or item.beside:
-                    self._counted.add(name)
-                    yield record, number, Count(item.usage, "" if item.beside else name, item.model, item.beside)
 
 
 class KimiCode(Lines):
@@ -102,7 +52,7 @@ class KimiCode(Lines):
              "the desktop program", ("darwin",)),
     )  # fmt: skip
     files = ("*/session_*/agents/main/wire.jsonl", "*/conv-*/agents/main/wire.jsonl")
-    history: ClassVar[type[History]] = Steps
+    history: ClassVar[type[History]] = parts.Steps
     recount = "largest"
     resume = ("kimi", "--session")
     tools = {
@@ -136,7 +86,7 @@ class KimiCode(Lines):
         path, me = session.path, session.path.parent.name
         if path.name != "wire.jsonl" or path.parents[1].name != "agents":
             return
-        state = _object_in(_state(path))
+        state = object_in(_state(path))
         yield Fact(workspace_root=state.get("cwd") or state.get("workDir"), forked_from=state.get("forkedFrom"))
         if me != "main":
             yield Fact(agent_id=me, parent=path.parents[2].name)
@@ -157,14 +107,14 @@ class KimiCode(Lines):
         kind = self.type(record)
         match kind:
             case "turn.prompt" | "turn.steer":
-                yield from _typed(record.get("input"), dict_of(record.get("origin")), kind)
+                yield from parts.typed(record.get("input"), dict_of(record.get("origin")), kind)
             case "context.append_message":
                 yield from self._added(dict_of(record.get("message")))
             case "context.append_loop_event":
                 yield from self._event(dict_of(record.get("event")))
             case "usage.record":
                 beside = record.get("usageScope") == "session"
-                yield from _spent(record.get("usage"), "", beside=beside)
+                yield from parts.spent(record.get("usage"), "", beside=beside)
                 yield Skip(kind)
             case "llm.request":
                 yield Fact(model=record.get("model"))
@@ -177,9 +127,9 @@ class KimiCode(Lines):
                 yield Link(text_of(record.get("parentToolCallId")), text_of(record.get("subagentId")))
                 yield Skip(kind)
             case "turn.step.retrying":
-                yield _retry(record, "failedAttempt", "maxAttempts", "errorMessage")
+                yield parts.retry(record, "failedAttempt", "maxAttempts", "errorMessage")
             case "turn.ended":
-                yield from _ended(record)
+                yield from parts.ended(record)
             case "context.apply_compaction":
                 before, after = whole(record.get("tokensBefore")), whole(record.get("tokensAfter"))
                 sizes = f", {before:,} tokens before" if before is not None else ""
@@ -197,7 +147,7 @@ class KimiCode(Lines):
         if message.get("role") != "user":
             yield Skip("context.append_message")  # protocol 1.1 repeats what the agent said
         elif origin.get("kind") in ("user", "system_trigger", None):
-            yield from _typed(message.get("content"), origin, "context.append_message")
+            yield from parts.typed(message.get("content"), origin, "context.append_message")
         else:
             yield Say(Kind.CONTEXT, text, label=text_of(origin.get("variant")).replace("_", " ") or "Added")
 
@@ -222,9 +172,9 @@ class KimiCode(Lines):
                 yield Count(TokenUsage(), step)
             case "tool.result":
                 result = dict_of(event.get("result"))
-                yield _result(text_of(event.get("toolCallId")), result.get("output"), result)
+                yield parts.result(text_of(event.get("toolCallId")), result.get("output"), result)
             case "step.end":
-                yield from _spent(event.get("usage"), text_of(event.get("uuid")), beside=False)
+                yield from parts.spent(event.get("usage"), text_of(event.get("uuid")), beside=False)
                 yield Skip(kind)
             case "step.begin" | "llm.request":
                 yield Skip(kind)
@@ -262,70 +212,18 @@ class KimiStream(Stream, KimiCode):
                     yield Say(Kind.TEXT, text)
                 yield from calls_in(record)
             case "tool":
-                yield _result(text_of(record.get("tool_call_id")), record.get("content"), record)
+                yield parts.result(text_of(record.get("tool_call_id")), record.get("content"), record)
             case "system.version" as kind:
                 yield Fact(version=record.get("version"))
                 yield Skip(kind)
             case "turn.step.retrying":
-                yield _retry(record, "failed_attempt", "max_attempts", "error_message")
+                yield parts.retry(record, "failed_attempt", "max_attempts", "error_message")
             case "session.resume_hint" as kind:
                 yield Fact(id=record.get("session_id"))
                 yield Turn(begins=False, how="done")
                 yield Skip(kind)
             case _:
                 yield Say(Kind.UNKNOWN)
-
-
-# -- parts of records --------------------------------------------------------------------------------------------------
-
-
-def _typed(content: object, origin: Data, kind: str) -> Iterator[Item]:
-    """What a person typed, or what started a subagent; what the program itself asks is context."""
-    text = texts_in(content)
-    if not text:
-        yield Skip(kind)  # the context has it (protocol 1.4)
-    elif origin.get("kind") in ("user", None) or origin.get("name") == "subagent":
-        yield Typed(Kind.STEER if kind == "turn.steer" else Kind.PROMPT, text)
-    else:
-        yield Typed(Kind.CONTEXT, text, label=text_of(origin.get("name")).replace("_", " ") or "Added")
-
-
-def _result(use_id: str, output: object, result: Data) -> Answer:
-    """The result of a tool use; a shell's exit code stands in its last line."""
-    text = texts_in(output)
-    spent = number(result.get("durationMs"))
-    code = _EXIT.search(text[-100:])
-    text = text[: len(text) - len(code[0])] if code else text
-    status = ToolStatus.ERROR if result.get("isError") is True or code else ToolStatus.OK
-    if text.endswith(("Interrupted by user", "Session closed")):
-        status = ToolStatus.INTERRUPTED
-    seconds = None if spent is None else spent / 1000
-    return Answer(use_id, text or text_of(result.get("message")), status, int(code[1]) if code else None, seconds)
-
-
-def _spent(given: object, step: str, *, beside: bool) -> Iterator[Item]:
-    """The figures of a step; all zero is what a stream that was cut off leaves."""
-    names = ("inputOther", "output", "inputCacheRead", "inputCacheCreation")
-    usage = TokenUsage(*(as_count(dict_of(given).get(name)) for name in names))
-    if any(usage):
-        yield Spent(usage, step, beside=beside)
-
-
-def _ended(record: Data) -> Iterator[Item]:
-    error, spent = dict_of(record.get("error")), number(record.get("durationMs"))
-    code = whole(dict_of(error.get("details")).get("statusCode"))
-    if record.get("reason") == "cancelled":
-        yield Say(Kind.INTERRUPT, label="Interrupted")
-    elif error or record.get("reason") == "failed":
-        yield Say(Kind.ERROR, text_of(error.get("message")), label=f"Error {code}" if code is not None else "Error")
-    cut = record.get("reason") in ("cancelled", "failed")
-    yield Turn(begins=False, seconds=None if spent is None else spent / 1000, failed=cut)
-    yield Skip("turn.ended")
-
-
-def _retry(record: Data, now: str, most: str, text: str) -> Say:
-    count = f"{whole(record.get(now)) or '?'} of {whole(record.get(most)) or '?'}"
-    return Say(Kind.NOTE, text_of(record.get(text)), label=f"API error, retrying ({count})")
 
 
 def _state(path: Path) -> Path:
@@ -337,13 +235,6 @@ def _stamp(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0  # not there
-
-
-def _object_in(path: Path) -> Data:
-    try:
-        return read_record(path.read_bytes().replace(b"\n", b" ")) or {}
-    except OSError:
-        return {}
 
 
 PROVIDER = KimiCode()

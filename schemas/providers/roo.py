@@ -10,8 +10,8 @@ from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.cline import Cline, in_editors
 from schemas.providers.kit.agent import Data, Home
+from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Fact, Item, Title
-from schemas.records import read_record
 from schemas.values import dict_of, text_of, when
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ class Roo(Cline):
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The facts of the task."""
-        try:
-            facts = read_record(session.path.with_name(tasks.FACTS).read_bytes().replace(b"\n", b" "))
-        except OSError:
-            return
+        facts = object_in(session.path.with_name(tasks.FACTS))
         yield Title(text_of(facts.get("task")), 1)
         place = facts.get("workspace") or facts.get("cwdOnTaskInitialization")
         yield Fact(workspace_root=place, created=when(facts.get("ts")), parent=facts.get("parentTaskId"))

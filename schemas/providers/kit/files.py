@@ -110,6 +110,19 @@ class Files:
         return [one._replace(reason=f"{name}: {one.reason}") for name, one in found]
 
 
+def bytes_in(path: Path) -> bytes:
+    """What a file holds; nothing where there is none."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """The object in a file; an empty one where there is none."""
+    return dict_of(read_document(bytes_in(path)))
+
+
 _NONE: tuple[Unreadable, ...] = ()
 
 
