@@ -53,7 +53,7 @@ def records(document: Sequence[Any], other: Any = None, index: Any = None, *, na
 
     What nobody saw is counted by the sums that the index has for the task `name`.
     """
-    if is_history(document):
+    if _is_history(document):
         sums = [one for one in map(dict_of, list_of(index)) if one.get("id") == name]
         return _merged([dict_of(message) for message in document], list_of(other)) + [
             {"type": TYPE, "ts": None, "index": one} for one in sums
@@ -63,8 +63,7 @@ def records(document: Sequence[Any], other: Any = None, index: Any = None, *, na
     return []
 
 
-def is_history(document: Sequence[Any]) -> bool:
-    """Whether it is a list of what the model saw of a task."""
+def _is_history(document: Sequence[Any]) -> bool:
     first = dict_of(document[0]) if document else {}
     if first.get("role") != "user":
         return False

@@ -269,10 +269,8 @@ class PiStream(Stream, Pi):
     )
 
     def prints(self, record: Data) -> bool:
-        """A header as in a file; messages in events, and what the program calls the parts of a run."""
+        """Messages in events, and what the program calls the parts of a run; its header is that of a file, too."""
         kind = record.get("type")
-        if kind == "session":
-            return "cwd" in record and isinstance(record.get("version"), int)
         role = dict_of(record.get("message")).get("role")
         return (kind in ("message_start", "message_end") and role is not None) or kind == "advisor_cost_changed"
 

@@ -1,7 +1,7 @@
 """Lists of messages that people exchange: OpenAI's (chat and responses), Anthropic's, ShareGPT's (others.md 13).
 
 One JSON document, or JSON lines: a message a line, or a conversation a line, each a session of its own. Agents that
-keep such lists are asked before it, in the order of their files' names.
+keep such lists are asked before it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack
 from schemas.provider import Format, Head
-from schemas.providers._cline_tasks import is_history
+from schemas.providers import each_provider
 from schemas.providers.kit.agent import Data, Prose, Section
 from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
@@ -63,7 +63,8 @@ class Messages(Prose):
         """A list of messages or a request with them, and nothing that a program adds to its own."""
         document = head.document
         if isinstance(document, list):
-            return _are_messages(document) and not is_history(document)
+            others = (other for other in each_provider() if other.id != self.id)
+            return _are_messages(document) and not any(other.detect(head) for other in others)
         if isinstance(document, dict):
             return _is_row(document)
         return bool(head.records) and (all(map(_is_row, head.records)) or _are_messages(head.records))
