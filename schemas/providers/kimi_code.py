@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from schemas.folders import state_of
 from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers import _kimi_parts as parts
@@ -79,7 +80,7 @@ class KimiCode(Lines):
 
     def stamps(self, session: Session) -> object:
         """When the session's state and its folder of agents changed."""
-        return [_stamp(path) for path in (_state(session.path), session.path.parent)]
+        return [state_of(path) for path in (_state(session.path), session.path.parent)]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The title and the place in `state.json`, and the wires of subagents."""
@@ -228,13 +229,6 @@ class KimiStream(Stream, KimiCode):
 
 def _state(path: Path) -> Path:
     return path.parents[2] / "state.json" if len(path.parents) > 2 else path.with_name("state.json")
-
-
-def _stamp(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0  # not there
 
 
 PROVIDER = KimiCode()

@@ -274,10 +274,6 @@ class PiStream(Stream, Pi):
         role = dict_of(record.get("message")).get("role")
         return (kind in ("message_start", "message_end") and role is not None) or kind == "advisor_cost_changed"
 
-    def may_print(self, record: Data) -> bool:
-        """The parts of a run."""
-        return record.get("type") in ("agent_start", "turn_start")
-
     def time(self, record: Data) -> float | None:
         """A message's own time, or the header's."""
         return when(dict_of(record.get("message")).get("timestamp")) or when(record.get("timestamp"))

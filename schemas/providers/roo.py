@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schemas.folders import state_of
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.cline import Cline, in_editors
@@ -55,7 +56,7 @@ class Roo(Cline):
 
     def stamps(self, session: Session) -> object:
         """When the task's facts were written."""
-        return tasks.state_of(session.path.with_name(tasks.FACTS))
+        return state_of(session.path.with_name(tasks.FACTS))
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The facts of the task."""
