@@ -132,8 +132,8 @@ class Messages(Prose):
 
 def _are_messages(items: Sequence[Any]) -> bool:
     found = [dict_of(item) for item in items[:200]]
-    said = [item for item in found if item.get("role") in _ROLES and item.keys() <= _KEYS]
-    others = [item for item in found if item.get("type") in _ITEMS and "role" not in item]
+    said = [item for item in found if text_of(item.get("role")) in _ROLES and item.keys() <= _KEYS]
+    others = [item for item in found if text_of(item.get("type")) in _ITEMS and "role" not in item]
     return bool(said) and len(said) + len(others) == len(found) and ("content" in said[0] or "tool_calls" in said[0])
 
 
@@ -142,7 +142,7 @@ def _is_row(row: Data) -> bool:
         return False
     talk = [dict_of(turn) for turn in list_of(row.get("conversations"))]
     return _are_messages(list_of(row.get("messages"))) or (
-        bool(talk) and all({"from", "value"} <= turn.keys() and turn["from"] in _SPEAKERS for turn in talk)
+        bool(talk) and all({"from", "value"} <= turn.keys() and text_of(turn["from"]) in _SPEAKERS for turn in talk)
     )
 
 

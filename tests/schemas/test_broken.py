@@ -160,7 +160,7 @@ def test_what_is_shown_stays_while_the_document_is_written_again(tmp_path, name)
             "by its keys session-data, but `exchanges` is missing",
         ),
         (
-            {"messages": [{"role": "user", "content": "hi"}], "metadata": {}},
+            {"messages": [{"role": "user", "content": "hi"}], "metadata": {}, "more": 1},
             "by its keys agent-response, but `final_response` is missing",
         ),
         ({"final_response": "x", "messages": [], "metadata": {"a": ['"']}}, "not JSON: a comma is missing at line 1"),

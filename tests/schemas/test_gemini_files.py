@@ -155,7 +155,7 @@ def test_what_is_recognised(tmp_path: Path, text: str) -> None:
         '{"id":"a","type":"user","content":"x"}\n',
         '{"sessionId":"s","messages":[]}',
         '{"sessionId":"s","messages":[{"type":"other"}]}',
-        '[{"role":"user","content":"x"}]',
+        '[{"role":"user","text":"x"}]',
         '{"history":[]}',
         '{"projects":{"/x":"x"}}',
     ],

@@ -80,7 +80,7 @@ def session(tmp_path: Path) -> Path:
 def test_a_detector_that_fails_does_not_keep_the_others_from_being_asked(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schemas.opening.each_provider", lambda: iter([Broken(), *each_provider()]))
+    monkeypatch.setattr("schemas.opening.likely", lambda head: iter([Broken(), *each_provider()]))
     assert recognise(head_of(session)).id == "claude"
     other = tmp_path / "x"
     other.write_bytes(b"hello\n")
