@@ -243,15 +243,17 @@ def run_on(output: Output, path: Path) -> None:
 
 @pytest.mark.parametrize("provider", sorted(providers()))
 def test_no_field_of_an_agent_reaches_a_terminal(provider: str, tmp_path: Path, output: Output) -> None:
-    counts = []
+    counts, held = [], 0
     for sample in _samples(provider, tmp_path):
-        hostile, count = harmless_variants(sample.path, sample.lines)
+        lines = sample.lines or sample.path.suffix == ".jsonl"
+        held += len({field for value in values_in(sample.path, lines) for field in fields(value)})
+        hostile, count = harmless_variants(sample.path, lines)
         counts.append(count)
         write(sample.path, hostile)
         run_on(output, sample.path)
     if not counts:
         pytest.skip("its sources are no JSON; what comes of them passes the same door")
-    assert sum(counts) > 30
+    assert sum(counts) > min(30, held // 2)  # of each field its value and its key
     for command in COMMANDS:
         output.of(*command)
 
