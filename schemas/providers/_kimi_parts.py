@@ -30,12 +30,11 @@ class Spent(Count):
 
 
 class Steps(History):
-    """Which step goes on, what was typed last, and which steps told their tokens."""
+    """Which step goes on, and what was typed last."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._step, self._typed = "", ""
-        self._counted: set[str] = set()
 
     def enter(self, record: Record, time: float | None) -> bool:
         event = dict_of(record[3].get("event"))
@@ -44,7 +43,7 @@ class Steps(History):
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """A prompt once, and a step's tokens once: whichever comes first."""
+        """A prompt once; tokens with the step whose they are, for which the largest figures count."""
         match item:
             case Typed():
                 if item.text != self._typed:
@@ -52,9 +51,7 @@ class Steps(History):
                     yield record, number, Say(item.kind, item.text, label=item.label)
             case Spent():
                 name = item.id or self._step
-                if name not in self._counted or item.beside:
-                    self._counted.add(name)
-                    yield record, number, Count(item.usage, "" if item.beside else name, item.model, item.beside)
+                yield record, number, Count(item.usage, "" if item.beside else name, item.model, item.beside)
 
 
 def typed(content: object, origin: Data, kind: str) -> Iterator[Item]:
