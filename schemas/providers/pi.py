@@ -11,7 +11,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, ClassVar
 
 from schemas.diffs import FileDiff
-from schemas.message import NO_FLAGS, Flag, Kind, Lack, Part, Tool, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home, Lines, Stream, diff_of
 from schemas.providers.kit.blocks import image_part
@@ -84,8 +84,7 @@ class Pi(Lines):
         """A header on the first or second line, and no event of a stream behind it."""
         header = next((record for record in head.records[:2] if record.get("type") == "session"), {})
         streams = any(record.get("type") == "agent_start" for record in head.records[:5])
-        mine = "cwd" in header and bool(text_of(header.get("id"))) and not streams
-        return mine and self.is_mine(head)
+        return "cwd" in header and bool(text_of(header.get("id"))) and not streams and self.is_mine(head)
 
     def is_mine(self, head: Head) -> bool:
         """Whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
@@ -259,7 +258,6 @@ class PiStream(Stream, Pi):
     """`pi --mode json`, and its kin's: a message is printed whole when it ends, and once more with its turn."""
 
     formats = (Format("Pi and Oh My Pi, `--mode json`", "a session's header, and events that tell a run"),)
-    lacks: ClassVar[frozenset[Lack]] = frozenset()
     history = History
     unended = ""  # Oh My Pi ends without a word
     silent = frozenset(
