@@ -376,13 +376,13 @@ def test_the_way_out_is_shown_in_the_list_at_80_columns() -> None:
     assert "quit" in {action for item in kept for action in item.actions}
 
 
-async def test_a_notice_leaves_the_last_two_lines_free_and_goes_with_its_screen() -> None:
+async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_screen() -> None:
     app = browser(summary("a"))
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         app.say("Copied")
         await until(pilot, lambda: app.screen.query("Toast"))
         await pilot.pause()
-        assert app.screen.query_one("Toast").region.bottom == 22
+        assert app.screen.query_one("Toast").region.bottom == 21
         await pilot.press("f1")
         await until(pilot, lambda: not app.screen.query("Toast"))
         await pilot.press("q")
