@@ -332,6 +332,20 @@ def test_the_result_of_qwens_shell_is_what_the_program_wrote(content, output, co
     assert (ran.output["content"], ran.exit_code, ran.status) == (output, code, ToolStatus.ERROR)
 
 
+def test_the_blocks_of_a_response_of_qwen_code_have_lines_of_their_own_ids(tmp_path):
+    begun = {"type": "message_start", "message": {"id": "a", "role": "assistant", "content": []}}
+    kinds = (("thinking", "thinking", "Hm."), ("text", "text", "Yes."))
+    lines = [init(qwen_code_version="0.24.4"), line("stream_event", event=begun)]
+    for response, (kind, key, said) in zip("ab", kinds, strict=True):
+        start = {"type": "content_block_start", "index": 0, "content_block": {"type": kind, key: ""}}
+        delta = {"type": "content_block_delta", "index": 0, "delta": {"type": f"{kind}_delta", key: said}}
+        stop = {"type": "content_block_stop", "index": 0}
+        lines += [line("stream_event", event=event) for event in (start, delta, stop)]
+        lines.append(says(response, {"type": kind, key: said}))
+    lines += [line("stream_event", event={"type": "message_stop"}), result("Yes.")]
+    assert described(read(tmp_path, lines)) == [f"PROMPT {NOT_TOLD}", "THINKING Hm.", "TEXT Yes."]
+
+
 def test_another_conversation_is_another_run(tmp_path):
     other = {**says("m9", text("Anew.")), "session_id": "other"}
     reset = line("conversation_reset", new_conversation_id="other")

@@ -14,7 +14,7 @@ from schemas.message import Kind, Tool
 from schemas.provider import Format
 from schemas.providers._google import make_tool, tool_type, unwrapped
 from schemas.providers.claude.classify import texts_of
-from schemas.providers.claude.stream import ClaudeStream, Result, Run, Woken
+from schemas.providers.claude.stream import Block, ClaudeStream, Result, Run, Woken
 from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
@@ -28,7 +28,9 @@ class QwenRun(Run):
     """The lines of a run tell what it took; its result goes on from the session's earlier processes."""
 
     def sift(self, record: Any, number: int, item: Any) -> Iterator[Placed]:
-        """A result's figures count only where no line told any."""
+        """A result's figures count only where no line told any; each block of a response has a line of its own id."""
+        if isinstance(item, Block) and not self.whose(record[3]):
+            item.response = self._response
         if isinstance(item, Result) and self.session.usage() is not None:
             item.usage = item.models = None
         return super().sift(record, number, item)
