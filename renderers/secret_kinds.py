@@ -139,7 +139,9 @@ def _header(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
     if scheme in ("basic", "asic"):
         good = basic(value) or (cut and len(value) >= 8)
     elif scheme:
-        good = no_code(value) and (mixed(value) or unspeakable(value)) and (len(value) >= 12 or cut)
+        # In the header itself a value with dots and digits is a token, and no attribute of an object.
+        written = no_code(value) or (scheme == "bearer" and no_stand_in(value) and re.fullmatch(r"[\w.~+/=-]+", value))
+        good = bool(written) and (mixed(value) or unspeakable(value)) and (len(value) >= 12 or cut)
     else:
         good = no_code(value) and len(value) >= 16 and mixed(value)
     if good:

@@ -88,8 +88,10 @@ class KimiCli(Lines):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """An event in its envelope on the first or second line."""
-        return any(isinstance(r.get("timestamp"), int | float) and event_of(r)[0] for r in head.records[:2])
+        """An event in its envelope on the first or second line, or the version of the protocol without a time."""
+        first = head.records[0] if head.records else {}
+        begun = first.get("type") == "metadata" and "protocol_version" in first and "created_at" not in first
+        return begun or any(isinstance(r.get("timestamp"), int | float) and event_of(r)[0] for r in head.records[:2])
 
     def id_of(self, path: Path) -> str:
         """The session's folder."""

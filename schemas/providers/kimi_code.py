@@ -65,10 +65,9 @@ class KimiCode(Lines):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """The version of the protocol, and a record with a type of its own behind it."""
+        """The version of the protocol with a time, which kimi-cli's first line lacks."""
         first = head.records[0] if head.records else {}
-        mine = first.get("type") == "metadata" and "protocol_version" in first
-        return mine and (len(head.records) == 1 or isinstance(head.records[1].get("type"), str))
+        return first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys()
 
     def id_of(self, path: Path) -> str:
         """The session's folder; for a subagent with its own name behind it."""

@@ -57,6 +57,8 @@ def test_known_secrets(kind: str, secret: str) -> None:
     [
         ("postgres://app:{}@db.example/shop", "hunter2x", "password in a URL"),
         ("Authorization: Bearer {}", "abcDEF123456ghiJKL", "authorization"),
+        ("Authorization: Bearer {}", "mytoken.secret12", "authorization"),
+        ("Authorization: Bearer {}", "abcdefghijklmnop.qrstuvwxyz012345", "authorization"),
         ("curl -H 'authorization: Basic {}'", "dXNlcjpwYXNzd29yZDEyMw==", "authorization"),
         ("api_key = '{}'", "f3A9zQ81LmX02kWv", "key"),
         ('{{"apiKey": "{}"}}', "f3A9zQ81LmX02kWv", "key"),
@@ -103,6 +105,7 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "const keywords = ['pass', 'print', 'token', 'symbol2label', 'raise'];",
         'password: "Password", placeholder: "Enter your password", type: "password", autocomplete: "new-password"',
         "Authorization: Bearer <token>; authorization: Bearer ${TOKEN}; Cookie: theme=dark; lang=en",
+        "Authorization: Bearer example.token; Authorization: Bearer settings.token",
         "function setToken(token: string, secret: Uint8Array, key: CryptoKey): Promise<void>",
         "public_key: ssh-ed25519-2024, sort_key = 'user_123_profile', nextPageToken: 'CAUQ1b2c3d4e5f6g7'",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
