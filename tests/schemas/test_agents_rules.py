@@ -379,6 +379,12 @@ def test_a_row_of_a_dataset_is_a_session(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("first", "agent"), [({}, "kimi-cli"), ({"created_at": 1795893589608}, "kimi-code")])
+def test_the_first_line_of_a_wire_tells_whose_it_is(first: Data, agent: str, tmp_path: Path) -> None:
+    (tmp_path / "wire.jsonl").write_text(json.dumps({"type": "metadata", "protocol_version": "1.5", **first}) + "\n")
+    assert recognise(head_of(tmp_path / "wire.jsonl")).id == agent
+
+
 @pytest.mark.parametrize("name", ["droid", "kimi-code", "vibe"])
 def test_what_an_agent_prints_is_its_own_and_no_others(name: str, tmp_path: Path) -> None:
     records = import_module(f"tests.fixtures.{name.replace('-', '_')}").stream()
