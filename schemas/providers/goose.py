@@ -51,6 +51,7 @@ class Goose(Database, Tree):
         Home("$APPDATA/Block/goose/data/sessions", "APPDATA", ("win32",)),
     )
     files = ("sessions.db",)
+    has_files = True
     lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("goose", "session", "--resume", "--session-id")
     tools = {
@@ -77,13 +78,6 @@ class Goose(Database, Tree):
             if path.stem not in known:
                 stat = path.stat()
                 yield SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)
-
-    def held(self, path: Path) -> list[SessionFile]:
-        """The sessions in a database, or the one in a file."""
-        if path.suffix != ".jsonl":
-            return super().held(path)
-        stat = path.stat()
-        return [SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)]
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read a session of a database, or the one in a file."""

@@ -41,6 +41,7 @@ class OpenClaw(Pi, Database):
         Home(".moltbot/agents", "its name until January 2026"),
     )
     files = ("*/agent/openclaw-agent.sqlite",)
+    has_files = True
     logs = "*/sessions/*.jsonl"
     resume = ()
 
@@ -59,15 +60,6 @@ class OpenClaw(Pi, Database):
         for file, stat in matching(location.path, self.logs, problems):
             if not any(word in Path(file).name for word in _REPEATS):
                 yield SessionFile(self.id, file, Path(file).stem, stat.st_size, stat.st_mtime_ns)
-
-    def held(self, path: Path) -> list[SessionFile]:
-        """The sessions in a database, or the one in a file."""
-        from schemas.sqlite import is_database
-
-        if is_database(path):
-            return Database.held(self, path)
-        stat = path.stat()
-        return [SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)]
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a file, or the newest session of a database."""

@@ -88,6 +88,7 @@ class OpenCode(Database, Tree):
         Home(".local/share/opencode"),
     )
     files: ClassVar[tuple[str, ...]] = ("opencode*.db",)
+    has_files = True
     trees: ClassVar[str] = "storage/session/*/ses_*.json"
     history: ClassVar[type[History]] = Copies
     resume = ("opencode", "--session")
@@ -142,15 +143,6 @@ class OpenCode(Database, Tree):
             is_child = _ID.fullmatch(parent) and (parent in migrated or Path(file).with_name(f"{parent}.json").exists())
             if name not in migrated and not is_child:
                 yield SessionFile(self.id, file, name, stat.st_size, stat.st_mtime_ns)
-
-    def held(self, path: Path) -> list[SessionFile]:
-        """The sessions in a database, or the one in a file."""
-        from schemas.sqlite import is_database
-
-        if is_database(path):
-            return super().held(path)
-        stat = path.stat()
-        return [SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)]
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read a session of a database, or the one in a file."""

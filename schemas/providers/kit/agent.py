@@ -414,6 +414,8 @@ class Database(Agent):
     """A SQLite database of many sessions, each at the database's path and a key, its id."""
 
     files: ClassVar[tuple[str, ...]] = ("*.db",)
+    has_files: ClassVar[bool] = False
+    """Whether a source that is no database is a session in a file."""
 
     def sessions(self, database: sqlite3.Connection) -> Iterable[tuple[str, float]]:
         """The ids of all sessions, subagents apart, and when each was changed last, in seconds since 1970."""
@@ -424,8 +426,12 @@ class Database(Agent):
         raise NotImplementedError
 
     def held(self, path: Path) -> list[SessionFile]:
-        """The sessions in a database, the newest first: asked once a change. Raises OSError."""
-        from schemas.sqlite import read_database
+        """The sessions in a database, the newest first: asked once a change; or the one in a file. Raises OSError."""
+        from schemas.sqlite import is_database, read_database
+
+        if self.has_files and not is_database(path):
+            stat = path.stat()
+            return [SessionFile(self.id, str(path), path.stem, stat.st_size, stat.st_mtime_ns)]
 
         def found(database: sqlite3.Connection) -> list[SessionFile]:
             size = path.stat().st_size
