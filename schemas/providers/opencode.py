@@ -20,7 +20,7 @@ from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile
 from schemas.providers.kit.agent import Data, Database, Home, Stream, Tree, diff_of, sources_in
 from schemas.providers.kit.blocks import arguments_of, image_part
-from schemas.providers.kit.files import Files
+from schemas.providers.kit.files import Files, object_in
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.tables import columns_of, objects_in, rows_of
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Piece, Say, Skip, Task, Title, Turn, Use
@@ -139,7 +139,7 @@ class OpenCode(Database, Tree):
             except OSError as error:
                 problems.append(Problem(path, str(error)))
         for file, stat in matching(location.path, self.trees, problems) if location.path.is_dir() else ():
-            name, parent = Path(file).stem, text_of(read_file(Path(file)).get("parentID"))
+            name, parent = Path(file).stem, text_of(object_in(Path(file)).get("parentID"))
             is_child = _ID.fullmatch(parent) and (parent in migrated or Path(file).with_name(f"{parent}.json").exists())
             if name not in migrated and not is_child:
                 yield SessionFile(self.id, file, name, stat.st_size, stat.st_mtime_ns)
@@ -540,14 +540,6 @@ def _object(value: object) -> Data:
     if isinstance(value, str):
         return read_record(value.encode("utf-8", "surrogatepass")) or {}
     return dict_of(value)
-
-
-def read_file(path: Path) -> Data:
-    """The object in a file; an empty one where there is none."""
-    try:
-        return read_record(path.read_bytes().replace(b"\n", b" ")) or {}
-    except OSError:
-        return {}
 
 
 def _ids(database: sqlite3.Connection) -> frozenset[str]:
