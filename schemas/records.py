@@ -193,7 +193,7 @@ def recover(
 
 def _is_deep(raw: bytes, value: dict[str, Any]) -> bool:
     """Whether an object is nested more deeply than any agent writes, and so that Python itself gives up on it."""
-    if raw.count(b"[") + raw.count(b"{") <= _DEEPEST:
+    if len(raw) <= _DEEPEST * 2 or raw.count(b"[") + raw.count(b"{") <= _DEEPEST:
         return False
     level: list[Any] = [value]
     for _ in range(_DEEPEST):

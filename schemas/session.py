@@ -325,11 +325,15 @@ class Session(Cleaned):
         if exchange.started is None or time < exchange.started:
             exchange.started = time
         if exchange.ended is None or (ends and time > exchange.ended):
-            exchange.ended = time
+            _set(exchange, "ended", time)
+        self.pass_by(time)
+
+    def pass_by(self, time: float) -> None:
+        """Take a record's time into the session's times."""
         if self.created is None or time < self.created:
             self.created = time
         if self.updated is None or time > self.updated:
-            self.updated = time
+            _set(self, "updated", time)
 
     def model_index(self, name: str | None) -> int:
         """The index of a model's name in `models`, adding it if it is new."""
@@ -396,6 +400,10 @@ class Session(Cleaned):
         """Let go of the files behind it."""
         for store in self.stores:
             store.close()
+
+
+_set = object.__setattr__
+"""For a number that nearly every record sets: what `Cleaned` does with texts would take a twentieth of the scan."""
 
 
 def ends(exchange: Exchange, index: int, kind: int) -> bool:

@@ -2,8 +2,8 @@
 
 But for `kit`, which all agents share, and modules that begin with `_`, which two of them share. Importing all of them
 costs more than most commands do, so `table.json` holds what tells which ones are worth it: for each its id, its marks
-and homes (null: it looks for itself), and whether it prints. `python -m schemas.providers` writes it; an agent that is
-not in it yet is always asked.
+and homes (null: it looks for itself), and the module that reads what it prints. `python -m schemas.providers` writes
+it; an agent that is not in it yet is always asked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Row(NamedTuple):
     id: str
     marks: list[str]
     homes: list[tuple[str, str, list[str]]] | None
-    prints: bool
+    printer: str
+    """The module that has its `STREAM`; empty if it prints nothing that turnlog reads."""
 
 
 TABLE_FILE = Path(__file__).with_name("table.json")
@@ -61,11 +62,10 @@ def each_provider() -> Iterator[Provider]:
 
 
 def likely(head: Head) -> Iterator[Provider]:
-    """The providers whose file may begin so, in the same order; of a document all, whose beginning says little."""
-    sure = head.document is not None or head.compressed
+    """The providers whose file may begin so, in the same order."""
     for name in names():
         row = table().get(name)
-        if row is None or not row.marks or sure or any(mark.encode() in head.data for mark in row.marks):
+        if row is None or not row.marks or any(mark.encode() in head.data for mark in row.marks):
             yield _provider(name)
 
 
@@ -93,11 +93,17 @@ def provider_of(agent: str) -> Provider | None:
 
 @cache
 def printers() -> tuple[Stream, ...]:
-    """What agents print, of each that prints something: the `STREAM` of its module."""
+    """What agents print, of each that prints something: the `STREAM` of its module or of that module's `stream`."""
     rows = table()
-    asked = [name for name in names() if name not in rows or rows[name].prints]
-    found = (getattr(import_module(f"{__name__}.{name}"), "STREAM", None) for name in asked)
-    return tuple(stream for stream in found if stream is not None)
+    asked = (rows[name].printer if name in rows else printer_of(name) for name in names())
+    return tuple(import_module(f"{__name__}.{name}").STREAM for name in asked if name)
+
+
+def printer_of(name: str) -> str:
+    """The module below this one that has the `STREAM` of the agent `name`; empty if none has."""
+    if TABLE_FILE.parent.joinpath(name, "stream.py").exists():
+        return f"{name}.stream"
+    return name if hasattr(import_module(f"{__name__}.{name}"), "STREAM") else ""
 
 
 @cache

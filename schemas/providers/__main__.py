@@ -6,7 +6,7 @@ import json
 from importlib import import_module
 from typing import Any
 
-from schemas.providers import TABLE_FILE, names
+from schemas.providers import TABLE_FILE, names, printer_of
 from schemas.providers.kit.agent import Agent
 
 
@@ -18,7 +18,7 @@ def made() -> str:
         agent: Any = module.PROVIDER
         declared = isinstance(agent, Agent) and type(agent).locations is Agent.locations
         marks = [mark.decode() for mark in getattr(agent, "marks", ())]
-        row = [agent.id, marks, list(agent.homes) if declared else None, hasattr(module, "STREAM")]
+        row = [agent.id, marks, list(agent.homes) if declared else None, printer_of(name)]
         lines.append(f"{json.dumps(name)}: {json.dumps(row)}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

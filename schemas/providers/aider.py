@@ -55,6 +55,7 @@ class Aider(Prose):
     )
     formats = (Format("Aider chat history, Markdown", "`# aider chat started at` and a time on a line of its own"),)
     homes = (Home(""),)
+    marks = (b"aider chat started at",)
     files = (".aider.chat.history.md",)
     lacks = frozenset({Lack.TOKENS, Lack.TIMES, Lack.RESULTS})
     tools = {"edit": "write", "shell": "shell"}

@@ -67,6 +67,7 @@ class Cline(Document):
         *in_editors("saoudrizwan.claude-dev"),
     )
     files: ClassVar[tuple[str, ...]] = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
+    marks: ClassVar[tuple[bytes, ...]] = (b'"role"', b'"say"', b'"ask"', b'"messages"')
     resume: ClassVar[tuple[str, ...]] = ("cline", "--id")
     tools = {
         "run_commands": "shell", "execute_command": "shell", "read_files": "read", "read_file": "read",

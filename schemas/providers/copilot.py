@@ -110,6 +110,7 @@ class Copilot(Lines):
     files = ("*/events.jsonl", "*.jsonl")
     history = Events
     recount = "largest"
+    marks = (b'"data"',)
     resume = ("copilot", "--resume")
     tools = {
         "bash": "shell", "powershell": "shell", "local_shell": "shell", "read_bash": "shell", "write_bash": "shell",

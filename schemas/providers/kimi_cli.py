@@ -72,7 +72,7 @@ class KimiCli(Lines):
         "kimi-cli writes the tokens of each step; input excludes the cache, output includes thinking. It does not say "
         "which model answered. Calls that were cut off have no figures."
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b'"payload"',)
+    marks: ClassVar[tuple[bytes, ...]] = (b'"payload"', b'"protocol_version"')
     formats: ClassVar[tuple[Format, ...]] = (
         Format("kimi-cli wire, JSON lines", "records with a timestamp and a message of type and payload"),
     )

@@ -43,6 +43,7 @@ class OpenClaw(Pi, Database):
     files = ("*/agent/openclaw-agent.sqlite",)
     has_files = True
     logs = "*/sessions/*.jsonl"
+    marks = (b"SQLite format 3", b'"cwd"')
     resume = ()
 
     def told(self, head: Head) -> bool:

@@ -91,6 +91,7 @@ class OpenCode(Database, Tree):
     has_files = True
     trees: ClassVar[str] = "storage/session/*/ses_*.json"
     history: ClassVar[type[History]] = Copies
+    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3", b'"projectID"')
     resume = ("opencode", "--session")
     tools = {
         "bash": "shell", "read": "read", "webfetch": "read", "write": "write", "edit": "write", "multiedit": "write",

@@ -73,6 +73,7 @@ class Pi(Lines):
     )
     files: ClassVar[tuple[str, ...]] = ("*.jsonl", "*/*.jsonl")
     history: ClassVar[type[History]] = Branches
+    marks: ClassVar[tuple[bytes, ...]] = (b'"cwd"',)
     resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack
 from schemas.provider import Format, Head
-from schemas.providers import each_provider
+from schemas.providers import likely
 from schemas.providers.kit.agent import Data, Prose, Section
 from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
@@ -63,7 +63,7 @@ class Messages(Prose):
         """A list of messages or a request with them, and nothing that a program adds to its own."""
         document = head.document
         if isinstance(document, list):
-            others = (other for other in each_provider() if other.id != self.id)
+            others = (other for other in likely(head) if other.id != self.id)
             return _are_messages(document) and not any(other.detect(head) for other in others)
         if isinstance(document, dict):
             return _is_row(document)

@@ -41,7 +41,7 @@ class Vibe(Tree):
         "Mistral Vibe keeps one sum for a session, which counts in its last exchange; its input includes the cache, "
         "which is taken apart here. Subagents have sessions and sums of their own."
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b'"message_id"',)
+    marks: ClassVar[tuple[bytes, ...]] = (b'"message_id"', b'"store_format"')
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Mistral Vibe store, JSON files", f"an object with store_format {_STORE}v1"),
         Format("Mistral Vibe messages, JSON lines", "messages with role and message_id, beside a meta.json"),

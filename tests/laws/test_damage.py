@@ -21,7 +21,7 @@ import pytest
 
 from schemas.paths import address_of
 from schemas.provider import Keyed
-from schemas.providers import providers
+from schemas.providers import printers, providers
 from schemas.providers.kit.agent import Agent, Database, Document, Tree
 from schemas.providers.kit.words import Answer, Use
 from schemas.records import read_record
@@ -79,7 +79,7 @@ def test_any_value_may_stand_in_any_field_of_a_record(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_and_of_what_is_printed(name: str) -> None:
-    stream = import_module(f"schemas.providers.{name.replace('-', '_')}").STREAM
+    stream = next(stream for stream in printers() if stream.id == name)
     for record in _fixtures(name).stream():
         for spoilt in _spoilt(record):
             stream.prints(spoilt), stream.may_print(spoilt), stream.run_of(spoilt)

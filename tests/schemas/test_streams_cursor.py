@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.opening import head_of
 from schemas.provider import Reading
-from schemas.providers.cursor import STREAM
+from schemas.providers.cursor.stream import STREAM
 from schemas.providers.streams import PROVIDER
 from schemas.records import FileStore
 from schemas.session import Lack, Session

@@ -3,7 +3,5 @@
 from __future__ import annotations
 
 from schemas.providers.claude.agent import Claude
-from schemas.providers.claude.stream import ClaudeStream
 
 PROVIDER = Claude()
-STREAM = ClaudeStream()

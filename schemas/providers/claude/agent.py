@@ -137,6 +137,7 @@ class Claude(Lines):
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"uuid"', b'"sessionId"', b'"messageId"', b'"leafUuid"')
     resume = ("claude", "--resume")
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds

@@ -618,3 +618,6 @@ def _failure_text(record: Data) -> str:
     said += [text_of(record.get(key)) for key in ("result", "startup_failure_reason")]
     said += [text_of(dict_of(record.get("error")).get("message"))]
     return "\n".join(dict.fromkeys(filter(None, said)))
+
+
+STREAM = ClaudeStream()

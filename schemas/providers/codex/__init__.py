@@ -18,7 +18,6 @@ from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
-from schemas.providers.codex.stream import CodexStream
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import Answer, Use
@@ -53,6 +52,15 @@ class Codex(Lines):
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
         "rollout_reference", "retained_context", "session_state",
     })  # fmt: skip
+    marks = (
+        b'"payload"',
+        b'"input_text"',
+        b'"output_text"',
+        b'"arguments"',
+        b'"instructions"',
+        b'"record_type"',
+        b'"items"',
+    )
     resume = ("codex", "resume")
 
     # -- files ---------------------------------------------------------------------------------------------------------
@@ -157,4 +165,3 @@ class Codex(Lines):
 
 
 PROVIDER = Codex()
-STREAM = CodexStream()

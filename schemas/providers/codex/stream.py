@@ -270,3 +270,6 @@ def unwrapped(command: object) -> str:
         if len(words) == 3 and words[1].startswith("-") and command_line(words) == words[2]:
             return words[2]
     return text
+
+
+STREAM = CodexStream()

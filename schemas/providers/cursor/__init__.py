@@ -26,7 +26,6 @@ from schemas.provider import (
 )
 from schemas.providers.cursor import legacy, locate, messages, store
 from schemas.providers.cursor.prompts import split, workspace_of
-from schemas.providers.cursor.stream import CursorStream
 from schemas.providers.cursor.tools import Tools
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
@@ -68,6 +67,7 @@ class Cursor(Tools, Lines):
         Home(".config/cursor", "default since 2026"),
         Home(".cursor-server", "default on remote hosts"),
     )
+    marks = (b"SQLite format 3", b'"role"', b'"turn_ended"', b"user:", b"assistant:", b"A:")
     resume = ("cursor-agent", "--resume")
     lacks = frozenset(Lack)
     history = messages.Pairs
@@ -212,4 +212,3 @@ def _first_prompt(path: Path) -> str:
 
 
 PROVIDER = Cursor()
-STREAM = CursorStream()

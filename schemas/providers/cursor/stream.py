@@ -228,3 +228,6 @@ def _call(record: Data, *, over: bool) -> Call:
     if answer is not None and asked.get("isBackground") is True and (answer.status, answer.exit_code) == ("ok", None):
         answer.status = ToolStatus.BACKGROUND
     return call_of(name, text_of(record.get("call_id")), given, answer)
+
+
+STREAM = CursorStream()

@@ -32,7 +32,6 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import detect, locate
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
-from schemas.providers.gemini.stream import GeminiStream
 from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
 from schemas.records import read_document, read_record
@@ -76,6 +75,7 @@ class Gemini(Lines):
     history = Log
     rewrites = True
     reuses = True
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
     resume = ("gemini", "--resume")
     keeps = Retention(
         "deletes sessions after 30 days",
@@ -429,4 +429,3 @@ def tag_of(calls: list[Data], number: int) -> str:
 
 
 PROVIDER = Gemini()
-STREAM = GeminiStream()

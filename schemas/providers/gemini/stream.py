@@ -213,3 +213,6 @@ def _usage_of(stats: Data) -> TokenUsage | None:
         fresh = max(0, read - cached) if fresh is None else fresh
         output = output if total is None else max(output or 0, total - read)
     return TokenUsage(fresh, output, cached, 0)
+
+
+STREAM = GeminiStream()

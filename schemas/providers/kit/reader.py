@@ -7,6 +7,7 @@ within the source have readers of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
 _EARLIER = "earlier version"
 _NOWHERE: Record = (0, 0, 0, {})
+_short = lru_cache(256)(partial(one_line, limit=80))  # the same few names, record after record
 
 
 class Reader:
@@ -228,10 +230,7 @@ class Reader:
         time = agent.time(value)
         if time is not None:
             self.clock = None
-            if session.created is None or time < session.created:
-                session.created = time
-            if session.updated is None or time > session.updated:
-                session.updated = time
+            session.pass_by(time)
         elif self.clock is not None:
             time = self.clock()
         if not history.enter(record, time):
@@ -308,7 +307,7 @@ class Reader:
         self.facts.learn(fact)
 
     def _skip(self, record: Record, number: int, skip: Skip) -> bool:
-        self.session.hidden[one_line(skip.what, 80)] += 1
+        self.session.hidden[_short(skip.what)] += 1
         return True
 
     def _total(self, record: Record, number: int, total: Total) -> bool | None:

@@ -25,7 +25,6 @@ from schemas.providers.kit.agent import Data, Home, Lines
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.providers.qwen import texts
-from schemas.providers.qwen.stream import QwenStream
 from schemas.records import JsonLines, Record, read_record
 from schemas.usage import as_count
 from schemas.values import dict_of, text_of
@@ -127,6 +126,7 @@ class Qwen(Lines):
     reuses = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json")
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
     resume = ("qwen", "--resume")
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -378,4 +378,3 @@ class _Before04(Gemini):
 
 _BEFORE_0_4 = _Before04()
 PROVIDER = Qwen()
-STREAM = QwenStream()

@@ -94,3 +94,6 @@ class QwenStream(ClaudeStream):
         if not tool.diffs:
             tool.diffs = make_tool(use.name, use.use_id, use.input).diffs if tool.status in ("ok", "pending") else []
         return tool, facts
+
+
+STREAM = QwenStream()
