@@ -380,6 +380,13 @@ class FileStore:
         os.lseek(self.fd, offset, os.SEEK_SET)  # Windows has no pread; we read from one thread
         return os.read(self.fd, length)
 
+    def first_line(self) -> bytes:
+        """The first line with anything in it, 16 MB of it at most."""
+        data = b""
+        while b"\n" not in data.lstrip() and len(data) < 16 << 20 and (more := self.read(len(data), 1 << 16)):
+            data += more
+        return data.lstrip().partition(b"\n")[0]
+
     def record(self, offset: int, length: int) -> dict[str, Any]:
         """The record of a span, as an object."""
         return self._recent.get(offset, length)

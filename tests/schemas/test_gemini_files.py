@@ -32,6 +32,15 @@ def put(home: Path, project: str, name: str, records: list[dict[str, Any]] | Non
     return g.write_lines(home / ".gemini" / "tmp" / project / "chats" / name, records or [g.header()])
 
 
+def test_a_document_is_one_whatever_it_is_called(tmp_path: Path) -> None:
+    """corpus/claude/17_entire_not_jsonl_pretty_printed_gemini.jsonl: printed over many lines, and called a log."""
+    document = {**g.header(), "messages": [g.user("u", 1, "Hi"), g.answer("a", 2, "Hello")]}
+    path = tmp_path / "17.jsonl"
+    path.write_text(json.dumps(document, indent=2), "utf-8")
+    session = read_session(path)
+    assert ([e.prompt for e in session.exchanges], len(session.messages), session.unreadable) == (["Hi"], 2, [])
+
+
 # -- discovery ---------------------------------------------------------------------------------------------------------
 
 

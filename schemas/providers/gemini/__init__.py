@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolType
-from schemas.provider import HEAD_BYTES, Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
     calls_in,
     context_label,
@@ -101,13 +101,16 @@ class Gemini(Lines):
         from schemas.reading import DocumentReading, LinesReading, open_file
 
         store = open_file(path)
-        document = read_document(store.read(0, store.stat().st_size)) if path.suffix != ".jsonl" else None
-        if detect.is_document(document):
-            store.close()
-            return DocumentReading(path, lambda: self._of(path, document), detect.items_of, detect.is_document)
+        header = read_record(first := store.first_line())
+        # A log's header is a record of its own, and may hold messages.
+        if not header or detect.saved(header) or (detect.is_chat(header) and path.suffix != ".jsonl"):
+            document = read_document(store.read(0, store.stat().st_size))
+            if detect.is_document(document):
+                store.close()
+                return DocumentReading(path, lambda: self._of(path, document), detect.items_of, detect.is_document)
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
-        if start and detect.is_header(header := read_record(first := store.read(0, HEAD_BYTES).partition(b"\n")[0])):
+        if start and detect.is_header(header):
             # So that a big file's end has its name, its id and its project too.
             reader.feed([(0, len(first), 1, header)])
         return reading

@@ -143,7 +143,12 @@ class Qwen(Lines):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session. Raises OSError."""
-        return _BEFORE_0_4.open(path, start=start) if path.suffix == ".json" else super().open(path, start=start)
+        from schemas.reading import open_file
+
+        store = open_file(path)
+        is_log = path.suffix != ".json" or "uuid" in read_record(store.first_line())
+        store.close()
+        return super().open(path, start=start) if is_log else _BEFORE_0_4.open(path, start=start)
 
     def resume_command(self, session: Session) -> list[str] | None:
         """None also for a session of before 0.4, and an id that Qwen Code cannot give."""
