@@ -42,11 +42,15 @@ def _scaled(number: float, base: int, units: tuple[str, ...], gap: str) -> str:
     return f"{digits}{gap}{unit}"
 
 
+_NAME = re.compile(r"(?!\w+://)[\w.@:/-]+")
+
+
 def short_model(name: str | None) -> str:
     """A model's name as people say it: `opus-4.5` for `claude-opus-4-5-20251101`; empty where no model spoke."""
     if not name or name == SYNTHETIC:
         return ""
-    short = name.rsplit("/", 1)[-1]
+    # Nothing is cut off what is no name: a secret that lost its context is none to the redaction.
+    short = name.rsplit("/", 1)[-1] if _NAME.fullmatch(name) else name
     short = short.rsplit("anthropic.", 1)[-1]  # us.anthropic.claude-… on Bedrock
     short = re.sub(r"-v\d+(:\d+)?$", "", short)
     short = re.sub(r"@(?:20\d{6}|latest|default)$", "", short)

@@ -127,11 +127,11 @@ def local_path(place: str) -> str:
 
 def resolve_hints(paths: list[str], cwd: str | None, root: str | None) -> list[str]:
     """The paths as seen from the workspace, each once: relative ones begin in `cwd`, by default in `root`; those below
-    `root` lose it, and `root` itself is `.`.
+    `root` lose it, and `root` itself is `.`. An address of anything but a file is none.
     """
     hints: dict[str, None] = {}
-    for path in paths:
-        if not path or "\n" in path or len(path) > 4096:
+    for path in map(local_path, paths):
+        if not path or "\n" in path or "://" in path or len(path) > 4096:
             continue
         hints[clean(_seen_from(root, path, cwd or root))] = None
         if len(hints) >= _MOST_HINTS:

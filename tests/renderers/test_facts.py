@@ -102,6 +102,7 @@ def test_usage_line() -> None:
         ("anthropic/claude-sonnet-4.5", "sonnet-4.5"),
         ("gpt-5.1-codex-max", "gpt-5.1-codex-max"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("postgres://app:pass/word@db/x", "postgres://app:pass/word@db/x"),
         ("<synthetic>", ""),
         (None, ""),
     ],

@@ -62,6 +62,10 @@ def test_each_hint_once_and_no_nonsense() -> None:
     assert resolve_hints(["/p/a", "a", "", "x\ny", "./a", "/p/a"], None, "/p") == ["a"]
 
 
+def test_an_address_is_a_path_where_it_is_a_file_s() -> None:
+    assert resolve_hints(["file:///p/a%20b", "https://host/a", "postgres://u:p/w@db/x"], None, "/p") == ["a b"]
+
+
 def test_without_a_workspace_paths_are_still_tidied() -> None:
     assert resolve_hints(["./a", "a", "b//c", "/d/../e", "../f"], None, None) == ["a", "b/c", "/e", "../f"]
 

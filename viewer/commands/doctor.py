@@ -117,7 +117,7 @@ def _machine_lines(report: dict[str, Any]) -> Iterator[str]:
     limits = ", ".join(f"{name} {count:,}" for name, count in report["watchLimits"].items() if count is not None)
     if limits:
         yield f"watching  {limits}"
-    shape = f"{terminal['columns']}x{terminal['rows']}, " if terminal["columns"] else ""
+    shape = f"{terminal['columns']}x{terminal['rows']}, " if terminal["columns"] and terminal["rows"] else ""
     inside = f", inside {' and '.join(terminal['inside'])}" if terminal["inside"] else ""
     yield f"terminal  {shape}colours: {terminal['colours']}, {terminal['encoding']}{inside}"
     said = " ".join(f"{name}={value}" for name, value in terminal["variables"].items())
