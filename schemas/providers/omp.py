@@ -34,7 +34,7 @@ class OhMyPi(Pi):
 
     def is_mine(self, head: Head) -> bool:
         """Whether titles are kept as this agent does."""
-        return keeps_titles(head.records)
+        return keeps_titles(head.first)
 
     def read(self, record: Data) -> Iterator[Item]:
         """What a record holds beside what Pi's do."""

@@ -81,14 +81,14 @@ class Pi(Lines):
     silent = frozenset({"thinking_level_change", "label", "context_edit"})
 
     def told(self, head: Head) -> bool:
-        """A header on the first or second line, and no event of a stream behind it."""
-        header = next((record for record in head.records[:2] if record.get("type") == "session"), {})
-        streams = any(record.get("type") == "agent_start" for record in head.records[:5])
+        """A header, and no event of a stream behind it."""
+        header = next((record for record in head.first if record.get("type") == "session"), {})
+        streams = any(record.get("type") == "agent_start" for record in head.records)
         return "cwd" in header and bool(text_of(header.get("id"))) and not streams and self.is_mine(head)
 
     def is_mine(self, head: Head) -> bool:
         """Whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
-        return not keeps_titles(head.records) and not is_embedded(head)
+        return not keeps_titles(head.first) and not is_embedded(head)
 
     def read(self, record: Data) -> Iterator[Item]:
         message = dict_of(record.get("message"))
@@ -222,7 +222,7 @@ def keeps_titles(records: list[Data]) -> bool:
         record.get("type") in ("title", "title_change", "session_init")
         or (record.get("type") == "session" and "title" in record)
         or (record.get("type") == "model_change" and "model" in record)
-        for record in records[:10]
+        for record in records
     )
 
 

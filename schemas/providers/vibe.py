@@ -61,7 +61,7 @@ class Vibe(Tree):
         """The pointer of a store, or messages that say whether they were injected."""
         if text_of(dict_of(head.document).get("store_format")).startswith(_STORE):
             return True
-        return any("message_id" in record and text_of(record.get("role")) for record in head.records[:5])
+        return any("message_id" in record and text_of(record.get("role")) for record in head.first)
 
     def id_of(self, path: Path) -> str:
         """The folder's name, which is the id or ends in its beginning."""

@@ -54,6 +54,7 @@ class Codex(Lines):
         "rollout_reference", "retained_context", "session_state",
     })  # fmt: skip
     resume = ("codex", "resume")
+    copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
