@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.message import Flag, Kind
-from schemas.opening import OpenError, head_of, open_reading
+from schemas.opening import OpenError, head_of, open_reading, recognise
 from schemas.provider import Keyed
 from schemas.providers import printers, providers
 from schemas.providers.kit.agent import Agent, Stream
@@ -138,3 +138,11 @@ def _told(session: Session) -> list[Any]:
     messages = [session.message(row) for row in range(len(session.messages))]
     prompts = [(exchange.prompt, exchange.rewound) for exchange in session.exchanges]
     return [session.id, session.title, session.usage(), prompts, [(one.kind, one.text) for one in messages]]
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"gptme", "messages"}))  # they have messages only
+def test_an_agent_is_known_by_its_header_wherever_that_stands(name: str, tmp_path: Path) -> None:
+    samples = import_module(f"tests.fixtures.{name.replace('-', '_')}").samples(tmp_path)
+    for path in {sample.source for sample in samples if sample.source.suffix == ".jsonl"}:
+        path.write_bytes(b'{"type": "something.else", "note": "from elsewhere"}\n' + path.read_bytes())
+        assert recognise(head_of(path)).id == name, path

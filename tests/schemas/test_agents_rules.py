@@ -303,6 +303,31 @@ def test_crushs_figures_are_no_sums_but_the_size_of_the_context(tmp_path: Path) 
     assert session.usage() is None and session.context_used == 120 and session.metadata["costUsd"] == 0.02
 
 
+@pytest.mark.parametrize(
+    ("wire", "context", "listed"),
+    [
+        (kimi_cli.lamp(), ["_system_prompt", "user"], "wire.jsonl"),
+        (kimi_cli.lamp()[:1], ["_system_prompt", "user"], "context.jsonl"),
+        (None, ["_system_prompt", "user"], "context.jsonl"),
+        (kimi_cli.lamp()[:1], [], "wire.jsonl"),
+        (None, [], ""),
+    ],
+)
+def test_kimi_clis_context_is_the_session_where_the_wire_tells_no_event(
+    wire: list[Data] | None, context: list[str], listed: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sessions/0cc1/0197"
+    write_lines(folder / "context.jsonl", [message(role, PROMPTS[0]) for role in context])
+    if wire is not None:
+        write_lines(folder / "wire.jsonl", wire)
+    agent = providers()["kimi-cli"]
+    found = list(agent.find(agent.locations(Environment({"KIMI_SHARE_DIR": str(tmp_path)}, tmp_path, "linux"))[0], []))
+    assert [file.path.name for file in found] == [listed] * bool(listed)
+    if listed == "context.jsonl":
+        session = read_session(found[0].path)
+        assert (session.provider, session.id, shown(session)[1:]) == ("kimi-cli", "0197", [ASKED])
+
+
 def test_crushs_projects_are_in_its_list(tmp_path: Path) -> None:
     projects = [{"path": "/srv/one"}, {"path": "/srv/two", "data_dir": "/data/two"}, {"path": "three"}, 4]
     write_json(tmp_path / ".local/share/crush/projects.json", {"projects": projects})

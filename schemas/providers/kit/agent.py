@@ -275,6 +275,10 @@ class Stream(Agent):
         """Whether it may be, where nothing better is known."""
         return False
 
+    def is_kept(self, record: Data) -> bool:
+        """Whether a record stands only in files of the agent, which have in them what it prints."""
+        return False
+
     def run_of(self, record: Data) -> str:
         """The id of the session that a record names; empty where it names none."""
         return ""

@@ -110,10 +110,11 @@ class Files:
         return [one._replace(reason=f"{name}: {one.reason}") for name, one in found]
 
 
-def bytes_in(path: Path) -> bytes:
-    """What a file holds; nothing where there is none."""
+def bytes_in(path: Path, most: int = -1) -> bytes:
+    """What a file holds, or its first bytes; nothing where there is none."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError:
         return b""
 

@@ -289,6 +289,8 @@ def is_printed(agents: Sequence[Stream], records: Sequence[Data], document: Any)
     if document is not None and not records:
         return bool(events_in(agents, document))
     records = records[:MOST_RECORDS]
+    if any(agent.is_kept(record) for record in records for agent in agents):
+        return False
     if any(agent.prints(record) for record in records for agent in agents):
         return True
     return bool(records) and any(all(map(agent.may_print, records)) for agent in agents)

@@ -275,8 +275,9 @@ class Reader:
         if not name and time is None:
             return False
         # Of records with one time and one length the first stands under these, the others under all that they say.
-        for mark in (lambda: hash((name, time, record[1]))), (lambda: hash(repr(value))):
-            store, offset = self._read.setdefault(mark(), here)
+        for every in (False, True):
+            mark = hash(repr(value) if every else (name, time, record[1]))
+            store, offset = self._read.setdefault(mark, here)
             if (store, offset) == here:
                 return False
             if stores[store].record(offset, record[1]) == value:
