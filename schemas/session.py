@@ -385,10 +385,18 @@ class Session(Cleaned):
                 setattr(mine, name, getattr(other, name))
         vars(self).update({**vars(new), "messages": self.messages, "groups": self.groups, "spans": self.spans})
 
+    def unreadable_lines(self) -> dict[str, list[int]]:
+        """The lines that could not be read, by their files."""
+        lines: dict[str, list[int]] = {}
+        for bad in self.unreadable:
+            lines.setdefault(bad.file, []).append(bad.line)
+        return lines
+
     def whose_line(self, number: int) -> str:
         """What is to be said between the line of the place `number` in `unreadable` and what is wrong with it."""
         if number >= self.exported_unreadable:
-            return ""
+            file = self.unreadable[number].file
+            return f" of {one_line(file, 300)}" if file else ""
         said = "from which it was exported"
         return f" of {self.exported_from}, {said}," if self.exported_from else f" of the session {said}"
 

@@ -61,8 +61,10 @@ def each_provider() -> Iterator[Provider]:
 
 
 def likely(head: Head) -> Iterator[Provider]:
-    """The providers whose file may begin so, in the same order; of a document all, whose beginning says little."""
-    sure = head.document is not None or head.compressed
+    """The providers whose file may begin so, in the same order; of a document all, whose beginning says little, and of
+    what is damaged so that nothing can be read in it.
+    """
+    sure = head.document is not None or head.compressed or not (head.records or head.tables)
     for name in names():
         row = table().get(name)
         if row is None or not row.marks or sure or any(mark.encode() in head.data for mark in row.marks):

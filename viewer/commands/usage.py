@@ -297,7 +297,10 @@ def session_object(
             }
             for index in counted_groups(session)
         ],
-        "unreadable": [{"line": bad.line, "reason": bad.reason} for bad in session.unreadable],
+        "unreadable": [
+            {"line": bad.line, "reason": bad.reason} | ({"file": bad.file} if bad.file else {})
+            for bad in session.unreadable
+        ],
         "unknownRecords": dict(session.unknown),
     }
 
@@ -363,11 +366,11 @@ def _notes(session: Session, target: Target, own: Tally, everything: Tally, suba
     notes += unpriced_note(everything)
     if session.duplicates:
         notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
-    if session.unreadable:
-        lines = ", ".join(str(bad.line) for bad in session.unreadable[:5])
-        more = ", …" if len(session.unreadable) > 5 else ""
-        name = "standard input" if target.given == "-" else short_path(target.path)
-        notes.append(f"{plural(len(session.unreadable), 'unreadable line')} in {name}: {lines}{more}")
+    for file, bad in session.unreadable_lines().items():
+        lines = ", ".join(map(str, bad[:5])) + (", …" if len(bad) > 5 else "")
+        path = target.path.parent / file if file else target.path
+        name = "standard input" if target.given == "-" else short_path(path)
+        notes.append(f"{plural(len(bad), 'unreadable line')} in {name}: {lines}")
     return notes
 
 
