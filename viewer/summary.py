@@ -234,7 +234,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         failed: list[Problem] = []
         newest: float | None = None
         for member in members_of(session, failed):
-            newest = max((t for t in (newest, member.updated) if t is not None), default=None)
+            newest = max((t for t in (newest, member.updated or member.created) if t is not None), default=None)
             _add_groups(member, members, groups, models)
             members += 1
             if member.path != session.path:

@@ -43,6 +43,7 @@ from tests.fixtures.build import (
     billed,
     call,
     message,
+    ms,
     text,
     write_database,
     write_json,
@@ -326,6 +327,20 @@ def test_kimi_clis_context_is_the_session_where_the_wire_tells_no_event(
     if listed == "context.jsonl":
         session = read_session(found[0].path)
         assert (session.provider, session.id, shown(session)[1:]) == ("kimi-cli", "0197", [ASKED])
+
+
+@pytest.mark.parametrize(("said", "created"), [(str(ms(0)), START), (ms(0), START), ("soon", None), (None, None)])
+def test_the_list_of_continues_sessions_tells_when_one_was_begun(
+    said: object, created: float | None, tmp_path: Path
+) -> None:
+    sample = import_module("tests.fixtures.continue").samples(tmp_path)[0]
+    listed = [
+        {"sessionId": "other", "dateCreated": "1"},
+        {"sessionId": read_session(sample.path).id, "dateCreated": said},
+    ]
+    write_json(sample.path.with_name("sessions.json"), listed)
+    session = read_session(sample.path)
+    assert (session.created, session.updated) == (created, None)
 
 
 def test_crushs_projects_are_in_its_list(tmp_path: Path) -> None:
