@@ -244,6 +244,12 @@ class Session(Cleaned):
         """The session's own total, subagents apart; None when the source gives no figures."""
         return self.groups.usage.total()
 
+    @property
+    def is_unmetered(self) -> bool:
+        """Whether the agent did something in it, and no figure tells what that took: a sum with it is too low."""
+        kinds = self.messages.kind
+        return any(kind in kinds for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL)) and self.usage() is None
+
     def exchange_usage(self, exchange: int) -> TokenUsage | None:
         """The sum of the groups that end in the exchange."""
         return self.groups.usage.total(self.exchanges[exchange].groups)

@@ -98,7 +98,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
     together = family.total(session) if family.subagents else None
     if together is not None and together.total not in (None, usage and usage.total):
         some = f"{family.subagents:,} of {family.subagents + family.unread:,} " if family.unread else ""
-        pieces.append(f"{format_count(together.total)} with {some}subagents")
+        least = "+" if session.is_unmetered or family.unmetered else ""
+        pieces.append(f"{format_count(together.total)}{least} with {some}subagents")
         if cost is not None and family.cost is not None and (both := cost | family.cost).text:
             pieces.append(both.text)
     elif family.unread:
