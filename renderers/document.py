@@ -454,7 +454,8 @@ class Document:
             for number, subagent in enumerate(loose):
                 yield from self._subagent(subagent, f"s{number}-", 0)
         yield Heading("Totals", 2, "totals")
-        rows = [f"this session: {s.own_total or usage_line(s.usage(), format_exact)}"]
+        what = f"these {runs} runs" if isinstance(runs := s.metadata.get("runs"), int) else "this session"
+        rows = [f"{what}: {s.own_total or usage_line(s.usage(), format_exact)}"]
         if self.load is not None and s.subagents and not all(_is_counted_inside(a.session) for a in s.subagents):
             family, read, missing, partial = self._family_usage()
             if read or not missing:

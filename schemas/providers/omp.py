@@ -11,7 +11,7 @@ from schemas.message import Kind, Part
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
-from schemas.providers.pi import Pi, keeps_titles
+from schemas.providers.pi import Pi, PiStream, keeps_titles
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -59,4 +59,21 @@ class OhMyPi(Pi):
             yield Child(Path(file).stem, Path(file), task=Task(Path(file).stem))
 
 
+class OhMyPiStream(PiStream):
+    """`omp --mode json`: Pi's events; a prompt says whose it is, and there is a line of its own before the first."""
+
+    id = OhMyPi.id
+    name = OhMyPi.name
+    formats = (Format("Oh My Pi, `--mode json`", "Pi's events, and advisor_cost_changed or a prompt's attribution"),)
+
+    def prints(self, record: Data) -> bool:
+        """What Pi's do not have."""
+        return record.get("type") == "advisor_cost_changed" or "attribution" in dict_of(record.get("message"))
+
+    def may_print(self, record: Data) -> bool:
+        """Pi's events."""
+        return super().prints(record)
+
+
 PROVIDER = OhMyPi()
+STREAM = OhMyPiStream()

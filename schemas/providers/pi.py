@@ -216,6 +216,9 @@ class Pi(Lines):
         return super().diffs(tool, answer)
 
 
+_PRINTED = ("message_start", "message_end")
+
+
 def keeps_titles(records: list[Data]) -> bool:
     """Whether a title stands before or in the header, or a model is said in one word: Oh My Pi's additions."""
     return any(
@@ -257,9 +260,11 @@ def texts_of(holder: Data) -> tuple[str, list[Part]]:
 class PiStream(Stream, Pi):
     """`pi --mode json`, and its kin's: a message is printed whole when it ends, and once more with its turn."""
 
-    formats = (Format("Pi and Oh My Pi, `--mode json`", "a session's header, and events that tell a run"),)
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Pi, `--mode json`", "a session's header, and events that tell a run"),
+    )
     history = History
-    unended = ""  # Oh My Pi ends without a word
+    unended = ""
     silent = frozenset(
         """agent_start agent_settled turn_start turn_end message_start message_update tool_execution_start
         tool_execution_update tool_execution_end tool_stream_update auto_retry_end compaction_start
@@ -267,10 +272,9 @@ class PiStream(Stream, Pi):
     )
 
     def prints(self, record: Data) -> bool:
-        """Messages in events, and what the program calls the parts of a run; its header is that of a file, too."""
-        kind = record.get("type")
-        role = dict_of(record.get("message")).get("role")
-        return (kind in ("message_start", "message_end") and role is not None) or kind == "advisor_cost_changed"
+        """Messages in events, but for Oh My Pi's; the header is that of a file, too."""
+        message = dict_of(record.get("message"))
+        return record.get("type") in _PRINTED and message.get("role") is not None and "attribution" not in message
 
     def time(self, record: Data) -> float | None:
         """A message's own time, or the header's."""

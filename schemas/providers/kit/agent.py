@@ -272,7 +272,7 @@ class Stream(Agent):
         raise NotImplementedError
 
     def may_print(self, record: Data) -> bool:
-        """Whether it may be, where nothing better is known."""
+        """Whether it may be, where nothing better is known, or it is this agent that prints."""
         return False
 
     def is_kept(self, record: Data) -> bool:
