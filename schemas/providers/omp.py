@@ -11,7 +11,7 @@ from schemas.message import Kind, Part
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
-from schemas.providers.pi import Pi, PiStream, keeps_titles
+from schemas.providers.pi import PRINTED, Pi, PiStream, keeps_titles
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class OhMyPiStream(PiStream):
 
     def prints(self, record: Data) -> bool:
         """What Pi's do not have."""
-        return record.get("type") == "advisor_cost_changed" or "attribution" in dict_of(record.get("message"))
+        prompt = record.get("type") in PRINTED and "attribution" in dict_of(record.get("message"))
+        return prompt or record.get("type") == "advisor_cost_changed"
 
     def may_print(self, record: Data) -> bool:
         """Pi's events."""

@@ -216,7 +216,7 @@ class Pi(Lines):
         return super().diffs(tool, answer)
 
 
-_PRINTED = ("message_start", "message_end")
+PRINTED = ("message_start", "message_end")
 
 
 def keeps_titles(records: list[Data]) -> bool:
@@ -274,7 +274,7 @@ class PiStream(Stream, Pi):
     def prints(self, record: Data) -> bool:
         """Messages in events, but for Oh My Pi's; the header is that of a file, too."""
         message = dict_of(record.get("message"))
-        return record.get("type") in _PRINTED and message.get("role") is not None and "attribution" not in message
+        return record.get("type") in PRINTED and message.get("role") is not None and "attribution" not in message
 
     def time(self, record: Data) -> float | None:
         """A message's own time, or the header's."""

@@ -224,3 +224,18 @@ def test_a_store_of_vibe_is_read_from_the_newest_generation_that_is_whole(tmp_pa
 
 def _messages(session: Session) -> list[Message]:
     return [session.message(row) for row in range(len(session.messages))]
+
+
+LATE = {"amp", "mini-swe-agent"}
+"""What tells their documents stands at the end."""
+DOCUMENTS = {name for name, agent in AGENTS.items() if isinstance(agent, Document)}
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS - LATE))
+def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
+    sample = next(sample for sample in _fixtures(name).samples(tmp_path) if sample.source.suffix == ".json")
+    raw = sample.source.read_bytes()
+    sample.source.write_bytes(raw[: raw.rindex(b"role") if b"role" in raw else len(raw) * 9 // 10])
+    session = _read(sample.path)
+    assert (session.provider, len(session.unreadable)) == (name, 1)
+    assert sample.prompts[0] in [message.text for message in _messages(session)]
