@@ -194,7 +194,7 @@ class Document:
     def _facts(self) -> dict[str, Fact]:
         s = self.session
         own = s.usage()
-        family, _, missing = self._family_usage()
+        family, _, missing, _ = self._family_usage()
         facts: dict[str, Fact | None] = {
             "title": self.title(),
             "agent": s.provider_name,
@@ -232,13 +232,13 @@ class Document:
             self._loaded[key] = self.load(subagent)
         return self._loaded[key]
 
-    def _family_usage(self) -> tuple[TokenUsage | None, int, int]:
+    def _family_usage(self) -> tuple[TokenUsage | None, int, int, bool]:
         """The session's total with those of its subagents at any depth, each counted once; how many were read, and how
-        many of those that are listed could not be: nobody knows what they used.
+        many of those that are listed could not be: nobody knows what they used. And whether one has no figures.
         """
         seen: set[int] = set()
         usages: list[TokenUsage | None] = []
-        missing = 0
+        missing, partial = 0, False
         queue = [(self.session, 0)]
         while queue:
             member, depth = queue.pop()
@@ -246,13 +246,14 @@ class Document:
                 continue
             seen.add(id(member))
             usages.append(member.usage())
+            partial = partial or member.is_unmetered
             for subagent in member.subagents:
                 child = self._session_of(subagent)
                 if child is not None:
                     queue.append((child, depth + 1))
                 else:
                     missing += not subagent.internal
-        return total_usage(usages), len(usages) - 1, missing
+        return total_usage(usages), len(usages) - 1, missing, partial
 
     # -- exchanges -------------------------------------------------------------------------------------------------
 
@@ -453,12 +454,14 @@ class Document:
             for number, subagent in enumerate(loose):
                 yield from self._subagent(subagent, f"s{number}-", 0)
         yield Heading("Totals", 2, "totals")
-        rows = [f"this session: {s.own_total or usage_line(s.usage(), format_exact)}"]
+        what = f"these {runs} runs" if isinstance(runs := s.metadata.get("runs"), int) else "this session"
+        rows = [f"{what}: {s.own_total or usage_line(s.usage(), format_exact)}"]
         if self.load is not None and s.subagents and not all(_is_counted_inside(a.session) for a in s.subagents):
-            family, read, missing = self._family_usage()
+            family, read, missing, partial = self._family_usage()
             if read or not missing:
                 count = read if missing else len(s.subagents)
-                rows.append(f"with {plural(count, 'subagent')}: {usage_line(family, format_exact)}")
+                least = "at least " if partial and family is not None else ""
+                rows.append(f"with {plural(count, 'subagent')}: {least}{usage_line(family, format_exact)}")
             if missing:
                 rows.append(f"{plural(missing, 'subagent')} not included: no session of theirs can be read")
         if self.include.left_out:

@@ -127,14 +127,18 @@ def _decompressed_head(path: Path) -> bytes:
 def recognise(head: Head, *, growing: bool = False) -> Provider:
     """The provider whose session this is. Raises OpenError that says what was seen instead.
 
-    Of the published formats also a document that breaks off, unless it is `growing`, so that the rest may come.
+    Of the published formats and of agents that keep a document a session also one that breaks off, unless it is
+    `growing`, so that the rest may come.
     """
     failed: list[str] = []
     if provider := _first_that_detects(chain(likely(head), readers()), head, failed):
         return provider
     if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
         part = head._replace(document=broken.document)
-        if provider := _first_that_detects(readers(), part, failed):
+        from schemas.providers.kit.agent import Document  # whoever comes here has imported it with an agent
+
+        agents = (agent for agent in likely(part) if isinstance(agent, Document))  # they read it as far as it goes
+        if provider := _first_that_detects(chain(agents, readers()), part, failed):
             return provider
     trouble = NotYet if _may_begin(head) else OpenError
     reason = _nearly(head) or f"{_describe(head)}; not a session turnlog knows: `turnlog doctor --formats`"

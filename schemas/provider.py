@@ -113,7 +113,13 @@ class Head(NamedTuple):
     rows: Mapping[str, Mapping[str, Any]] = {}
     """The first row of each table that has one, its values by their columns, none over 64 KB."""
 
+    @property
+    def first(self) -> list[dict[str, Any]]:
+        """The first records, among which a header stands: a line may be doubled, or come before it."""
+        return self.records[:_FIRST]
 
+
+_FIRST = 10
 HEAD_BYTES = 64 << 10
 NOISE_BYTES = 1 << 20
 """How much text may stand before the first record of a stream (formats/streams.md 1.2)."""

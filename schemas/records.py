@@ -59,6 +59,8 @@ class Unreadable(NamedTuple):
     reason: str
     offset: int
     length: int
+    file: str = ""
+    """The file in which it lies, as seen from the session's folder; empty for the session's own."""
 
 
 def is_record(value: dict[str, Any]) -> bool:

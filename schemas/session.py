@@ -244,6 +244,12 @@ class Session(Cleaned):
         """The session's own total, subagents apart; None when the source gives no figures."""
         return self.groups.usage.total()
 
+    @property
+    def is_unmetered(self) -> bool:
+        """Whether the agent did something in it, and no figure tells what that took: a sum with it is too low."""
+        kinds = self.messages.kind
+        return any(kind in kinds for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL)) and self.usage() is None
+
     def exchange_usage(self, exchange: int) -> TokenUsage | None:
         """The sum of the groups that end in the exchange."""
         return self.groups.usage.total(self.exchanges[exchange].groups)
@@ -389,10 +395,18 @@ class Session(Cleaned):
                 setattr(mine, name, getattr(other, name))
         vars(self).update({**vars(new), "messages": self.messages, "groups": self.groups, "spans": self.spans})
 
+    def unreadable_lines(self) -> dict[str, list[int]]:
+        """The lines that could not be read, by their files."""
+        lines: dict[str, list[int]] = {}
+        for bad in self.unreadable:
+            lines.setdefault(bad.file, []).append(bad.line)
+        return lines
+
     def whose_line(self, number: int) -> str:
         """What is to be said between the line of the place `number` in `unreadable` and what is wrong with it."""
         if number >= self.exported_unreadable:
-            return ""
+            file = self.unreadable[number].file
+            return f" of {one_line(file, 300)}" if file else ""
         said = "from which it was exported"
         return f" of {self.exported_from}, {said}," if self.exported_from else f" of the session {said}"
 

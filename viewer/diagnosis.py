@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from schemas import __version__
 from schemas.clean import one_line
 from schemas.folders import reason_of
+from schemas.paths import source_of
 from schemas.provider import Retention
 from schemas.troubles import guarded
 from viewer.output import short_path
@@ -44,7 +45,9 @@ def report(library: Library) -> dict[str, Any]:
         "platform": sys.platform,
         "libraries": _libraries(),
         "agents": [_agent(provider, env, library, summaries) for provider in providers().values()],
-        "problems": [{"path": hide_home(p.path), "reason": p.reason} for p in library.problems],
+        "problems": [
+            {"path": path, "reason": reason, "times": times} for (path, reason), times in _problems(library).items()
+        ],
         "index": {"path": hide_home(library.path), "size": _size(library.path)},
         "watchLimits": _watch_limits(),
         "terminal": _terminal(),
@@ -73,8 +76,14 @@ def hide_home(path: os.PathLike[str] | str) -> str:
     return text.replace(dashed, "-~").replace(f"/{dashed.lstrip('-')}-", "/~-")
 
 
+def _problems(library: Library) -> Counter[tuple[str, str]]:
+    """What could not be looked into or read, and why; of sources that hold many sessions how often."""
+    return Counter((hide_home(source_of(problem.path)[0]), problem.reason) for problem in library.problems)
+
+
 def _agent(provider: Provider, env: Environment, library: Library, summaries: list[Summary]) -> dict[str, Any]:
     own = [summary for summary in summaries if summary.provider == provider.id]
+    read = {summary.path for summary in summaries}
     unknown: Counter[str] = Counter()
     for summary in own:
         unknown.update(summary.unknown)
@@ -97,9 +106,14 @@ def _agent(provider: Provider, env: Environment, library: Library, summaries: li
             for place in _places(provider, env, library)
         ],
         "sessions": len(own),
+        "unread": sum(file.provider == provider.id and file.path not in read for file in library.found.files),
         "size": sum(summary.size for summary in own),
         "withoutTokens": sum(summary.usage is None for summary in own),
-        "unreadable": [{"path": hide_home(s.path), "lines": s.unreadable} for s in own if s.unreadable],
+        "unreadable": [
+            {"path": hide_home(s.path.parent / file if file else s.path), "lines": lines}
+            for s in own
+            for file, lines in s.unreadable.items()
+        ],
         "unknownRecords": dict(unknown.most_common()),
         "retention": None if retention is None else {"text": retention.text, "source": retention.source},
     }

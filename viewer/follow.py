@@ -122,6 +122,7 @@ class Follower:
         self._next: Reading | None = None
         """What will take the place of `reading` once it has caught up."""
         self._seen = self._look() | ({path: first} if first else {})
+        self._begun = self.written
         self._provisional = isinstance(self.reading, LinesReading) and self.reading.position > 0
         self._rate = 20e6
         self._probe: tuple[bytes, bytes] | None = None
@@ -170,7 +171,9 @@ class Follower:
     @property
     def live(self) -> bool:
         """Whether it is being written, so that more may come at any time."""
-        return is_live(self.written, self.session.updated)
+        told = self.session.updated or self.session.created
+        grew = self.written if self.written != self._begun else None  # what tells no time was seen to be written
+        return is_live(self.written, grew if told is None else told)
 
     @property
     def unfinished(self) -> int | None:

@@ -208,11 +208,11 @@ class Library:
         return max(file.mtime_ns, newest_side(row.side) if row is not None else 0) / 1e9
 
     def newest(self, file: SessionFile) -> float | None:
-        """The time of the newest record of a session and its subagents; None where the index does not know them all as
-        they are now.
+        """The time of the newest record of a session and its subagents; where the index does not know them all as they
+        are now, when they were written. None where they tell no time.
         """
         row = self._rows.get(file.file) if self.standing(file) else None
-        return None if row is None or newest_side(row.side) > row.touched_ns else row.newest
+        return self.touched(file) if row is None or newest_side(row.side) > row.touched_ns else row.newest
 
     def list_json(self, *, everything: bool) -> bytes:
         """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""

@@ -55,7 +55,7 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
             return None
         last, written = _last_time(file), file.mtime_ns / 1e9
         growing = library.session_id(file) is not None and is_live(written, last)
-        return _Rank(False, True, written if growing else last, file.file)
+        return _Rank(False, True, written if last is None or growing else last, file.file)
 
     return _first(files, library, rank, look)
 
@@ -77,13 +77,14 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
         if (root or known) and not in_directory(root, here):
             return None
         if known is None:
-            return place(file, True, file.mtime_ns / 1e9, None)
+            return place(file, True, file.mtime_ns / 1e9, library.touched(file))
         return place(file, not known.blank, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
         root = library.workspace(file) or _workspace(file.path)
         last = _last_time(file)
-        return place(file, _says_something(file.path), last, last) if in_directory(root, here) else None
+        when = file.mtime_ns / 1e9 if last is None else last
+        return place(file, _says_something(file.path), when, last) if in_directory(root, here) else None
 
     return _first(files, library, rank, look)
 
@@ -135,8 +136,8 @@ def _workspace(path: Path) -> str | None:
     return _read(path, lambda session: session.workspace_root, most=_MOST)
 
 
-def _last_time(file: SessionFile) -> float:
-    """The time of a session's last record; its file's where none is found."""
+def _last_time(file: SessionFile) -> float | None:
+    """The time of a session's last record; None where none is found."""
     for size in _ENDS:
         start = max(0, file.size - size)
         last: float | None = None
@@ -150,7 +151,7 @@ def _last_time(file: SessionFile) -> float:
             return last
         if not start:
             break
-    return file.mtime_ns / 1e9
+    return None
 
 
 def _read(path: Path, wanted: Callable[[Session], T | None], *, start: int = 0, most: int | None = None) -> T | None:

@@ -24,12 +24,12 @@ said to be from tomorrow.
 
 def is_live(touched: float | None, newest: float | None, now: float | None = None) -> bool:
     """Whether a session counts as being written: it, or what lies beside it, was written (`touched`) a moment ago, and
-    its newest record says so too. Seconds since 1970; None where nobody knows.
+    its newest record says so too. Seconds since 1970; None where nobody knows: what tells no time may be a copy.
     """
-    if touched is None:
+    if touched is None or newest is None:
         return False
     now = time.time() if now is None else now
-    return now - touched < LIVE_SECONDS and (newest is None or abs(now - newest) < RECENT_SECONDS)
+    return now - touched < LIVE_SECONDS and abs(now - newest) < RECENT_SECONDS
 
 
 class Side(NamedTuple):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from viewer.summary import GroupRow
     from viewer.targets import Target
 
-KINDS = ("session", "exchange", "group", "day", "model", "provider", "project")
+KINDS = ("session", "exchange", "group", "day", "model", "agent", "project")
 """By what sums are made."""
 NO_MODEL = "unknown"
 """What a model is called that the source does not name."""
@@ -274,7 +274,7 @@ def _name(kind: str, one: Spent) -> tuple[str, str]:
         return (day := _day(one.time)), day
     if kind == "model":
         return one.model or NO_MODEL, one.model or NO_MODEL
-    if kind == "provider":
+    if kind == "agent":
         return one.provider, one.provider
     return source.project or "", short_path(source.project) if source.project else "(no project)"
 

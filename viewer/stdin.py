@@ -259,9 +259,12 @@ class StreamFollower(Follower):
 
     def _give_time(self) -> None:
         """Let what an agent prints without times have those at which it came (formats/streams.md 1.3)."""
+        from schemas.providers.kit.pipe import Pipe
         from schemas.providers.kit.printed import Printed
+        from schemas.reading import LinesReading, ParsedReading
 
-        self.is_stream = isinstance(self.reading, Printed)
+        reading = self.reading
+        self.is_stream = isinstance(reading, LinesReading | ParsedReading) and isinstance(reading.parser, Pipe)
         """Whether it is what an agent prints while it works, and no session file of one."""
         if isinstance(self.reading, Printed) and self.spool.is_live:
             self.reading.parser.clock = time.time

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from viewer.summary import Indexed
 
-LAYOUT = 9
+LAYOUT = 10
 """Raise it when the tables or what is packed in them change."""
 _APPLICATION = 0x7475726E  # "turn", in the database's header
 _TABLES = (

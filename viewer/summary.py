@@ -67,8 +67,8 @@ class Summary:
     newest: float | None = None
     """The time of the newest record of it and its subagents."""
     lineage: Lineage = field(default_factory=Lineage)
-    unreadable: list[int] = field(default_factory=list)
-    """Lines of its file that could not be read."""
+    unreadable: dict[str, list[int]] = field(default_factory=dict)
+    """Lines that could not be read, by the files beside its own in which they stand; its own is empty."""
     unknown: dict[str, int] = field(default_factory=dict)
     """Record types that nobody described, and how many of each."""
     archived: bool = False
@@ -234,7 +234,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
         failed: list[Problem] = []
         newest: float | None = None
         for member in members_of(session, failed):
-            newest = max((t for t in (newest, member.updated) if t is not None), default=None)
+            newest = max((t for t in (newest, member.updated or member.created) if t is not None), default=None)
             _add_groups(member, members, groups, models)
             members += 1
             if member.path != session.path:
@@ -345,7 +345,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         state.mtime_ns,
         session.updated,
         session.lineage,
-        [bad.line for bad in session.unreadable][:100],
+        {file: lines[:100] for file, lines in session.unreadable_lines().items()},
         dict(session.unknown),
         session.metadata.get("archived") is True,
     )

@@ -1,6 +1,6 @@
 """TARGET, the same in every command: a path, a session id or the beginning of one, `latest`, or `-`.
 
-- An argument that names something on disk is a path, also when it looks like an id.
+- An argument that names something on disk is a path, also when it looks like an id. A folder is the one session in it.
 - An id is the session's own, in full or its beginning, as far as `turnlog list` and `usage` show it; else a file's name
   will do.
 - `latest` is the newest session in `turnlog list`, whatever its directory: the first of `turnlog list --json`.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
+from itertools import filterfalse, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ LATEST = "latest"
 STDIN = "-"
 _CANDIDATES = 6
 _SHORT = 8
+_LEVELS, _MOST_FILES = 3, 200
+"""How deep in a folder a session is looked for that no agent's home holds, and among how many files of a level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Targets:
             return Target(all_of_stdin(), given)
         path = given_path(given)
         if _is_there(path, given):
-            return Target(path, given)
+            return Target(self._in_folder(path, given) if path.is_dir() else path, given)
         if given == LATEST:
             # Where nothing was said in any, the newest one opens, or opening it says what is wrong with it.
             newest = self.latest() or next((file for file in self.found.files if file.size), None)
@@ -85,6 +88,19 @@ class Targets:
         if os.sep in given or "/" in given or path.suffix in (".json", ".jsonl", ".zst"):
             raise CallError(f"{shown(given)}: no such file")
         return Target(self._by_id(given).path, given)
+
+    def _in_folder(self, folder: Path, given: str) -> Path:
+        """The one session in a folder, at its home or copied from there. Raises CallError for none or several."""
+        place = os.path.abspath(folder)
+        inside = [file.path for file in self.found.files if file.path.is_relative_to(place)] or _sessions_in(folder)
+        if len(inside) == 1:
+            return inside[0]
+        names = ", ".join(path_text(os.path.relpath(path, place)) for path in inside[:_CANDIDATES])
+        more = f" and {len(inside) - _CANDIDATES:,} more" if len(inside) > _CANDIDATES else ""
+        what = (
+            f"a directory with {len(inside):,} sessions: {names}{more}" if inside else "a directory, not a session file"
+        )
+        raise CallError(f"{shown(given)}: {what}")
 
     def latest(self) -> SessionFile | None:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
@@ -166,6 +182,27 @@ def _opens(path: Path) -> bool:
     except (OpenError, OSError):
         return False
     return True
+
+
+def _sessions_in(folder: Path) -> list[Path]:
+    """The sessions among a folder's files, subagents' apart; no deeper in it than the first of them."""
+    for level in range(_LEVELS):
+        found = [
+            path for path in islice(folder.glob("*/" * level + "*"), _MOST_FILES) if path.is_file() and _opens(path)
+        ]
+        if found:
+            return sorted(found if len(found) == 1 else filterfalse(_is_subagent, found))
+    return []
+
+
+def _is_subagent(path: Path) -> bool:
+    """Whether a file is the session of a subagent."""
+    from schemas.opening import OpenError, read_session
+
+    try:
+        return read_session(path).lineage.agent_id is not None
+    except OpenError:
+        return False
 
 
 def _is_there(path: Path, given: str) -> bool:

@@ -48,9 +48,9 @@ class Uncounted:
         for path, store in zip(paths, member.stores, strict=True):
             if isinstance(store, FileStore) and path not in self._found:
                 self._found[path] = list(self._figures(path, store))
-        own = path_text(member.path)
         for bad in member.unreadable:
-            place = Place(own, bad.line, bad.offset, bad.length)
+            own = member.path.parent / bad.file if bad.file else member.path
+            place = Place(path_text(own), bad.line, bad.offset, bad.length)
             self._unreadable.append(LeftOut(self._shown_path, "", (place,), f"unreadable: {bad.reason}"))
 
     def left_out(self) -> Iterator[LeftOut]:

@@ -389,7 +389,8 @@ def take_facts(session: Session, facts: dict[str, Any]) -> None:
     line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
     for row in map(as_object, _items(facts.get("unreadable"))):
         place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
-        session.unreadable.append(Unreadable(place[0], as_text(row.get("reason")), place[1], place[2]))
+        reason, file = as_text(row.get("reason")), as_text(row.get("file"))
+        session.unreadable.append(Unreadable(place[0], reason, place[1], place[2], file))
     session.exported_from, session.exported_unreadable = one_line(as_text(facts.get("source"))), len(session.unreadable)
     for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
         for name, count in as_object(facts.get(key)).items():

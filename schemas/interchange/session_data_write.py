@@ -322,7 +322,7 @@ class SessionDataWriter:
             duplicates=session.duplicates or None,
             ownTotal=session.own_total or None,
             lacks=sorted(session.lacks) or None,
-            unreadable=[u._asdict() for u in session.unreadable[:known]] or None,
+            unreadable=[_given(**u._asdict() | {"file": u.file or None}) for u in session.unreadable[:known]] or None,
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,
             subagents=[self._subagent(s) for s in session.subagents] or None,

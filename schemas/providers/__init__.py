@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from schemas.provider import Environment, Head, Home, Provider, places_of
+from schemas.provider import HEAD_BYTES, Environment, Head, Home, Provider, places_of
 
 if TYPE_CHECKING:
     from schemas.providers.kit.agent import Stream
@@ -62,10 +62,11 @@ def each_provider() -> Iterator[Provider]:
 
 
 def likely(head: Head) -> Iterator[Provider]:
-    """The providers whose file may begin so, in the same order."""
+    """The providers whose file may begin so, in the same order; all of what is damaged so that nothing can be read."""
+    sure = not (head.records or head.tables or head.document is not None) and len(head.data) < HEAD_BYTES
     for name in names():
         row = table().get(name)
-        if row is None or not row.marks or any(mark.encode() in head.data for mark in row.marks):
+        if row is None or not row.marks or sure or any(mark.encode() in head.data for mark in row.marks):
             yield _provider(name)
 
 

@@ -17,6 +17,7 @@ from schemas.values import dict_of, text_of, when
 _METADATA = re.compile(r"<ADDITIONAL_METADATA>(.*?)</ADDITIONAL_METADATA>", re.DOTALL)
 _ASIDE = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(r"</?USER_REQUEST>")
+_FIELDS = {"source", "created_at", "content"}
 
 
 class Antigravity(Lines):
@@ -37,8 +38,7 @@ class Antigravity(Lines):
 
     def told(self, head: Head) -> bool:
         """Who says it, when, and what."""
-        first = head.records[0] if head.records else {}
-        return {"source", "created_at", "content"} <= first.keys() and text_of(first["source"]).isupper()
+        return any(record.keys() >= _FIELDS and text_of(record["source"]).isupper() for record in head.first)
 
     def id_of(self, path: Path) -> str:
         """The conversation's folder."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff
+from schemas.folders import state_of
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.agent import Data, Document, Home, Stream, diff_of
 from schemas.providers.kit.blocks import figures_in, message_items, texts_in
+from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
-from schemas.values import dict_of, list_of, text_of
+from schemas.records import read_document
+from schemas.values import dict_of, list_of, text_of, when
 
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+_LIST = "sessions.json"
 _ENDS = {
     "done": ToolStatus.OK, "errored": ToolStatus.ERROR, "canceled": ToolStatus.INTERRUPTED, "cancelled":
     ToolStatus.INTERRUPTED, "rejected": ToolStatus.DENIED,
@@ -47,7 +55,16 @@ class Continue(Document):
 
     def id_of(self, path: Path) -> str:
         """The file's name; the list of all sessions is none."""
-        return "" if path.name == "sessions.json" else path.stem
+        return "" if path.name == _LIST else path.stem
+
+    def stamps(self, session: Session) -> object:
+        """When the list of all sessions was written."""
+        return state_of(session.path.with_name(_LIST))
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """When the session was begun, which only the list of all tells."""
+        listed = _begun(session.path.with_name(_LIST), state_of(session.path.with_name(_LIST)))
+        yield Fact(created=listed.get(session.id))
 
     def records(self, document: Any) -> Sequence[Data]:
         """The facts of the session, and its history."""
@@ -103,6 +120,18 @@ class Continue(Document):
         if tool.type == "write" and tool.status is ToolStatus.OK and "\n@@ " in shown:
             return diff_of(path, shown[shown.index("\n@@ ") + 1 :])
         return super().diffs(tool, answer)
+
+
+@lru_cache(4)
+def _begun(path: Path, _state: tuple[int, int]) -> dict[str, float | None]:
+    """The times at which sessions were begun, by their ids; asked of a list anew when it was written."""
+    entries = map(dict_of, list_of(read_document(bytes_in(path))))
+    return {text_of(entry.get("sessionId")): _time_of(entry.get("dateCreated")) for entry in entries}
+
+
+def _time_of(said: object) -> float | None:
+    """A time in milliseconds, which the list has as text."""
+    return when(int(said) if isinstance(said, str) and said.isdecimal() and len(said) < 16 else said)
 
 
 def _answer(state: Data) -> Answer | None:

@@ -132,7 +132,7 @@ class Copilot(Lines):
     })  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        return any(map(_is_event, head.records[:5]))
+        return any(map(_is_event, head.first))
 
     def id_of(self, path: Path) -> str:
         """The folder's name, or that of the file where a session has none (`session-state/<id>.jsonl`)."""

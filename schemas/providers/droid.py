@@ -59,7 +59,7 @@ class Droid(Tree):
         """A header of the second version."""
         return any(
             record.get("type") == "session_start" and "cwd" in record and text_of(record.get("id"))
-            for record in head.records[:2]
+            for record in head.first
         )
 
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
@@ -70,6 +70,11 @@ class Droid(Tree):
             yield {"type": "tokens", "model": settings.get("model"), **usage}
 
     # -- records ---------------------------------------------------------------------------------------------------
+
+    def name_of(self, record: Data) -> str:
+        """The record's id; the outcome of a turn has that of the turn."""
+        turn = text_of(record.get("turnId"))
+        return text_of(record.get("id")) or (f"end of {turn}" if turn else "")
 
     def read(self, record: Data) -> Iterator[Item]:
         kind = self.type(record)

@@ -62,11 +62,9 @@ class Goose(Database, Tree):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """The table of messages, or the first line of a file."""
-        if "content_json" in head.tables.get("messages", ()):
-            return True
-        first = head.records[0] if head.records else {}
-        return {"working_dir", "message_count"} <= first.keys() and "type" not in first
+        """The table of messages, or the header of a file."""
+        header = any({"working_dir", "message_count"} <= r.keys() and "type" not in r for r in head.first)
+        return header or "content_json" in head.tables.get("messages", ())
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions of the database, and the files of those that are not in it."""

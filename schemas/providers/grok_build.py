@@ -55,7 +55,7 @@ class GrokBuild(Tree):
             text_of(_update(record).get("sessionUpdate"))
             or (record.get("type") == "user" and ("prompt_index" in record or "synthetic_reason" in record))
             or (record.get("role") == "assistant" and "model_id" in record)
-            for record in head.records[:10]
+            for record in head.first
         )
 
     def id_of(self, path: Path) -> str:

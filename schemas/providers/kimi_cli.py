@@ -1,6 +1,7 @@
 """kimi-cli, the Python program before Kimi Code: a wire of events a session (others.md 9.2, found-others.md 7).
 
 Events of subagents are mirrored in the wire of the session; the subagents' own files say the same and are not read.
+Beside the wire lies the model's context: messages of OpenAI's form, the session where a wire tells no event.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
-from schemas.provider import Format, Head
+from schemas.provider import Format, Head, Location, Problem, SessionFile
 from schemas.providers.kit.agent import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
@@ -26,6 +27,7 @@ from schemas.values import dict_of, list_of, text_of, when, whole
 if TYPE_CHECKING:
     from schemas.session import Session
 
+_WIRE, _CONTEXT = "wire.jsonl", "context.jsonl"
 _EXIT = re.compile(r"exit code: (-?\d{1,6})")
 _SILENT = frozenset(
     """StepBegin ApprovalRequest ApprovalResponse ApprovalRequestResolved CompactionEnd ToolCallRequest MCPLoadingBegin
@@ -63,7 +65,7 @@ class Wire(History):
 
 
 class KimiCli(Lines):
-    """kimi-cli's wires."""
+    """kimi-cli's wires and contexts."""
 
     id = "kimi-cli"
     name = "kimi-cli"
@@ -72,12 +74,14 @@ class KimiCli(Lines):
         "kimi-cli writes the tokens of each step; input excludes the cache, output includes thinking. It does not say "
         "which model answered. Calls that were cut off have no figures."
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b'"payload"', b'"protocol_version"')
+    marks: ClassVar[tuple[bytes, ...]] = (b'"payload"', b'"protocol_version"', b'"_system_prompt"', b'"_checkpoint"')
     formats: ClassVar[tuple[Format, ...]] = (
         Format("kimi-cli wire, JSON lines", "records with a timestamp and a message of type and payload"),
+        Format("kimi-cli context, JSON lines", "messages, and roles that begin with _"),
     )
     homes = (Home("$KIMI_SHARE_DIR/sessions", "KIMI_SHARE_DIR"), Home(".kimi/sessions"))
-    files = ("*/*/wire.jsonl",)
+    files = (f"*/*/{_WIRE}", f"*/*/{_CONTEXT}")
+    lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     history: ClassVar[type[History]] = Wire
     resume = ("kimi", "--session")
     tools = {
@@ -88,10 +92,21 @@ class KimiCli(Lines):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """An event in its envelope on the first or second line, or the version of the protocol without a time."""
-        first = head.records[0] if head.records else {}
-        begun = first.get("type") == "metadata" and "protocol_version" in first and "created_at" not in first
-        return begun or any(isinstance(r.get("timestamp"), int | float) and event_of(r)[0] for r in head.records[:2])
+        """An event in its envelope, the version of the protocol without a time, or a context's own roles."""
+        return any(
+            (isinstance(record.get("timestamp"), int | float) and event_of(record)[0])
+            or (record.get("type") == "metadata" and "protocol_version" in record and "created_at" not in record)
+            or is_of_context(record)
+            for record in head.first
+        )
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The wires, and the contexts of those that are not there or tell no event."""
+        for file in super().find(location, problems):
+            wire, context = (file.path.with_name(name) for name in (_WIRE, _CONTEXT))
+            instead = not _tells(wire) and bool(bytes_in(context, 1))
+            if file.path == (context if instead else wire):
+                yield file
 
     def id_of(self, path: Path) -> str:
         """The session's folder."""
@@ -116,8 +131,8 @@ class KimiCli(Lines):
     # -- records ---------------------------------------------------------------------------------------------------
 
     def type(self, record: Data) -> str:
-        """The event's type."""
-        return event_of(record)[0] or text_of(record.get("type")) or "(no type)"
+        """The event's type, or the message's role."""
+        return event_of(record)[0] or text_of(record.get("type")) or text_of(record.get("role")) or "(no type)"
 
     def read(self, record: Data) -> Iterator[Item]:
         kind, payload = event_of(record)
@@ -160,6 +175,8 @@ class KimiCli(Lines):
                 )
             case "metadata":
                 yield Skip("metadata")
+            case None:
+                yield from _message(record)
             case _ if kind in _SILENT:
                 yield Skip(kind)
             case _:
@@ -192,6 +209,39 @@ def event_of(record: Data) -> tuple[str, Data]:
         message = dict_of(dict_of(message.get("payload")).get("event"))
     payload = message.get("payload")
     return (text_of(message.get("type")), payload) if isinstance(payload, dict) else ("", {})
+
+
+def is_of_context(record: Data) -> bool:
+    """Whether a record is one of those in a context that are no messages."""
+    return record.get("role") in ("_system_prompt", "_checkpoint")
+
+
+def _tells(wire: Path) -> bool:
+    """Whether there is an event in a wire."""
+    return b'"payload"' in bytes_in(wire, 4096)
+
+
+def _message(record: Data) -> Iterator[Item]:
+    """What a message of a context or a stream says."""
+    content = record.get("content")
+    match record.get("role"):
+        case "assistant":
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
+            yield from map(_part, map(dict_of, parts))
+            for call in list_of(record.get("tool_calls")):
+                yield from _call(dict_of(call))
+        case "tool":
+            said, _, text = texts_in(content).removeprefix("<system>").partition("</system>")
+            value = {"output": text.removeprefix("\n\n"), "message": said, "is_error": said.startswith("ERROR: ")}
+            yield _result({"tool_call_id": record.get("tool_call_id"), "return_value": value})
+        case "user":
+            yield Say(Kind.PROMPT, texts_in(content))
+        case "_checkpoint" | "_usage" as role:
+            yield Skip(role)
+        case "_system_prompt":
+            yield Say(Kind.CONTEXT, texts_in(content), label="System prompt")
+        case _:
+            yield Say(Kind.UNKNOWN)
 
 
 def _part(payload: Data) -> Item:
@@ -238,51 +288,24 @@ def _result(payload: Data) -> Answer:
 class KimiCliStream(Stream, KimiCli):
     """`kimi --print --output-format stream-json`: messages of OpenAI's form, without the prompt."""
 
-    formats = (
-        Format("kimi-cli, `--output-format stream-json`", "a message whose content has a part of type think"),
-        Format("kimi-cli context, JSON lines", "messages, and roles that begin with _"),
-    )
-    lacks = frozenset({Lack.TIMES, Lack.TOKENS})
+    formats = (Format("kimi-cli, `--output-format stream-json`", "a message whose content has a part of type think"),)
     history = History
     unended = ""
 
     def prints(self, record: Data) -> bool:
-        """Thinking as its wire has it, a result whose first words are the program's; in a context its own roles."""
+        """Thinking as its wire has it, or a result whose first words are the program's."""
         parts = [dict_of(part) for part in list_of(record.get("content"))]
         if record.get("role") == "assistant":
             return any(part.get("type") == "think" and "think" in part for part in parts)
-        if record.get("role") == "tool":
-            return texts_in(record.get("content")).startswith("<system>")
-        return record.get("role") in ("_system_prompt", "_checkpoint")
+        return record.get("role") == "tool" and texts_in(record.get("content")).startswith("<system>")
+
+    def is_kept(self, record: Data) -> bool:
+        """A context's own roles."""
+        return is_of_context(record)
 
     def may_print(self, record: Data) -> bool:
         """A message."""
         return record.get("role") in ("assistant", "tool")
-
-    def type(self, record: Data) -> str:
-        """A message's role."""
-        return text_of(record.get("role")) or "(no role)"
-
-    def read(self, record: Data) -> Iterator[Item]:
-        content = record.get("content")
-        match record.get("role"):
-            case "assistant":
-                parts = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
-                yield from map(_part, map(dict_of, parts))
-                for call in list_of(record.get("tool_calls")):
-                    yield from _call(dict_of(call))
-            case "tool":
-                said, _, text = texts_in(content).removeprefix("<system>").partition("</system>")
-                value = {"output": text.removeprefix("\n\n"), "message": said, "is_error": said.startswith("ERROR: ")}
-                yield _result({"tool_call_id": record.get("tool_call_id"), "return_value": value})
-            case "user":
-                yield Say(Kind.PROMPT, texts_in(content))
-            case "_checkpoint" | "_usage" as role:
-                yield Skip(role)
-            case "_system_prompt":
-                yield Say(Kind.CONTEXT, texts_in(content), label="System prompt")
-            case _:
-                yield Say(Kind.UNKNOWN)
 
 
 PROVIDER = KimiCli()

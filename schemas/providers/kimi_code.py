@@ -65,9 +65,8 @@ class KimiCode(Lines):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """The version of the protocol with a time, which kimi-cli's first line lacks."""
-        first = head.records[0] if head.records else {}
-        return first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys()
+        """The version of the protocol with a time, which kimi-cli's lacks."""
+        return any(r.get("type") == "metadata" and {"protocol_version", "created_at"} <= r.keys() for r in head.first)
 
     def id_of(self, path: Path) -> str:
         """The session's folder; for a subagent with its own name behind it."""

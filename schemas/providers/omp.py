@@ -11,7 +11,7 @@ from schemas.message import Kind, Part
 from schemas.provider import Format, Head
 from schemas.providers.kit.agent import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
-from schemas.providers.pi import Pi, keeps_titles
+from schemas.providers.pi import PRINTED, Pi, PiStream, keeps_titles
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class OhMyPi(Pi):
 
     def is_mine(self, head: Head) -> bool:
         """Whether titles are kept as this agent does."""
-        return keeps_titles(head.records)
+        return keeps_titles(head.first)
 
     def read(self, record: Data) -> Iterator[Item]:
         """What a record holds beside what Pi's do."""
@@ -59,4 +59,22 @@ class OhMyPi(Pi):
             yield Child(Path(file).stem, Path(file), task=Task(Path(file).stem))
 
 
+class OhMyPiStream(PiStream):
+    """`omp --mode json`: Pi's events; a prompt says whose it is, and there is a line of its own before the first."""
+
+    id = OhMyPi.id
+    name = OhMyPi.name
+    formats = (Format("Oh My Pi, `--mode json`", "Pi's events, and advisor_cost_changed or a prompt's attribution"),)
+
+    def prints(self, record: Data) -> bool:
+        """What Pi's do not have."""
+        prompt = record.get("type") in PRINTED and "attribution" in dict_of(record.get("message"))
+        return prompt or record.get("type") == "advisor_cost_changed"
+
+    def may_print(self, record: Data) -> bool:
+        """Pi's events."""
+        return super().prints(record)
+
+
 PROVIDER = OhMyPi()
+STREAM = OhMyPiStream()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
+from uuid import UUID
 
 from schemas.diffs import FileDiff, added_file, from_strings
+from schemas.folders import entries_of
 from schemas.message import Kind, Lack, Tool, ToolStatus
-from schemas.provider import Format, Head
+from schemas.provider import Format, Head, Location, Problem, SessionFile
 from schemas.providers.kit.agent import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, images_in, texts_in
-from schemas.providers.kit.files import Files
+from schemas.providers.kit.files import Files, bytes_in, object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Use
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
@@ -21,6 +24,8 @@ _EVENTS = frozenset(
     ConversationErrorEvent Condensation CondensationRequest CondensationSummaryEvent TokenEvent
     ConversationStateUpdateEvent LLMConvertibleEvent StreamingDeltaEvent HookExecutionEvent""".split()  # noqa: SIM905
 )
+_STATE = "base_state.json"
+_HEX = re.compile(r"[0-9a-f]{32}")
 _ASIDE = ("security_risk", "summary")
 """What the program asks for beside a tool's own arguments."""
 
@@ -40,7 +45,7 @@ class OpenHands(Tree):
         Format("OpenHands conversation, JSON files", "base_state.json with stats.usage_to_metrics, beside events"),
     )
     homes = (Home("$OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_CONVERSATIONS_DIR"), Home(".openhands/conversations"))
-    files: ClassVar[tuple[str, ...]] = ("*/base_state.json",)
+    files: ClassVar[tuple[str, ...]] = (f"*/{_STATE}",)
     recount = "largest"
     resume: ClassVar[tuple[str, ...]] = ("openhands", "--resume")
     tools = {
@@ -51,33 +56,46 @@ class OpenHands(Tree):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """A conversation's state."""
+        """A conversation's state; where that is damaged, or an event has its place, the events tell it."""
         state = dict_of(head.document)
-        return "execution_status" in state and isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict)
+        if "execution_status" in state and isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict):
+            return True
+        return head.path == _source_of(_folder_of(head.path)) and any(map(_is_event, _first_in(head.path)))
 
     def id_of(self, path: Path) -> str:
-        """The folder's name."""
-        return path.parent.name
+        """The folder's name, in the form that the state has it in."""
+        name = _folder_of(path).name
+        return str(UUID(name)) if _HEX.fullmatch(name) else name
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The conversations: their states, or the first event where there is none."""
+        for folder in entries_of(location.path, problems, is_root=True):
+            if folder.is_dir() and (path := _source_of(Path(folder.path))) is not None:
+                stat = path.stat()
+                yield SessionFile(self.id, str(path), self.id_of(path), stat.st_size, stat.st_mtime_ns)
 
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
         """The state's facts, the events in order, the subagents, and the figures of each response."""
-        state, folder = files.document(path), path.parent
-        if not isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict):
+        folder = _folder_of(path)
+        state = files.document(folder / _STATE, needed=True)
+        metrics = dict_of(state.get("stats")).get("usage_to_metrics")
+        events = list(files.documents(folder / "events", growing=True))
+        if not events and not isinstance(metrics, dict):
             return
-        yield {"kind": "session", "workspace": state.get("workspace"), "id": state.get("id")}
-        for _, event in files.documents(folder / "events", growing=True):
+        yield {"kind": "session", "workspace": state.get("workspace")}
+        for _, event in events:
             yield event
-        children = sorted(one.name for one in folder.glob("subagents/*") if (one / path.name).is_file())
+        children = [one.name for one in sorted(folder.glob("subagents/*")) if _source_of(one) is not None]
         for name in children:
             child = folder / "subagents" / name
             first = [files.document(child / "events" / one) for one in files.names(child / "events")[:5]]
             asked = next((dict_of(one.get("llm_message")) for one in first if one.get("source") == "user"), {})
             prompt = texts_in(asked.get("content"))
-            yield {"kind": "subagent", "name": name, "path": str(child / path.name), "prompt": prompt}
-        for purpose, metrics in dict_of(dict_of(state["stats"])["usage_to_metrics"]).items():
+            yield {"kind": "subagent", "name": name, "path": str(_source_of(child)), "prompt": prompt}
+        for purpose, spent in dict_of(metrics).items():
             if children and purpose.startswith("task:"):
                 continue  # the same figures are the subagent's own
-            for usage in list_of(dict_of(metrics).get("token_usages")):
+            for usage in list_of(dict_of(spent).get("token_usages")):
                 yield {"kind": "usage", "beside": purpose != "agent", **dict_of(usage)}
 
     # -- records ---------------------------------------------------------------------------------------------------
@@ -92,14 +110,14 @@ class OpenHands(Tree):
 
     def name_of(self, record: Data) -> str:
         """The event's id."""
-        return text_of(record.get("id")) if record.get("kind") != "session" else ""
+        return text_of(record.get("id"))
 
     def read(self, record: Data) -> Iterator[Item]:
         kind = self.type(record)
         match kind:
             case "session":
                 place = dict_of(record.get("workspace")).get("working_dir")
-                yield Fact(id=record.get("id"), workspace_root=place)
+                yield Fact(workspace_root=place)
                 yield Skip(kind)
             case "SystemPromptEvent":
                 parts = [record.get("system_prompt"), record.get("dynamic_context")]
@@ -185,8 +203,29 @@ class OpenHandsStream(Stream, OpenHands):
 
     def prints(self, record: Data) -> bool:
         """An event of a kind that is its own."""
-        kind = record.get("kind")
-        return isinstance(kind, str) and kind in _EVENTS and "timestamp" in record and "source" in record
+        return _is_event(record)
+
+
+def _is_event(record: Data) -> bool:
+    kind = record.get("kind")
+    return isinstance(kind, str) and kind in _EVENTS and "timestamp" in record and "source" in record
+
+
+def _folder_of(path: Path) -> Path:
+    """The folder of the conversation to which a state or an event belongs."""
+    return path.parents[1] if path.parent.name == "events" and len(path.parents) > 1 else path.parent
+
+
+def _source_of(folder: Path) -> Path | None:
+    """The file by which a conversation is opened: its state, or its first event where there is none."""
+    if bytes_in(state := folder / _STATE, 1):
+        return state
+    return min(folder.glob("events/event-*.json"), default=None)
+
+
+def _first_in(path: Path) -> Iterator[Data]:
+    """The first events of a conversation."""
+    yield from map(object_in, sorted(_folder_of(path).glob("events/event-*.json"))[:5])
 
 
 def _result(use_id: str, observation: Data) -> Answer:

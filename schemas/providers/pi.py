@@ -82,14 +82,14 @@ class Pi(Lines):
     silent = frozenset({"thinking_level_change", "label", "context_edit"})
 
     def told(self, head: Head) -> bool:
-        """A header on the first or second line, and no event of a stream behind it."""
-        header = next((record for record in head.records[:2] if record.get("type") == "session"), {})
-        streams = any(record.get("type") == "agent_start" for record in head.records[:5])
+        """A header, and no event of a stream behind it."""
+        header = next((record for record in head.first if record.get("type") == "session"), {})
+        streams = any(record.get("type") == "agent_start" for record in head.records)
         return "cwd" in header and bool(text_of(header.get("id"))) and not streams and self.is_mine(head)
 
     def is_mine(self, head: Head) -> bool:
         """Whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
-        return not keeps_titles(head.records) and not is_embedded(head)
+        return not keeps_titles(head.first) and not is_embedded(head)
 
     def read(self, record: Data) -> Iterator[Item]:
         message = dict_of(record.get("message"))
@@ -217,13 +217,16 @@ class Pi(Lines):
         return super().diffs(tool, answer)
 
 
+PRINTED = ("message_start", "message_end")
+
+
 def keeps_titles(records: list[Data]) -> bool:
     """Whether a title stands before or in the header, or a model is said in one word: Oh My Pi's additions."""
     return any(
         record.get("type") in ("title", "title_change", "session_init")
         or (record.get("type") == "session" and "title" in record)
         or (record.get("type") == "model_change" and "model" in record)
-        for record in records[:10]
+        for record in records
     )
 
 
@@ -258,9 +261,11 @@ def texts_of(holder: Data) -> tuple[str, list[Part]]:
 class PiStream(Stream, Pi):
     """`pi --mode json`, and its kin's: a message is printed whole when it ends, and once more with its turn."""
 
-    formats = (Format("Pi and Oh My Pi, `--mode json`", "a session's header, and events that tell a run"),)
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Pi, `--mode json`", "a session's header, and events that tell a run"),
+    )
     history = History
-    unended = ""  # Oh My Pi ends without a word
+    unended = ""
     silent = frozenset(
         """agent_start agent_settled turn_start turn_end message_start message_update tool_execution_start
         tool_execution_update tool_execution_end tool_stream_update auto_retry_end compaction_start
@@ -268,10 +273,9 @@ class PiStream(Stream, Pi):
     )
 
     def prints(self, record: Data) -> bool:
-        """Messages in events, and what the program calls the parts of a run; its header is that of a file, too."""
-        kind = record.get("type")
-        role = dict_of(record.get("message")).get("role")
-        return (kind in ("message_start", "message_end") and role is not None) or kind == "advisor_cost_changed"
+        """Messages in events, but for Oh My Pi's; the header is that of a file, too."""
+        message = dict_of(record.get("message"))
+        return record.get("type") in PRINTED and message.get("role") is not None and "attribution" not in message
 
     def time(self, record: Data) -> float | None:
         """A message's own time, or the header's."""

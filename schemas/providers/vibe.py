@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
@@ -58,20 +58,22 @@ class Vibe(Tree):
     }  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        """The pointer of a store, or messages that say whether they were injected."""
+        """The pointer of a store, by the store where it is damaged, or messages that have ids."""
         if text_of(dict_of(head.document).get("store_format")).startswith(_STORE):
             return True
-        return any("message_id" in record and text_of(record.get("role")) for record in head.records[:5])
+        if head.path.name == "CURRENT":
+            return any(head.path.parent.glob("generations/*/manifest.json"))
+        return any("message_id" in record and text_of(record.get("role")) for record in head.first)
 
     def id_of(self, path: Path) -> str:
-        """The folder's name, which is the id or ends in its beginning."""
-        return path.parent.name
+        """The folder's name, which is the id, or its end, which is the id's beginning."""
+        return path.parent.name.rpartition("_")[2]
 
     # -- records ---------------------------------------------------------------------------------------------------
 
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
         """The facts of the session, its entries or messages, and how its last turn ended."""
-        meta = files.document(path.with_name("meta.json"))
+        meta = files.document(path.with_name("meta.json"), needed=True)
         model = _model(meta)
         if path.name != "CURRENT":
             if messages := files.lines(path):
@@ -83,8 +85,6 @@ class Vibe(Tree):
                 yield {"type": "tokens", "model": model, **dict_of(meta.get("stats"))}
             return
         current = files.document(path)
-        if not text_of(current.get("store_format")).startswith(_STORE):
-            return
         entries, state = self._entries(path.parent, PurePath(text_of(current.get("generation"))).name, files)
         session = dict_of(state.get("session"))
         facts = {name: session.get(name) for name in ("createdAt", "title")} | {"session_id": current.get("session_id")}
@@ -94,12 +94,19 @@ class Vibe(Tree):
         yield {"type": "tokens", "model": model, **dict_of(session.get("tokenUsage"))}
 
     def _entries(self, folder: Path, generation: str, files: Files) -> tuple[list[Data], Data]:
-        """The entries of a store in order, and what it says of the session, both with what its journal adds."""
-        manifest = files.document(folder / "generations" / generation / "manifest.json")
-        state = dict_of(files.document(folder / "generations" / generation / "projection-state.json").get("snapshot"))
+        """The entries of a store in order, and what it says of the session, both with what its journal adds; of the
+        generation that its pointer names, or of the newest that is there.
+        """
+        kept = sorted(folder.glob("generations/*"), reverse=True)
+        manifest, of = dict[str, Any](), folder
+        for of in (folder / "generations" / generation, *kept) if generation else kept:
+            if manifest := files.document(of / "manifest.json", needed=True):
+                break
+        state = dict_of(files.document(of / "projection-state.json", needed=True).get("snapshot"))
         entries: dict[str, Data] = {}
         for chunk in list_of(dict_of(manifest.get("projection_state")).get("chunks")):
-            for entry in list_of(files.value(folder / "chunks" / f"{PurePath(text_of(chunk)).name}.json")):
+            name = f"{PurePath(text_of(chunk)).name}.json"
+            for entry in list_of(files.value(folder / "chunks" / name, needed=True)):
                 entries[text_of(dict_of(entry).get("id")) or str(len(entries))] = dict_of(entry)
         first = PurePath(text_of(dict_of(manifest.get("recovery_journal_segment")).get("path"))).name
         for name in files.names(folder / "journal", ".jsonl", growing=True):

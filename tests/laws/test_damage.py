@@ -19,12 +19,14 @@ from typing import Any
 
 import pytest
 
+from schemas.message import Message
 from schemas.paths import address_of
-from schemas.provider import Keyed
+from schemas.provider import Keyed, Location
 from schemas.providers import printers, providers
 from schemas.providers.kit.agent import Agent, Database, Document, Tree
 from schemas.providers.kit.words import Answer, Use
 from schemas.records import read_record
+from schemas.session import Session
 from tests.laws.test_read import _read, _records
 from tests.schemas.conformance import assert_builds_clean, assert_sums, family_of
 from tests.schemas.samples import Sample
@@ -166,3 +168,74 @@ def test_messages_with_very_long_ids_have_ids_of_their_own(tmp_path: Path) -> No
     session = _read(address_of(crush.write_database(tmp_path / "crush.db", crush.TABLES, rows), crush.LAMP))
     ids = [session.message(at).id for at in range(len(session.messages))]
     assert len(set(ids)) == len(ids) and max(map(len, ids)) < 300
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_session_opens_whatever_became_of_the_files_beside_it(name: str, tmp_path: Path) -> None:
+    """Under its id, or the beginning of that where only the file beside it has all of it."""
+    for sample in _fixtures(name).samples(tmp_path):
+        known = _read(sample.path).id
+        for path in sorted(path for path in tmp_path.rglob("*") if path.is_file() and path != sample.source):
+            raw = path.read_bytes()
+            for damage in (raw[: len(raw) // 2], b"", None):
+                path.unlink() if damage is None else path.write_bytes(damage)
+                assert known.startswith(_read(sample.path).id), (path, damage)
+                path.write_bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("state", "opened"),
+    [
+        ("whole", "base_state.json"),
+        (b'{"id": "0197", "agent": {"ll', "base_state.json"),
+        (b"garbage", "base_state.json"),
+        (b"", "event-00000-"),
+        (None, "event-00000-"),
+    ],
+)
+def test_a_conversation_of_openhands_is_that_of_its_events(
+    state: bytes | str | None, opened: str, tmp_path: Path
+) -> None:
+    openhands, agent, folder = _fixtures("openhands"), AGENTS["openhands"], "0197aaaa000040008000000000000001"
+    path = openhands.write(tmp_path / folder, openhands.lamp(), agent=[openhands.spent("r1", 10, 5)])
+    if state is None:
+        path.unlink()
+    elif isinstance(state, bytes):
+        path.write_bytes(state)
+    (found,) = agent.find(Location(tmp_path, "default"), [])
+    session = _read(found.path)
+    assert found.path.name.startswith(opened)
+    assert (session.provider, session.id, found.id) == ("openhands", *["0197aaaa-0000-4000-8000-000000000001"] * 2)
+    assert [exchange.prompt for exchange in session.exchanges][1:] == openhands.PROMPTS
+    assert (session.usage() is None) == bool(session.unreadable) == (state != "whole")
+
+
+def test_a_store_of_vibe_is_read_from_the_newest_generation_that_is_whole(tmp_path: Path) -> None:
+    vibe = _fixtures("vibe")
+    current = vibe.write_store(tmp_path / "unified/0197", vibe.lamp(), vibe.later())
+    whole = [message.kind for message in _messages(_read(current))]
+    shutil.copytree(newest := current.parent / "generations/0000000000000008", newest.with_name("0000000000000001"))
+    for damaged in (current, newest / "manifest.json"):
+        damaged.write_bytes(damaged.read_bytes()[:20])
+        session = _read(current)
+        assert [message.kind for message in _messages(session)] == whole
+        assert str(damaged.relative_to(current.parent)) in [bad.file or "CURRENT" for bad in session.unreadable]
+
+
+def _messages(session: Session) -> list[Message]:
+    return [session.message(row) for row in range(len(session.messages))]
+
+
+LATE = {"amp", "mini-swe-agent"}
+"""What tells their documents stands at the end."""
+DOCUMENTS = {name for name, agent in AGENTS.items() if isinstance(agent, Document)}
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS - LATE))
+def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
+    sample = next(sample for sample in _fixtures(name).samples(tmp_path) if sample.source.suffix == ".json")
+    raw = sample.source.read_bytes()
+    sample.source.write_bytes(raw[: raw.rindex(b"role") if b"role" in raw else len(raw) * 9 // 10])
+    session = _read(sample.path)
+    assert (session.provider, len(session.unreadable)) == (name, 1)
+    assert sample.prompts[0] in [message.text for message in _messages(session)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.message import Flag, Kind
-from schemas.opening import OpenError, head_of, open_reading
+from schemas.opening import OpenError, head_of, open_reading, recognise
 from schemas.provider import Keyed
 from schemas.providers import printers, providers
 from schemas.providers.kit.agent import Agent, Stream
@@ -110,3 +110,39 @@ def test_text_that_grows_only_grows(name: str, tmp_path: Path) -> None:
                     if message.flags & Flag.GROWING and message.kind in (Kind.TEXT, Kind.THINKING):
                         assert message.text.startswith(shown.get(message.id, "")), (path, message.id)
                     shown[message.id] = message.text
+
+
+REPEATED = {
+    "codex": "a fork has one time for all that it copied",
+    "cursor": "a blob is named by what it holds",
+    "gemini": "a second rewind to a message takes all back, as it does for the program",
+    "grok": "records have neither ids nor times",
+    "messages": "messages have neither ids nor times",
+}
+"""Agents for which an equal record is another one, and why."""
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - REPEATED))
+def test_a_record_that_is_written_twice_counts_once(name: str, tmp_path: Path) -> None:
+    samples = import_module(f"tests.fixtures.{name.replace('-', '_')}").samples(tmp_path)
+    for path in {sample.source for sample in samples if sample.lines or sample.source.suffix == ".jsonl"}:
+        once = _told(_read(path))
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(line for line in lines for _ in range(2)))
+        assert _told(_read(path)) == once, path
+        path.write_bytes(b"".join(lines))
+
+
+def _told(session: Session) -> list[Any]:
+    """What is in a session."""
+    messages = [session.message(row) for row in range(len(session.messages))]
+    prompts = [(exchange.prompt, exchange.rewound) for exchange in session.exchanges]
+    return [session.id, session.title, session.usage(), prompts, [(one.kind, one.text) for one in messages]]
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"gptme", "messages"}))  # they have messages only
+def test_an_agent_is_known_by_its_header_wherever_that_stands(name: str, tmp_path: Path) -> None:
+    samples = import_module(f"tests.fixtures.{name.replace('-', '_')}").samples(tmp_path)
+    for path in {sample.source for sample in samples if sample.source.suffix == ".jsonl"}:
+        path.write_bytes(b'{"type": "something.else", "note": "from elsewhere"}\n' + path.read_bytes())
+        assert recognise(head_of(path)).id == name, path

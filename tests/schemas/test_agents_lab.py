@@ -168,7 +168,7 @@ def test_a_dataset_holds_a_session_a_row() -> None:
 
 STREAMS = {
     "droid/*/stdout/*.out": "droid", "kimi-code/*/stdout/*.out": "kimi-code", "openhands/*/stdout/*.out": "openhands",
-    "vibe/vibe-3*/stdout/*.out": "vibe", "pi/*/stdout/*.out": "pi", "omp/*/stdout/*.out": "pi",
+    "vibe/vibe-3*/stdout/*.out": "vibe", "pi/*/stdout/*.out": "pi", "omp/*/stdout/*.out": "omp",
     "continue/*/stdout/*.out": "continue", "kimi-cli/*/stdout/run[123].out": "kimi-cli",
 }  # fmt: skip
 """Whose each is. Oh My Pi prints as Pi does; what kimi-cli printed in run7 is one message that any program might."""

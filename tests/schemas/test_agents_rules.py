@@ -43,6 +43,7 @@ from tests.fixtures.build import (
     billed,
     call,
     message,
+    ms,
     text,
     write_database,
     write_json,
@@ -301,6 +302,45 @@ def test_a_database_of_goose_without_a_ledger_has_a_sum(tmp_path: Path) -> None:
 def test_crushs_figures_are_no_sums_but_the_size_of_the_context(tmp_path: Path) -> None:
     session = read_session(address_of(write_database(tmp_path / "crush.db", crush.TABLES, crush.lamp()), crush.LAMP))
     assert session.usage() is None and session.context_used == 120 and session.metadata["costUsd"] == 0.02
+
+
+@pytest.mark.parametrize(
+    ("wire", "context", "listed"),
+    [
+        (kimi_cli.lamp(), ["_system_prompt", "user"], "wire.jsonl"),
+        (kimi_cli.lamp()[:1], ["_system_prompt", "user"], "context.jsonl"),
+        (None, ["_system_prompt", "user"], "context.jsonl"),
+        (kimi_cli.lamp()[:1], [], "wire.jsonl"),
+        (None, [], ""),
+    ],
+)
+def test_kimi_clis_context_is_the_session_where_the_wire_tells_no_event(
+    wire: list[Data] | None, context: list[str], listed: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sessions/0cc1/0197"
+    write_lines(folder / "context.jsonl", [message(role, PROMPTS[0]) for role in context])
+    if wire is not None:
+        write_lines(folder / "wire.jsonl", wire)
+    agent = providers()["kimi-cli"]
+    found = list(agent.find(agent.locations(Environment({"KIMI_SHARE_DIR": str(tmp_path)}, tmp_path, "linux"))[0], []))
+    assert [file.path.name for file in found] == [listed] * bool(listed)
+    if listed == "context.jsonl":
+        session = read_session(found[0].path)
+        assert (session.provider, session.id, shown(session)[1:]) == ("kimi-cli", "0197", [ASKED])
+
+
+@pytest.mark.parametrize(("said", "created"), [(str(ms(0)), START), (ms(0), START), ("soon", None), (None, None)])
+def test_the_list_of_continues_sessions_tells_when_one_was_begun(
+    said: object, created: float | None, tmp_path: Path
+) -> None:
+    sample = import_module("tests.fixtures.continue").samples(tmp_path)[0]
+    listed = [
+        {"sessionId": "other", "dateCreated": "1"},
+        {"sessionId": read_session(sample.path).id, "dateCreated": said},
+    ]
+    write_json(sample.path.with_name("sessions.json"), listed)
+    session = read_session(sample.path)
+    assert (session.created, session.updated) == (created, None)
 
 
 def test_crushs_projects_are_in_its_list(tmp_path: Path) -> None:

@@ -406,7 +406,7 @@ def test_a_broken_file_of_the_tree_is_named_and_the_rest_is_read(tmp_path: Path)
     session = read_session(path)
     assert described(session) == ["PROMPT Fly the kite"]
     (place,) = session.unreadable
-    assert place.reason.startswith(f"{broken.name}: not JSON")
+    assert place.file.endswith(f"/{broken.name}") and place.reason.startswith("not JSON")
     path.write_text('{"id": 5, "projectID": "x"}')
     with pytest.raises(OpenError):
         read_session(path)

@@ -140,7 +140,7 @@ def test_half_a_last_line_waits_until_no_more_comes():
 
 def test_a_line_of_half_a_gigabyte_is_passed_over(monkeypatch):
     monkeypatch.setattr("schemas.records.MAX_LINE", 10)
-    assert recover(b"x" * 11, 5, 3) == ([], [(3, "a line of 0 MB", 5, 11)])
+    assert recover(b"x" * 11, 5, 3) == ([], [(3, "a line of 0 MB", 5, 11, "")])
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------

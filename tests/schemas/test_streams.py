@@ -15,7 +15,7 @@ from schemas.message import Flag, Kind
 from schemas.opening import head_of, open_reading
 from schemas.provider import read_head
 from schemas.providers import printers
-from schemas.providers.kit.agent import Stream
+from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.pipe import Pipe
 from schemas.providers.kit.printed import Printed
 from schemas.providers.kit.words import NOT_TOLD
@@ -112,7 +112,25 @@ def test_another_agent_in_the_pipe_is_announced(tmp_path: Path) -> None:
     at = seen.index("NOTE Gemini CLI 6e1d0a11-0000-4000-8000-00000000000c begins")
     assert seen[at + 1] == "PROMPT Clean the lamp" and not any("begins" in line for line in seen[:at])
     assert session.provider == "codex" and len(session.live_exchanges) == 2
+    assert (session.provider_name, session.metadata["runs"]) == ("Codex and Gemini CLI", 2)
     assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(500, 100, 100, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "prompt", "provider"),
+    [
+        ([{"type": "advisor_cost_changed"}], {}, "omp"),
+        ([], {"attribution": "user"}, "omp"),
+        ([], {}, "pi"),
+    ],
+)
+def test_oh_my_pis_stream_is_told_from_pis(before: list[Data], prompt: Data, provider: str, tmp_path: Path) -> None:
+    header = {"type": "session", "version": 3, "id": "p1", "cwd": "/srv", "timestamp": "2026-05-28T18:26:40.000Z"}
+    asks, answers = {"role": "user", "content": "Light the lamp", **prompt}, {"role": "assistant", "content": "Lit."}
+    events = [{"type": kind, "message": one} for one in (asks, answers) for kind in ("message_start", "message_end")]
+    session = read(tmp_path, [header, *before, {"type": "agent_start"}, *events])
+    assert (session.provider, session.id) == (provider, "p1")
+    assert described(session) == ["PROMPT Light the lamp", "TEXT Lit."]
 
 
 def test_another_session_of_the_same_agent_is_announced(tmp_path: Path) -> None:

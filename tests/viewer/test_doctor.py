@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from schemas.interchange.registry import readers
 from schemas.providers import providers
+from tests.fixtures import droid, goose
 from tests.viewer.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -98,3 +101,32 @@ def test_an_empty_machine(tmp_path: Path) -> None:
     assert result.code == 0
     _, _, absent = result.out.partition("Not on this machine\n")
     assert "  Pi: ~/.pi/agent/sessions\n" in absent and "  Goose: ~/.local/share/goose/sessions" in absent
+
+
+def test_a_fault_is_named_with_the_file_that_has_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    session = droid.samples(machine.home)[0].path
+    session.with_suffix(".settings.json").write_text('{"tokenUsage": {"inp')
+    name = "~/.factory/sessions/-home-dev-lamp-shop/0197aaaa-0000-4000-8000-000000000001.settings.json"
+    assert f"cannot read line 1 of {name}" in machine.run("doctor").out
+    assert f"1 unreadable line in {name}: 1" in machine.run("usage", str(session)).out
+    assert machine.run("usage", "--json", str(session)).json["sessions"][0]["unreadable"] == [
+        {"line": 1, "reason": "not a whole document (being written?)", "file": f"{session.stem}.settings.json"}
+    ]
+    assert f"line 1 of {session.stem}.settings.json could not be read" in machine.run("show", str(session)).err
+
+
+def test_counts_agree_and_one_fault_of_a_source_is_said_once(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    database = goose.samples(machine.home)[0].source
+    with closing(sqlite3.connect(database)) as connection:
+        connection.executescript(
+            "UPDATE sessions SET session_type = 'user', parent_session_id = NULL;"
+            "ALTER TABLE messages RENAME COLUMN created_timestamp TO other"
+        )
+    for name in ("a", "b"):
+        machine.session(f"{name * 8}-0000-4000-8000-000000000001", ["x"]).write_bytes(b"\0")
+    out = machine.run("doctor").out
+    assert "Claude Code  none; 2 sessions cannot be read" in out
+    (line,) = (line for line in out.splitlines() if "sessions.db: " in line)
+    assert line.endswith("no such column: created_timestamp (2 times)")

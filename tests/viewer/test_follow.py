@@ -482,3 +482,13 @@ def test_what_is_no_session_is_not_waited_for(tmp_path, monkeypatch, data):
     append(path, data)
     catch_up(follower)
     assert follower.waiting and follower.trouble
+
+
+def test_what_tells_no_time_is_live_once_it_was_seen_to_grow(path: Path) -> None:
+    follower = Follower(path)
+    catch_up(follower)
+    assert follower.session.updated is None and not follower.live
+    append(path, line("assistant", "a2", "three"))
+    os.utime(path)
+    catch_up(follower)
+    assert follower.live

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -298,6 +299,14 @@ def test_what_comes_is_there_with_the_next_look(pipe: Pipe) -> None:
     assert texts(follower)[-1] == "two"
     assert not follower.finished
     assert follower.written is not None
+
+
+def test_a_document_that_an_agent_prints_is_a_stream_too(pipe: Pipe) -> None:
+    events = import_module("tests.fixtures.vibe").stream()
+    pipe.write(json.dumps(events, indent=2).encode())
+    pipe.end()
+    pipe.spool.wait_for_end()
+    assert StreamFollower(pipe.spool).is_stream
 
 
 def test_at_the_end_the_last_line_is_taken_and_nothing_is_looked_at_any_more(

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -196,3 +198,30 @@ def test_a_terminal_is_no_session(monkeypatch: pytest.MonkeyPatch, stdin: object
     monkeypatch.setattr(sys, "stdin", stdin)
     with pytest.raises(CallError, match=f"-: standard input {said}"):
         Targets().resolve("-")
+
+
+@pytest.mark.parametrize("at_home", [True, False])
+@pytest.mark.parametrize("name", ["cline", "copilot", "gptme", "kimi_cli", "kimi_code", "openhands", "vibe"])
+def test_a_folder_is_the_session_in_it(
+    name: str, at_home: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    sample = import_module(f"tests.fixtures.{name}").samples(home)[0]
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(Environment({}, home, "linux")))
+    folder = sample.path.parent.parent.parent if name == "kimi_code" else sample.path.parent
+    inside = sample.path.relative_to(folder)
+    if not at_home:
+        folder = Path(shutil.copytree(folder, tmp_path / "elsewhere" / folder.name))
+    assert Targets().resolve(str(folder)).path == folder / inside
+
+
+def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path)
+    for letter in "ab":
+        machine.session(f"{letter * 8}-0000-4000-8000-000000000001", ["x", "y"])
+    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(Environment({}, tmp_path, "linux")))
+    with pytest.raises(CallError, match=r"a directory with 2 sessions: \.claude/projects/.*, \.claude/projects/"):
+        Targets().resolve(str(tmp_path))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(CallError, match="a directory, not a session file"):
+        Targets().resolve(str(tmp_path / "none"))

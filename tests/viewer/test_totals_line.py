@@ -43,3 +43,17 @@ def test_what_cannot_be_read_is_not_said_to_be_counted() -> None:
     family = FamilyUsage()
     list(family.run(hand.session))
     assert "subagents not included" in line(hand, family)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_total_with_what_has_no_figures_is_at_least_that(own: bool) -> None:
+    hand, child = Hand(), Hand()
+    for one in (hand, child):
+        one.prompt("Fix the lamp")
+        one.text("done", usage=TokenUsage(1_500, 500, 0, 0) if (one is hand) == own else None)
+    hand.text("more", usage=TokenUsage(1_000, 0, 0, 0) if own else None)
+    hand.session.subagents.append(Subagent("a", session=child.session))
+    family = FamilyUsage()
+    list(family.run(hand.session))
+    assert family.unmetered is own and hand.session.is_unmetered is not own
+    assert ("2k+ with subagents" in line(hand, family)) is not own  # else it is no other than the session's

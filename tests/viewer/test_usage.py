@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,14 @@ def test_subagents_are_told_apart(machine: Machine) -> None:
         next(line for line in text.splitlines() if name in line) for name in ("   session ", "with 1 subagent")
     )
     assert (own.split()[-2:], both.split()[-2:]) == (["370", "$0.0009"], ["740", "$0.0019"])
+
+
+def test_a_total_with_what_has_no_figures_is_at_least_that(machine: Machine) -> None:
+    path = machine.session(ONE, ["first", "one"])
+    machine.subagent(path, "a1f00001", ["look", "found"], FIGURES)
+    path.write_text(re.sub(r'"usage": \{[^}]*\}', '"usage": null', path.read_text()))
+    assert "370+ ($0.0009) with 1 subagent" in machine.run("usage", path).out
+    assert "with 1 subagent: at least 370 tokens" in machine.run("show", path).out
 
 
 def test_the_machine_counts_subagents_and_each_response_once(machine: Machine) -> None:

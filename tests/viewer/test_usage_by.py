@@ -72,7 +72,7 @@ def test_rows_add_up_to_the_total_and_each_response_counts_once(machine: Machine
 def test_what_the_rows_are_called(machine: Machine) -> None:
     assert [row["name"] for row in by(machine, "day")["rows"]] == ["2026-03-04"]
     assert [row["name"] for row in by(machine, "model")["rows"]] == ["claude-opus-4-5-20251101"]
-    assert [row["name"] for row in by(machine, "provider")["rows"]] == ["claude"]
+    assert [row["name"] for row in by(machine, "agent")["rows"]] == ["claude"]
     projects = {row["path"]: row["responses"] for row in by(machine, "project")["rows"]}
     assert sum(projects.values()) == 4 and set(projects) == {"/home/dev/lamp-shop", "/home/dev/other"}
     sessions = by(machine, "session")["rows"]
@@ -87,7 +87,7 @@ def test_what_the_rows_are_called(machine: Machine) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["session", "day", "model", "provider", "project"])
+@pytest.mark.parametrize("kind", ["session", "day", "model", "agent", "project"])
 def test_the_index_and_the_files_say_the_same(machine: Machine, kind: str) -> None:
     paths = sorted(machine.projects.glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime)
     assert by(machine, kind) == by(machine, kind, *paths)
@@ -197,7 +197,7 @@ def test_a_file_of_events_is_of_many_sessions(machine: Machine) -> None:
     rows = by(machine, "session", "e.jsonl")["rows"]
     assert {row["id"][:1] for row in rows} == {"a", "c"}  # that of b is a copy
     assert {row["name"] for row in rows} == {f"claude · {row['id']}" for row in rows}
-    assert [row["name"] for row in by(machine, "provider", "e.jsonl")["rows"]] == ["claude"]
+    assert [row["name"] for row in by(machine, "agent", "e.jsonl")["rows"]] == ["claude"]
 
 
 def test_lines_that_repeat_a_response_are_named_together(machine: Machine) -> None:

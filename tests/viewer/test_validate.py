@@ -161,7 +161,8 @@ def test_an_agents_own_session_is_of_no_published_format(machine):
     path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines again"])
     result = machine.run("validate", str(path))
     assert (result.code, result.out) == (2, "")
-    assert "a session of Claude Code, none of the formats session-data, " in result.err and "--as" in result.err
+    assert "a session of Claude Code, in its own form and none of session-data, " in result.err
+    assert "`turnlog export --to …`" in result.err and "--as" not in result.err
 
 
 def test_text_output_is_one_line_a_finding_with_sums_at_the_end(machine):

@@ -65,10 +65,10 @@ def _print(report: dict[str, Any]) -> None:
     say(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
     here = [agent for agent in report["agents"] if any(place["exists"] for place in agent["locations"])]
     for agent in here:
-        found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}"
+        found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}" if agent["sessions"] else "none"
+        unread = f"; {plural(agent['unread'], 'session')} cannot be read" if agent["unread"] else ""
         screen.print()
-        shown = Text.assemble((agent["name"], "bold"), f"  {found if agent['sessions'] else 'none'}")
-        screen.print(shown, soft_wrap=True)
+        screen.print(Text.assemble((agent["name"], "bold"), f"  {found}{unread}"), soft_wrap=True)
         for line in _agent_lines(agent):
             say(f"  {line}")
     if others := [agent for agent in report["agents"] if agent["locations"] and agent not in here]:
@@ -80,7 +80,8 @@ def _print(report: dict[str, Any]) -> None:
         screen.print()
         say("Problems", "bold")
         for problem in report["problems"]:
-            say(f"  {problem['path']}: {problem['reason']}")
+            times = f" ({problem['times']} times)" if problem["times"] > 1 else ""
+            say(f"  {problem['path']}: {problem['reason']}{times}")
     screen.print()
     for line in _machine_lines(report):
         say(line)

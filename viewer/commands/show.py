@@ -59,17 +59,16 @@ def _print_json(path: Path) -> None:
 
 
 def unreadable_notice(session: Session) -> str:
-    """Which lines could not be read, in one line; empty if all could. Of a document also those of the session that it
-    was exported from.
+    """Which lines could not be read, in one line; empty if all could. Those of other files are named with them: of what
+    lies beside the session's, or of the session that a document was exported from.
     """
-    theirs = session.exported_unreadable
-    said = _notice(session.unreadable[:theirs], session.whose_line(0)), _notice(session.unreadable[theirs:], "")
-    return "; ".join(notice for notice in said if notice)
+    places: dict[str, list[Unreadable]] = {}
+    for number, bad in enumerate(session.unreadable):
+        places.setdefault(session.whose_line(number), []).append(bad)
+    return "; ".join(_notice(bad, whose) for whose, bad in places.items())
 
 
 def _notice(bad: list[Unreadable], whose: str) -> str:
-    if not bad:
-        return ""
     if len(bad) == 1:
         return f"line {bad[0].line}{whose} could not be read: {bad[0].reason}"
     lines = ", ".join(str(one.line) for one in bad[:_NAMED])

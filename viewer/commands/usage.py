@@ -144,7 +144,7 @@ class _Report:
         see_its_own(self.once, session)
         self._known.add(session.id)
         lost: list[Problem] = []
-        members = self._charges(session, lost)
+        members, partial = self._charges(session, lost)
         costs = {charge.group: cost for _, charge, cost in members[0]}
         own, everything = Tally(), Tally()
         for _, charge, cost in members[0]:
@@ -164,18 +164,23 @@ class _Report:
             self.sessions.append((target, json_bytes(answer)))
         else:
             rows = _session_table(session, costs, own, everything, subagents)
-            notes = _notes(session, target, own, everything, subagents)
+            notes = _notes(session, target, own, everything, subagents, partial=partial)
             if (origin := _origin(session)) is not None:
                 notes.insert(1, _inherited_note(session, origin, here=self._is_known(origin)))
             self.tables.append((target, rows, notes))
 
-    def _charges(self, session: Session, lost: list[Problem]) -> list[list[tuple[int, Charge, float | None]]]:
-        """The responses of a session and of its subagents, with key and cost; those that are new are counted."""
+    def _charges(
+        self, session: Session, lost: list[Problem]
+    ) -> tuple[list[list[tuple[int, Charge, float | None]]], bool]:
+        """The responses of a session and of its subagents, with key and cost; those that are new are counted. And
+        whether one of them has no figures.
+        """
         from schemas.charges import charges, time_or_files
         from viewer.summary import members_of, own_name, response_key
 
-        members = []
+        members, partial = [], False
         for member in members_of(session, lost):
+            partial = partial or member.is_unmetered
             self.once.begin_member()
             found: list[tuple[int, Charge, float | None]] = []
             for charge in charges(member):
@@ -188,7 +193,7 @@ class _Report:
                     self.once.copies += 1
             members.append(found)
             self._take_inherited(member)
-        return members
+        return members, partial
 
     def _is_known(self, session_id: str) -> bool:
         """Whether a session is among those that are read, or on this machine."""
@@ -297,7 +302,10 @@ def session_object(
             }
             for index in counted_groups(session)
         ],
-        "unreadable": [{"line": bad.line, "reason": bad.reason} for bad in session.unreadable],
+        "unreadable": [
+            {"line": bad.line, "reason": bad.reason} | ({"file": bad.file} if bad.file else {})
+            for bad in session.unreadable
+        ],
         "unknownRecords": dict(session.unknown),
     }
 
@@ -349,25 +357,27 @@ def _session_table(
     return rows
 
 
-def _notes(session: Session, target: Target, own: Tally, everything: Tally, subagents: int) -> list[str]:
+def _notes(
+    session: Session, target: Target, own: Tally, everything: Tally, subagents: int, *, partial: bool
+) -> list[str]:
     """What must be said beside the figures."""
     from renderers.facts import plural
     from viewer.output import short_path
 
     notes = [f"total {_in_full(own, ' tokens')}" if own.usage else _no_figures(session)]
     if subagents and everything.usage:
-        notes[0] += f", {_in_full(everything)} with {plural(subagents, 'subagent')}"
+        notes[0] += f", {_in_full(everything, '+' * partial)} with {plural(subagents, 'subagent')}"
     unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
     notes += unpriced_note(everything)
     if session.duplicates:
         notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
-    if session.unreadable:
-        lines = ", ".join(str(bad.line) for bad in session.unreadable[:5])
-        more = ", …" if len(session.unreadable) > 5 else ""
-        name = "standard input" if target.given == "-" else short_path(target.path)
-        notes.append(f"{plural(len(session.unreadable), 'unreadable line')} in {name}: {lines}{more}")
+    for file, bad in session.unreadable_lines().items():
+        lines = ", ".join(map(str, bad[:5])) + (", …" if len(bad) > 5 else "")
+        path = target.path.parent / file if file else target.path
+        name = "standard input" if target.given == "-" else short_path(path)
+        notes.append(f"{plural(len(bad), 'unreadable line')} in {name}: {lines}")
     return notes
 
 

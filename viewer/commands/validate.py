@@ -84,8 +84,13 @@ def _guess(path: Path, called: str, data: bytes) -> str:
     agent = None if said is not None and said.sure else _agent(path)
     if said is not None and agent is None:
         return said.name
-    what = f"a session of {agent}," if agent else "by its keys"
-    raise CallError(f"{called}: {what} none of the formats {', '.join(FORMATS)}; say which with --as FORMAT")
+    formats = ", ".join(FORMATS)
+    if agent:
+        raise CallError(
+            f"{called}: a session of {agent}, in its own form and none of {formats}; "
+            "`turnlog export --to …` writes it as one of them"
+        )
+    raise CallError(f"{called}: by its keys none of the formats {formats}; say which with --as FORMAT")
 
 
 def _agent(path: Path) -> str | None:

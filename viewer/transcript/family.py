@@ -34,6 +34,7 @@ class _Known(NamedTuple):
     state: dict[Path, tuple[int, int] | None]
     messages: int
     usage: TokenUsage | None
+    unmetered: bool
     responses: list[_Response]
     priced: bool
     subagents: list[Subagent]
@@ -51,6 +52,8 @@ class FamilyUsage:
         """How many of them were found, as of the last complete run."""
         self.unread = 0
         """How many of those that are listed could not be read, so that nobody knows what they used."""
+        self.unmetered = False
+        """Whether one of those that were found has no figures."""
         self.done: dict[int, str] = {}
         """What each did so far (`14 messages · 22k`), by the key of the message whose tool started it."""
 
@@ -59,7 +62,7 @@ class FamilyUsage:
         members: list[list[_Response]] = []
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
-        count = unread = 0
+        count = unread = unmetered = 0
         done: dict[int, str] = {}
         while queue:
             subagent, depth = queue.pop()
@@ -75,6 +78,7 @@ class FamilyUsage:
             if inside and inner is not None:
                 members.append((yield from _responses(inner, range(len(inner.groups)))))
                 children = inner.subagents
+                unmetered += inner.is_unmetered
                 said = _said(len(inner.messages), inner.usage())
             else:
                 path = subagent.path or (inner.path if inner else session.path)
@@ -85,6 +89,7 @@ class FamilyUsage:
                     continue
                 members.append(known.responses)
                 children = known.subagents
+                unmetered += known.unmetered
                 said = _said(known.messages, known.usage)
             if depth == 1 and subagent.tool_use is not None:
                 done[session.messages.key[subagent.tool_use]] = said
@@ -94,7 +99,7 @@ class FamilyUsage:
         used = {response.group_id for responses in members for response in responses}
         copied = [group for group, group_id in enumerate(session.groups.ids) if group_id in used]
         self._usages, self.cost = _added((yield from _responses(session, copied)), members)
-        self.subagents, self.unread, self.done = count, unread, done
+        self.subagents, self.unread, self.unmetered, self.done = count, unread, bool(unmetered), done
 
     def total(self, session: Session) -> TokenUsage | None:
         """The session's total as it is now with that of its subagents as of the last run: never less than its own."""
@@ -126,7 +131,7 @@ class FamilyUsage:
         session = reading.session
         priced = loaded()
         responses = yield from _responses(session, range(len(session.groups)))
-        said = len(session.messages), session.usage()
+        said = len(session.messages), session.usage(), session.is_unmetered
         self._known[path] = _Known(state, *said, responses, priced, session.subagents)
         session.close()
 

@@ -98,7 +98,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
     together = family.total(session) if family.subagents else None
     if together is not None and together.total not in (None, usage and usage.total):
         some = f"{family.subagents:,} of {family.subagents + family.unread:,} " if family.unread else ""
-        pieces.append(f"{format_count(together.total)} with {some}subagents")
+        least = "+" if session.is_unmetered or family.unmetered else ""
+        pieces.append(f"{format_count(together.total)}{least} with {some}subagents")
         if cost is not None and family.cost is not None and (both := cost | family.cost).text:
             pieces.append(both.text)
     elif family.unread:
@@ -120,10 +121,12 @@ def _share(part: int, whole: int) -> str:
 
 def _faults(session: Session, cut: int | None) -> list[str]:
     faults: list[str] = []
-    numbers = list(dict.fromkeys([*(lost.line for lost in session.unreadable), *([] if cut is None else [cut])]))
+    places = session.unreadable_lines()
+    numbers = list(dict.fromkeys([*places.pop("", []), *([] if cut is None else [cut])]))
     if numbers:
         some = ", ".join(f"{n:,}" for n in numbers[:_LINES]) + (", …" if len(numbers) > _LINES else "")
         faults.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
+    faults += [f"unreadable: {one_line(file, 80)}" for file in list(places)[:_LINES]]
     if unknown := sum(session.unknown.values()):
         faults.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
     return faults

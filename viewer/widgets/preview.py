@@ -52,7 +52,7 @@ def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
     for label, text in _words(summary):
         pieces += [Content.styled(f"\n\n{label}\n", "$accent"), Content(text)]
     pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary, costs)]
-    lines = len(summary.unreadable)
+    lines = sum(map(len, summary.unreadable.values()))
     if lines:
         pieces.append(Content.styled(f"\n{plural(lines, 'line')} could not be read", "$warning"))
     pieces.append(Content.styled(f"\n\n{format_size(summary.size)} · {summary.id}", dim))

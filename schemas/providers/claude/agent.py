@@ -141,6 +141,7 @@ class Claude(Lines):
     resume = ("claude", "--resume")
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds
+    copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""

@@ -62,6 +62,7 @@ class Codex(Lines):
         b'"items"',
     )
     resume = ("codex", "resume")
+    copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
     # -- files ---------------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class Cursor(Tools, Lines):
     resume = ("cursor-agent", "--resume")
     lacks = frozenset(Lack)
     history = messages.Pairs
+    copies = False  # a blob is named by what it holds, so that a prompt typed twice is one
 
     # -- which sources there are -----------------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ class Gemini(Lines):
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
+    copies = False  # a message that is written again comes back
     rewrites = True
     reuses = True
     marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')

@@ -91,6 +91,10 @@ class Agent:
     prompted: ClassVar[bool] = True
     """False where prompts need not be told: then what the agent says opens an exchange."""
 
+    copies: ClassVar[bool] = False
+    """Whether a record that is equal to an earlier one, its id or its time too, is a copy of that, which is left out.
+    False where a history tells copies otherwise, and where records have nothing that is given once.
+    """
     rewrites: ClassVar[bool] = False
     """Whether it writes messages again when it knows more of them: then `replaces` is asked of each record."""
 
@@ -246,6 +250,8 @@ def diff_of(path: str, text: str) -> list[FileDiff]:
 class Lines(Agent):
     """JSON lines."""
 
+    copies: ClassVar[bool] = True
+
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session."""
         from schemas.reading import LinesReading, open_file
@@ -256,6 +262,7 @@ class Lines(Agent):
 class Stream(Agent):
     """JSON lines that an agent prints; a module's `STREAM`. `pipe` reads them, those of several agents together."""
 
+    copies: ClassVar[bool] = False
     prompted = False
     unended: ClassVar[str] = "the stream ended without its end marker"
     """What is noted where no `Turn` said how it ended; empty for an agent that never says."""
@@ -265,7 +272,11 @@ class Stream(Agent):
         raise NotImplementedError
 
     def may_print(self, record: Data) -> bool:
-        """Whether it may be, where nothing better is known."""
+        """Whether it may be, where nothing better is known, or it is this agent that prints."""
+        return False
+
+    def is_kept(self, record: Data) -> bool:
+        """Whether a record stands only in files of the agent, which have in them what it prints."""
         return False
 
     def run_of(self, record: Data) -> str:
@@ -319,6 +330,7 @@ class Tree(Agent):
     """A session in many JSON files: the one at its path, and others in folders around it."""
 
     files: ClassVar[tuple[str, ...]] = ("**/*.json",)
+    copies: ClassVar[bool] = True
 
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
         """The records of the session at `path`, in order; none for a file that is not this agent's."""

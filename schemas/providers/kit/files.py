@@ -41,15 +41,17 @@ class Files:
         """Begin another gathering."""
         self._before, self._now, self._folders = self._before | self._now, {}, []
 
-    def document(self, path: Path) -> dict[str, Any]:
+    def document(self, path: Path, *, needed: bool = False) -> dict[str, Any]:
         """The object in a file; an empty one where there is none."""
-        return dict_of(self.value(path))
+        return dict_of(self.value(path, needed=needed))
 
-    def value(self, path: Path) -> dict[str, Any] | list[Any]:
+    def value(self, path: Path, *, needed: bool = False) -> dict[str, Any] | list[Any]:
         """The object or the list in a file; what was there before while it is half-written, an empty object where there
-        is none.
+        is none. That a file is not there which is `needed` is said as what cannot be read is.
         """
         value: dict[str, Any] | list[Any] = self._read(path, _document_in)
+        if needed and self._now[path].state is None and not path.exists():
+            self._now[path] = self._now[path]._replace(unreadable=_GONE)
         return value
 
     def lines(self, path: Path) -> list[dict[str, Any]]:
@@ -106,14 +108,16 @@ class Files:
     @property
     def unreadable(self) -> list[Unreadable]:
         """The files that could not be read, as places in the session."""
-        found = ((path.name, one) for path, known in self._now.items() for one in known.unreadable)
-        return [one._replace(reason=f"{name}: {one.reason}") for name, one in found]
+        found = ((path, one) for path, known in self._now.items() for one in known.unreadable)
+        folder = self.path.parent
+        return [one._replace(file="" if path == self.path else os.path.relpath(path, folder)) for path, one in found]
 
 
-def bytes_in(path: Path) -> bytes:
-    """What a file holds; nothing where there is none."""
+def bytes_in(path: Path, most: int = -1) -> bytes:
+    """What a file holds, or its first bytes; nothing where there is none."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError:
         return b""
 
@@ -124,6 +128,7 @@ def object_in(path: Path) -> dict[str, Any]:
 
 
 _NONE: tuple[Unreadable, ...] = ()
+_GONE = (Unreadable(1, "no such file", 0, 0),)
 
 
 def _document_in(raw: bytes) -> tuple[Any, tuple[Unreadable, ...]]:

@@ -135,6 +135,8 @@ class Pipe:
         if self._runs:
             ends = [run.reader.talk.ended for run in self._runs.values()]
             self.session.metadata["ended"] = NOT_ENDED if "" in ends else ends[-1]
+        if len(self._runs) > 1:
+            self.session.metadata["runs"] = len(self._runs)
         changed = self._nobody.reader.rows.changed
         changes = [Change(Op.UPDATED, row) for row in sorted(changed) if row < first]
         return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
@@ -190,7 +192,7 @@ class Pipe:
         name = current.run_of(record)
         if name and name == self._current.id:  # a line of a run that lacks what tells its agent
             return current, name
-        if current.prints(record):
+        if current.prints(record) or current.may_print(record):
             return current, name
         agent = next((agent for agent in self.agents if agent.prints(record)), None)
         return (agent, agent.run_of(record)) if agent is not None else None
@@ -214,6 +216,8 @@ class Pipe:
             if self._runs:
                 self._note(record, f"{run.title} begins")
                 self.session.lacks &= agent.lacks
+                if all(one.agent.name != agent.name for one in self._runs.values()):
+                    self.session.provider_name += f" and {agent.name}"
             else:
                 self._name(run)
             run.reader.clock = self.clock
@@ -289,6 +293,8 @@ def is_printed(agents: Sequence[Stream], records: Sequence[Data], document: Any)
     if document is not None and not records:
         return bool(events_in(agents, document))
     records = records[:MOST_RECORDS]
+    if any(agent.is_kept(record) for record in records for agent in agents):
+        return False
     if any(agent.prints(record) for record in records for agent in agents):
         return True
     return bool(records) and any(all(map(agent.may_print, records)) for agent in agents)

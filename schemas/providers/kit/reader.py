@@ -93,6 +93,8 @@ class Reader:
         self._empty = ""
         """The name under which it was counted where it held nothing new."""
         self._once: set[int] = set()
+        self._read: dict[int, tuple[int, int]] = {}
+        """Where records stand, by `_is_copy`'s marks: the store and the offset."""
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
         self.build = builder(agent, self.rows, self.uses, items)
@@ -233,7 +235,7 @@ class Reader:
             session.pass_by(time)
         elif self.clock is not None:
             time = self.clock()
-        if not history.enter(record, time):
+        if (agent.copies and self._is_copy(record, time)) or not history.enter(record, time):
             session.duplicates += 1
             return ""
         if not self.facts.setting_known:
@@ -264,6 +266,22 @@ class Reader:
         empty = one_line(agent.type(value), 80)
         session.hidden[empty] += 1
         return empty
+
+    def _is_copy(self, record: Record, time: float | None) -> bool:
+        """Whether an equal record was read before, and its id or its time tells that it is no other one."""
+        value, here, stores = record[3], (self.rows.store, record[0]), self.session.stores
+        name = self.agent.name_of(value)
+        if not name and time is None:
+            return False
+        # Of records with one time and one length the first stands under these, the others under all that they say.
+        for every in (False, True):
+            mark = hash(repr(value) if every else (name, time, record[1]))
+            store, offset = self._read.setdefault(mark, here)
+            if (store, offset) == here:
+                return False
+            if stores[store].record(offset, record[1]) == value:
+                return True
+        return False
 
     def _meaning(self, kind: type) -> Callable[[Record, int, Any], bool | None]:
         """What is done for an item of the agent's history: for a word that derives from one of the kit's, what is done

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.broken import why_unread
 from schemas.changes import digest
+from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.reader import Reader
 from schemas.reading import DocumentReading, WholeReading
 from schemas.records import MemoryStore, Unreadable, read_document
@@ -36,19 +39,16 @@ class Documents(DocumentReading):
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """Parse the document, if it or a side is another one than before."""
-        data, sides = self.path.read_bytes(), [_bytes_of(side) for side in self._files()]
+        data, sides = self.path.read_bytes(), [bytes_in(side) for side in self._files()]
         if (mark := digest(b"\0".join((data, *sides)))) == known:
             return None
         self._sides = [read_document(side) for side in sides]
         self._parsed = self.parse(data)
+        for side, raw, value in zip(self._files(), sides, self._sides, strict=True):
+            if raw and value is None:
+                name = os.path.relpath(side, self.path.parent)
+                self._parsed.session.unreadable.append(Unreadable(1, why_unread(raw), 0, len(raw), name))
         return mark, len(data), self._parsed.session
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 class Found(NamedTuple):

@@ -122,6 +122,7 @@ class Qwen(Lines):
         Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),
     )
     history = Branches
+    copies = False  # a record that is written again may bring its branch back
     answers = "first"
     reuses = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
