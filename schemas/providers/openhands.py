@@ -40,7 +40,7 @@ class OpenHands(Tree):
         "OpenHands keeps the tokens of each response in the conversation's state; its input includes the cache, which "
         "is taken apart here. What a subagent took counts in its own conversation."
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b'"execution_status"',)
+    marks: ClassVar[tuple[bytes, ...]] = (b'"execution_status"', b'"source"', b'"agent"')
     formats: ClassVar[tuple[Format, ...]] = (
         Format("OpenHands conversation, JSON files", "base_state.json with stats.usage_to_metrics, beside events"),
     )
