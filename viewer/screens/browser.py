@@ -285,7 +285,10 @@ class BrowserScreen(Screen[None]):
         sessions = self._list.in_sight()
         times = await asyncio.to_thread(_modified, [session.path for session in sessions])
         for session, modified in zip(sessions, times, strict=True):
-            session.touched_ns = max(session.touched_ns, modified)
+            if modified > session.touched_ns:
+                session.touched_ns = modified
+                if session.newest is None:  # it tells no time, but was seen to be written
+                    session.newest = modified / 1e9
         self._list.refresh()
         self._bar.right = self._counts()
 
