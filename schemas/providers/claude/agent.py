@@ -6,7 +6,7 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -112,6 +112,7 @@ _SILENT_DENIALS = (2, 1, 280)
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
+_TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
     "permissionMode": "permissionMode", "promptSource": "promptSource", "apiErrorStatus": "apiErrorStatus",
@@ -119,6 +120,7 @@ _FACTS = {
     "attributionPlugin": "plugin", "attributionMcpServer": "mcpServer", "sourceToolUseID": "sourceToolUseId",
     "supersedesUuids": "supersedes",
 }  # fmt: skip
+_PROGRESS = (Skip("progress"),)
 _RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
 
 
@@ -147,9 +149,11 @@ class Claude(Lines):
 
     def __init__(self) -> None:
         self.when = Clock().read
-        self._kinds = {
+        self._served: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
+        """The usage read last, with its model, and what they say."""
+        self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
-            "queue-operation": self._queue, "compact_boundary": self._system,
+            "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
 
     # -- which files there are -----------------------------------------------------------------------------------------
@@ -235,8 +239,10 @@ class Claude(Lines):
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            if (figures := self.usage_of(usage)) is not None:
-                yield Count(figures, name, priced_as(model, usage))
+            if self._served[:2] != (usage, model):  # the lines of a response repeat it
+                self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
+            if (figures := self._served[2]) is not None:
+                yield Count(figures, name, self._served[3])
             if usage.get("iterations"):
                 yield from self._advised(usage["iterations"], name)
 
@@ -251,11 +257,11 @@ class Claude(Lines):
             text = block.get("text")
             if type(text) is not str or not text or text.isspace():
                 return None
-            return Say(Kind.TEXT, text, "", model, "", (name, text))
+            return Say(_TEXT, text, "", model, "", (name, text))
         if kind == "thinking" or kind == "redacted_thinking":
             text = text_of(block.get("thinking"))
             seal = text or text_of(block.get("signature")) or text_of(block.get("data"))
-            return Say(Kind.THINKING, text, "", model, "", (name, 0, seal), flags=NO_FLAGS if text else Flag.WITHHELD)
+            return Say(_THINKING, text, "", model, "", (name, 0, seal), flags=NO_FLAGS if text else Flag.WITHHELD)
         kind = text_of(kind)
         if kind in USES:
             given, tool = block.get("input"), text_of(block.get("name"))
@@ -297,7 +303,9 @@ class Claude(Lines):
         if type(content) is not list:
             yield from self.typed(record, content)
             return
-        results = [block for block in content if is_result(block)] if record.get("isCompactSummary") is not True else []
+        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        if record.get("isCompactSummary") is True:
+            results = []
         for block in results:
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
@@ -350,7 +358,7 @@ class Claude(Lines):
         text = content if type(content) is str else "\n".join(texts_of(content))
         if text.endswith("</system-reminder>"):
             text = fold_reminders(text)[0]
-        status = ToolStatus.OK
+        status = _OK
         if block.get("is_error") is True:
             status = _failure(record, text, extra)
             if text.startswith("Exit code "):
@@ -365,7 +373,7 @@ class Claude(Lines):
         agent = ""
         if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
             agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
-        if not agent and "agentId: " in text[-4000:] and (found := _AGENT_ID.search(text[-4000:])):
+        if not agent and text.find("agentId: ", -4000) >= 0 and (found := _AGENT_ID.search(text[-4000:])):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
@@ -459,6 +467,13 @@ class Claude(Lines):
         yield Delivered(text=typed, time=time)
         yield Below(label=TAKEN_BACK)
 
+    def _progress(self, record: Data) -> Iterable[Item]:
+        """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
+        data = record.get("data")
+        if type(data) is not dict or data.get("type") != "agent_progress":
+            return _PROGRESS
+        return Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId"))), *_PROGRESS
+
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
         """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""
         match kind:
@@ -482,10 +497,6 @@ class Claude(Lines):
                 yield Fact(permissionMode=mode)
                 yield Mode(label=f"Permission mode: {mode}", id=mode, time=self.when(record.get("timestamp")))
                 return
-            case "progress":
-                data = dict_of(record.get("data"))
-                if data.get("type") == "agent_progress":
-                    yield Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId")))
         if type(kind) is str and kind in BOOKKEEPING:
             yield Skip(kind)
         else:

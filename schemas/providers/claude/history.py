@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 _PROMPT, _COMMAND, _TEXT, _TOOL = (int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL))
+_OPENERS = frozenset({_PROMPT, _COMMAND})
 _LAST_FACTS = {
     "cwd": "lastCwd", "gitBranch": "lastBranch", "version": "lastVersion", "sessionId": "sessionId",
     "entrypoint": "entrypoint", "slug": "slug", "sessionKind": "sessionKind", "teamName": "teamName",
@@ -142,29 +143,29 @@ class Rewinds(History):
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
         self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
-        self.forked = ""
-        if self._is_aside and kind == "user" and _begins_aside(value):
-            self.forked = self.session.lineage.parent or ""
         if self.copied:
             self.session.lineage.continues = None
+        if self._is_aside:
+            begins = kind == "user" and _begins_aside(value)
+            self.forked = (self.session.lineage.parent or "") if begins else ""
         if "cwd" in value:
             self._facts = value
-        nodes = self._nodes
-        above = nodes.get(hash(parent), 0) if type(parent) is str else 0
         if type(uuid) is not str or not uuid:
             self._node = self._parent = self._prompt = 0
             return True
-        if (name := hash(uuid)) in nodes:
+        nodes, owner, name, above = self._nodes, self._owner, hash(uuid), 0
+        if name in nodes:
             return False
-        if kind == "user" and type(parent) is str and self._is_copy(value, parent):
-            return False
-        if above and kind != "user" and kind != "assistant":
-            node = above
-        else:
-            node = len(self._owner)
-            self._owner.append(self._owner[above])
+        if type(parent) is str:
+            if kind == "user" and self._is_copy(value, parent):
+                return False
+            above = nodes.get(hash(parent), 0)
+        node = above
+        if not above or kind == "user" or kind == "assistant":
+            node = len(owner)
+            owner.append(owner[above])
         nodes[name] = node
-        self._node, self._parent, self._prompt, self._time = node, above, self._owner[node], time
+        self._node, self._parent, self._prompt, self._time = node, above, owner[node], time
         self._root = hash(str(value.get("sessionId"))) if parent is None and "parentUuid" in value else 0
         return True
 
@@ -182,10 +183,10 @@ class Rewinds(History):
 
     def own(self, row: int, kind: int) -> None:
         """A prompt or a command begins something, all else answers what it stands under."""
-        if kind in (_PROMPT, _COMMAND):
+        if kind in _OPENERS:
             self._prompt = self._begin(row, kind)
             return
-        if _TEXT <= kind <= _TOOL:
+        if _TEXT <= kind <= _TOOL and self._queue.fresh:
             self._queue.fresh.clear()
         prompt = self._prompts[self._prompt]
         prompt.answered = True

@@ -82,7 +82,8 @@ class Rows:
         self.time, self.copied = time, copied
         self.first = len(self.session.messages.kind) if first is None else first
         self.touched, self._key = False, 0
-        self.again.clear()
+        if self.again:
+            self.again.clear()
 
     def add(self, record: Record, number: int, say: Say, exchange: Exchange) -> int:
         """Append a message to an exchange; returns its row."""
