@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.clean import as_json, clean, one_line
 from schemas.diffs import FileDiff
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
-from schemas.provider import Environment, Format, Head, Location, Problem, Retention, SessionFile, moved_home
-from schemas.providers.claude import beside, locate
+from schemas.provider import Format
+from schemas.providers.claude import beside
 from schemas.providers.claude.classify import (
     UserLine,
     classify,
@@ -40,6 +40,7 @@ from schemas.providers.claude.history import (
     Typed,
     is_result,
 )
+from schemas.providers.claude.locate import Located
 from schemas.providers.claude.notes import (
     compaction_label,
     context_label,
@@ -47,7 +48,7 @@ from schemas.providers.claude.notes import (
     describe_system,
     notification,
 )
-from schemas.providers.kit.agent import Data, Lines
+from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import (
@@ -69,7 +70,6 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of
 
 if TYPE_CHECKING:
-    from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
 BOOKKEEPING = frozenset(
@@ -124,10 +124,10 @@ _PROGRESS = (Skip("progress"),)
 _RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
 
 
-class Claude(Lines):
+class Claude(Located):
     """Claude Code, from 1.0.98 to 2.1.332."""
 
-    id = locate.PROVIDER_ID
+    id = "claude"
     name = "Claude Code"
     verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 2.1.332; shapes between on made-up files"
     counting = (
@@ -156,35 +156,9 @@ class Claude(Lines):
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
 
-    # -- which files there are -----------------------------------------------------------------------------------------
-
-    def told(self, head: Head) -> bool:
-        """A record of the conversation that only Claude Code writes, or mostly its records."""
-        return locate.detect(head)
-
-    def is_foreword(self, records: list[Data]) -> bool:
-        """The titles of other sessions, which stand before a session's first record (faults f04)."""
-        return locate.only_summaries(records)
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Every folder of projects such a machine can have."""
-        return locate.locations(env)
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The sessions in a location, subagents apart."""
-        return locate.find(location, problems)
-
     def resume_command(self, session: Session) -> list[str] | None:
         """None also for an id that Claude Code cannot have given."""
         return super().resume_command(session) if _ID.fullmatch(session.id) else None
-
-    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
-        return moved_home("CLAUDE_CONFIG_DIR", locate.home_of(path), [locate.home(env)])
-
-    def retention(self, env: Environment) -> Retention:
-        """Claude Code deletes sessions 30 days after their last change, unless `cleanupPeriodDays` says otherwise."""
-        return locate.retention(env)
 
     # -- records -------------------------------------------------------------------------------------------------------
 
@@ -288,12 +262,33 @@ class Claude(Lines):
                 yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
-        """The figures of a call; None if there is not one of them."""
-        return read_usage(usage)
+        """The figures of a call, which do not overlap; None if there is not one of them."""
+        get = usage.get
+        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
+        written = as_count(get("cache_creation_input_tokens"))
+        if type(kept) is dict:
+            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+            if written is None:
+                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+        if type(details) is dict:
+            reasoning = as_count(details.get("thinking_tokens"))
+        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+        read = as_count(get("cache_read_input_tokens"))
+        if given is None and said is None and read is None and written is None:
+            return None
+        return TokenUsage(given, said, read, written, reasoning, hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
-        """What Claude Code wrote in the model's place."""
-        return synthetic(record, content)
+        """What Claude Code wrote in the model's place: an API error, or a note."""
+        text = "\n\n".join(texts_of(content)).strip()
+        error = record.get("error")
+        if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
+            kind, code = text_of(error).replace("_", " "), as_count(record.get("apiErrorStatus"))
+            label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
+            return Say(Kind.ERROR, text, label)
+        label, body = notification(text)
+        return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
 
     # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
 
@@ -508,19 +503,14 @@ class Claude(Lines):
 
     # -- files beside --------------------------------------------------------------------------------------------------
 
-    def reader(self, path: Path, name: str = "") -> Reader:
-        """A reader for a new session, which is called as its file where nothing names it."""
-        reader = super().reader(path, name)
-        reader.facts.title(Title(path.stem, STEM))
-        return reader
-
     def stamps(self, session: Session) -> object:
         """When the folders of its subagents and of its project changed."""
         return [beside.stamp_of(folder) for folder in beside.folders_of(session.path)]
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """Subagents in files of their own, flat at any depth; and titles that other files hold."""
+        """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
         yield from beside.subagents_of(session)
+        yield Title(session.path.stem, STEM)
         if not session.path.name.startswith("agent-"):
             yield Title(beside.given_title(session.path), CUSTOM)
             for leaf, text in beside.look_at(session.path.parent).summaries().items():
@@ -538,26 +528,6 @@ class Claude(Lines):
 
 
 # -- parts of records --------------------------------------------------------------------------------------------------
-
-
-def read_usage(usage: Data) -> TokenUsage | None:
-    """The figures of a call, which do not overlap; None if there is not one of them."""
-    get = usage.get
-    written, kept, details = get("cache_creation_input_tokens"), get("cache_creation"), get("output_tokens_details")
-    hour = reasoning = None
-    written = as_count(written)
-    if type(kept) is dict:  # not isinstance with Mapping: that costs more than the rest, and JSON knows dicts only
-        hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-        if written is None:
-            minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-            written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-    if type(details) is dict:
-        reasoning = as_count(details.get("thinking_tokens"))
-    given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
-    read = as_count(get("cache_read_input_tokens"))
-    if given is None and said is None and read is None and written is None:
-        return None
-    return TokenUsage(given, said, read, written, reasoning, hour)
 
 
 def priced_as(model: str, usage: Data) -> str:
@@ -602,17 +572,6 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
 def _version(record: Data) -> tuple[int, ...]:
     numbers = text_of(record.get("version")).split(".")
     return tuple(int(n) for n in numbers) if all(n.isascii() and n.isdigit() and len(n) < 9 for n in numbers) else ()
-
-
-def synthetic(record: Data, content: object) -> Item:
-    """What Claude Code wrote in the model's place: an API error, or a note."""
-    text = "\n\n".join(texts_of(content)).strip()
-    if record.get("isApiErrorMessage") is True or type(record.get("error")) is str or text.startswith("API Error"):
-        kind, code = text_of(record.get("error")).replace("_", " "), as_count(record.get("apiErrorStatus"))
-        label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
-        return Say(Kind.ERROR, text, label)
-    label, body = notification(text)
-    return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
 
 
 def command(text: str) -> Iterator[Item]:

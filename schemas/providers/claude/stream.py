@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified, synthetic
+from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified
 from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
 from schemas.providers.claude.notes import compaction_label, describe_system
-from schemas.providers.kit.agent import Agent, Data, Stream
+from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import dict_of, list_of, number, text_of, whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from schemas.providers.kit.reader import Reader
     from schemas.records import Record
     from schemas.session import Session
 
@@ -373,10 +370,6 @@ class ClaudeStream(Stream, Claude):
         """The session's id."""
         return text_of(record.get("session_id"))
 
-    def reader(self, path: Path, name: str = "") -> Reader:
-        """A reader for a run; nothing lies beside it."""
-        return Agent.reader(self, path, name)
-
     def time(self, record: Data) -> float | None:
         """The time of a line that has one, as since 2.1.3xx."""
         return self.when(record.get("timestamp"))
@@ -399,7 +392,7 @@ class ClaudeStream(Stream, Claude):
 
     def synthetic(self, record: Data, content: object) -> Item:
         """An error in the model's place is told again by the result."""
-        item = synthetic(record, content)
+        item = super().synthetic(record, content)
         if isinstance(item, Say) and item.kind is Kind.ERROR:
             return _block(item, "", ("failed", item.text.strip()))
         return item
