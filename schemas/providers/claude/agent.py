@@ -146,6 +146,8 @@ class Claude(Located):
     recount, answers = "largest", "first"
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
+    said: ClassVar[type[Say]] = Say
+    """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
         self.when = Clock().read
@@ -231,11 +233,12 @@ class Claude(Located):
             text = block.get("text")
             if type(text) is not str or not text or text.isspace():
                 return None
-            return Say(_TEXT, text, "", model, "", (name, text))
+            return self.said(_TEXT, text, "", model, "", (name, text))
         if kind == "thinking" or kind == "redacted_thinking":
             text = text_of(block.get("thinking"))
             seal = text or text_of(block.get("signature")) or text_of(block.get("data"))
-            return Say(_THINKING, text, "", model, "", (name, 0, seal), flags=NO_FLAGS if text else Flag.WITHHELD)
+            flags = NO_FLAGS if text else Flag.WITHHELD
+            return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
         kind = text_of(kind)
         if kind in USES:
             given, tool = block.get("input"), text_of(block.get("name"))

@@ -6,7 +6,7 @@ includes subagents and what no line shows. Of a subagent's lines `parent_tool_us
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,14 +65,6 @@ _RESULT = {
 
 
 @dataclass(slots=True)
-class Begun:
-    """A response begins to be written."""
-
-    response: str
-    model: str
-
-
-@dataclass(slots=True)
 class Served:
     """What the response that is being written took."""
 
@@ -99,12 +91,9 @@ class Started(Use):
 class Block(Say):
     """A text or a thinking of a response, complete."""
 
+    once: tuple[str, Hashable] = ("", "")
     response: str = ""
-
-
-@dataclass(slots=True)
-class Boundary(Piece):
-    """A compaction: the summary that follows belongs to it."""
+    """The response's id, where `once` does not begin with it."""
 
 
 @dataclass(slots=True)
@@ -142,13 +131,6 @@ class Noted(Say):
 @dataclass(slots=True)
 class Hooked(Say):
     """What a hook printed that failed: before the first turn nobody has asked anything yet."""
-
-
-@dataclass(slots=True)
-class Retracted:
-    """Lines that the program took back, by their ids."""
-
-    uuids: list[str]
 
 
 @dataclass(slots=True)
@@ -201,15 +183,30 @@ class Run(History):
     def enter(self, record: Record, time: float | None) -> bool:
         """False for a line that was printed before, as by a resumed run."""
         value = record[3]
-        self.whole = dict_of(value.get("event")).get("type") == "message_start"  # the last response is over
-        uuid = value.get("uuid")
-        if type(uuid) is not str or value.get("type") not in ("assistant", "user", "stream_event"):
+        uuid, kind, event = value.get("uuid"), value.get("type"), dict_of(value.get("event"))
+        self.whole = event.get("type") == "message_start"  # the last response is over
+        if kind == "system":
+            self._note(value)
+        if type(uuid) is not str or kind not in ("assistant", "user", "stream_event"):
             self._uuid = 0
-            return True
-        self._uuid = hash(uuid)
-        mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
-        self._seen.add(mark)
-        return len(self._seen) > count
+        else:
+            self._uuid = hash(uuid)
+            mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
+            self._seen.add(mark)
+            if len(self._seen) == count:
+                return False
+        if self.whole and kind == "stream_event":
+            message = dict_of(event.get("message"))
+            self._response, self._model = text_of(message.get("id")), text_of(message.get("model"))
+            self._drafts = {key: names for key, names in self._drafts.items() if key[0] == self._response}
+        return True
+
+    def _note(self, value: Data) -> None:
+        """Note a compaction, to which the summary that follows belongs, and lines that the program took back."""
+        if value.get("subtype") == "compact_boundary":
+            self._boundary, self._compacted = f"{text_of(value.get('uuid'))}:compaction", True
+        for uuid in list_of(value.get("retracted_message_uuids")):
+            self._gone += self._rows.get(hash(uuid), ()) if type(uuid) is str else ()
 
     def own(self, row: int, kind: int) -> None:
         """Note the messages of a line, should it be retracted."""
@@ -232,9 +229,6 @@ class Run(History):
         """The stream's own words in those of the kit."""
         here = record, number
         match item:
-            case Begun():
-                self._response, self._model = item.response, item.model
-                self._drafts = {key: names for key, names in self._drafts.items() if key[0] == item.response}
             case Served():
                 yield *here, Count(item.usage, self._response, self._model)
             case Started():
@@ -250,16 +244,14 @@ class Run(History):
                     yield *here, as_word(item, Piece, id=name, model=self._model)
             case Block():
                 self._spoke |= item.kind is Kind.TEXT
-                drafts = self._drafts.get((item.response, item.kind)) or self._drafts.get(("", item.kind), [])
+                response = item.response or item.once[0]
+                drafts = self._drafts.get((response, item.kind)) or self._drafts.get(("", item.kind), [])
                 if not drafts:
                     yield *here, as_word(item, Say, once=(self._turn, item.once))
                 else:
                     self._complete.add(name := drafts.pop(0))
                     if item.text:  # else it keeps back what its deltas said
                         yield *here, as_word(item, Say, id=name)
-            case Boundary():
-                self._boundary, self._compacted = item.id, True
-                yield *here, as_word(item, Piece)
             case Inserted() if self._boundary:
                 yield *here, as_word(item, Piece, kind=Kind.COMPACTION, id=self._boundary)
                 self._boundary = ""
@@ -282,8 +274,6 @@ class Run(History):
                 yield from self._task(here, item)
             case Noted() if item.task not in self._ambient and item.task not in self._uses:
                 yield *here, as_word(item, Say)
-            case Retracted():
-                self._gone += [row for uuid in item.uuids for row in self._rows.get(hash(uuid), ())]
             case Result():
                 yield from self._result(here, item)
 
@@ -351,6 +341,7 @@ class ClaudeStream(Stream, Claude):
     )
     silent: ClassVar[frozenset[str]] = frozenset()
     history: ClassVar[type[History]] = Run
+    said: ClassVar[type[Say]] = Block
     lacks = frozenset({Lack.TIMES})
 
     def __init__(self) -> None:
@@ -381,11 +372,7 @@ class ClaudeStream(Stream, Claude):
     # -- lines ---------------------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
-        for item in super()._assistant(record):
-            if type(item) is Say and type(item.once) is tuple:
-                yield _block(item, str(item.once[0]), item.once)
-            else:
-                yield item
+        yield from super()._assistant(record)
         message = dict_of(record.get("message"))
         if type(record.get("error")) is str and message.get("model") != "<synthetic>":
             yield Say(Kind.ERROR, record["error"], "Error")
@@ -394,7 +381,7 @@ class ClaudeStream(Stream, Claude):
         """An error in the model's place is told again by the result."""
         item = super().synthetic(record, content)
         if isinstance(item, Say) and item.kind is Kind.ERROR:
-            return _block(item, "", ("failed", item.text.strip()))
+            return Block(item.kind, item.text, item.label, once=("failed", item.text.strip()))
         return item
 
     def _event(self, record: Data) -> Iterator[Any]:
@@ -412,8 +399,6 @@ class ClaudeStream(Stream, Claude):
         elif what == "error":
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
         else:
-            if what == "message_start":
-                yield Begun(text_of(message.get("id")), text_of(message.get("model")))
             usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
             if usage is not None:
                 yield Served(usage)
@@ -467,7 +452,7 @@ class ClaudeStream(Stream, Claude):
                 label = compaction_label(
                     {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")} | facts
                 )
-                yield Boundary(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
+                yield Piece(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
             case "task_started" | "task_progress" | "task_updated" | "task_notification":
                 yield from _task_event(record, what)
             case "permission_denied":
@@ -486,7 +471,6 @@ class ClaudeStream(Stream, Claude):
                 models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
                 label, text = describe_system({"subtype": what, "content": text} | models)
                 yield Say(Kind.NOTE, text, label)
-                yield Retracted([u for u in list_of(record.get("retracted_message_uuids")) if isinstance(u, str)])
             case _ if what in _QUIET or what == "hook_response":
                 yield Skip(f"system {what}")
             case _:
@@ -528,12 +512,6 @@ class ClaudeStream(Stream, Claude):
             yield Skip(kind)
         else:
             yield Say(Kind.UNKNOWN, label=kind if isinstance(kind, str) and kind else "(no type)")
-
-
-def _block(say: Say, response: str, once: tuple[Any, ...]) -> Block:
-    return Block(
-        say.kind, say.text, say.label, say.model, once=once, images=say.images, flags=say.flags, response=response
-    )
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
