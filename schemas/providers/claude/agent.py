@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.clean import as_json, clean, one_line
+from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
@@ -121,7 +121,6 @@ _FACTS = {
     "supersedesUuids": "supersedes",
 }  # fmt: skip
 _PROGRESS = (Skip("progress"),)
-_RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
 
 
 class Claude(Located):
@@ -385,17 +384,9 @@ class Claude(Located):
         """A tool use and its result: `toolUseResult` says more than the model got."""
         from schemas.providers.claude.tools import build_tool
 
-        block, extra, record = None, None, Data()
-        if answer is not None:
-            block, extra, record = answer.details or ({"content": answer.text}, None, record)
-        asked = {"name": use.name, "id": use.use_id, "input": use.input or {}}
-        meta = dict_of(record.get("mcpMeta")) or dict_of(extra)
-        tool, facts = build_tool(asked, block, extra, meta.get("structuredContent"), path)
-        if answer is not None:
-            tool.status = answer.status
+        tool, facts = build_tool(use, answer, path)
         tool.diffs = self.diffs(tool, answer)
-        said = {key: record.get(name) for name, key in _RESULT_FACTS.items()}
-        return tool, facts | {key: clean(text) for key, text in said.items() if isinstance(text, str)}
+        return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What a tool use changed."""
