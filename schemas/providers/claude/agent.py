@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
+from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
 from schemas.providers.claude import beside
@@ -32,8 +33,7 @@ from schemas.providers.claude.classify import (
 from schemas.providers.claude.history import (
     BELOW,
     TAKEN_BACK,
-    Below,
-    Delivered,
+    Later,
     Mode,
     Queued,
     Rewinds,
@@ -328,7 +328,7 @@ class Claude(Located):
                 injected = typed_text(content)[1]
                 extra = {"injected": injected} if injected else None
                 yield Typed(Kind.PROMPT, body if label else text, label, images=images, extra=extra)
-                yield Below(label=BELOW)
+                yield Later(Kind.NOTE, label=BELOW)
             case UserLine.COMMAND | UserLine.BASH:
                 yield from command(text)
             case UserLine.OUTPUT:
@@ -452,9 +452,9 @@ class Claude(Located):
         if text.lstrip().startswith("<task-notification>"):
             yield from (item for item in notified(text) if type(item) is Link)
         typed, operation = typed_text(text)[0], text_of(record.get("operation"))
-        yield Queued(text=typed, label="Queued, not delivered", operation=operation, time=time)
-        yield Delivered(text=typed, time=time)
-        yield Below(label=TAKEN_BACK)
+        yield Queued(Kind.STEER, typed, "Queued, not delivered", operation=operation, time=time)
+        yield Later(Kind.STEER, typed, time=time)
+        yield Later(Kind.NOTE, label=TAKEN_BACK)
 
     def _progress(self, record: Data) -> Iterable[Item]:
         """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
@@ -484,7 +484,8 @@ class Claude(Located):
                 yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
             case "permission-mode" if mode := text_of(record.get("permissionMode")):
                 yield Fact(permissionMode=mode)
-                yield Mode(label=f"Permission mode: {mode}", id=mode, time=self.when(record.get("timestamp")))
+                time = self.when(record.get("timestamp"))
+                yield Mode(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time)
                 return
         if type(kind) is str and kind in BOOKKEEPING:
             yield Skip(kind)
@@ -499,7 +500,7 @@ class Claude(Located):
 
     def stamps(self, session: Session) -> object:
         """When the folders of its subagents and of its project changed."""
-        return [beside.stamp_of(folder) for folder in beside.folders_of(session.path)]
+        return [state_of(folder) for folder in beside.folders_of(session.path)]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""

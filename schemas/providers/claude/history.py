@@ -42,32 +42,20 @@ class Typed(Say):
 
 
 @dataclass(slots=True)
-class Below(Say):
-    """What stands where text was queued that a later prompt delivered, or that was taken back."""
-
-    kind: Kind = Kind.NOTE
-
-
-@dataclass(slots=True)
 class Queued(Say):
     """An operation of the queue. Its text waits, is taken back, or is delivered, perhaps without its own record."""
 
-    kind: Kind = Kind.STEER
     operation: str = ""
 
 
 @dataclass(slots=True)
-class Delivered(Say):
-    """The text of a `Queued` once the agent has it."""
-
-    kind: Kind = Kind.STEER
+class Later(Say):
+    """What a record's message is if a later record says so: a queued text that was delivered, or comes below."""
 
 
 @dataclass(slots=True)
 class Mode(Say):
     """A permission mode: worth a line if it is another one than before."""
-
-    kind: Kind = Kind.NOTE
 
 
 # -- the policy --------------------------------------------------------------------------------------------------------
