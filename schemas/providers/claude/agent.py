@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import as_json, one_line
-from schemas.diffs import FileDiff
 from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
@@ -108,7 +107,7 @@ CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = ran
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
-_SILENT_DENIALS = (2, 1, 280)
+_SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
@@ -240,12 +239,14 @@ class Claude(Located):
             return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
         kind = text_of(kind)
         if kind in USES:
-            given, tool = block.get("input"), text_of(block.get("name"))
-            whole = given if type(given) is dict else None if given is None else {"input": given}
-            return Use(
-                name=tool, use_id=text_of(block.get("id")), model=model, input=whole,
-                task=_task(whole) if tool in self.starters else None,
-            )  # fmt: skip
+            given, tool, task = block.get("input"), text_of(block.get("name")), None
+            if type(given) is not dict and given is not None:
+                given = {"input": given}
+            if tool in self.starters:
+                asked = dict_of(given)
+                kind = text_of(asked.get("subagent_type")) or text_of(asked.get("name"))
+                task = Task(kind, text_of(asked.get("description")), text_of(asked.get("prompt")))
+            return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)
         if kind in ("image", "document"):
@@ -307,10 +308,7 @@ class Claude(Located):
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        if not results:
-            yield from self.typed(record, content)
-        else:
-            yield from _beside_results(record, [block for block in content if not is_result(block)])
+        yield from _beside_results(record, content) if results else self.typed(record, content)
         for block in content:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
@@ -384,15 +382,7 @@ class Claude(Located):
         """A tool use and its result: `toolUseResult` says more than the model got."""
         from schemas.providers.claude.tools import build_tool
 
-        tool, facts = build_tool(use, answer, path)
-        tool.diffs = self.diffs(tool, answer)
-        return tool, facts
-
-    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What a tool use changed."""
-        from schemas.providers.claude.tools import diffs_of
-
-        return diffs_of(tool, dict_of(answer.details[1]) if answer is not None and answer.details else {})
+        return build_tool(use, answer, path)
 
     # -- beside the talk -----------------------------------------------------------------------------------------------
 
@@ -561,12 +551,9 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     if not (is_refusal(text) or is_refusal(said) or type(denial) is str):
         return ToolStatus.ERROR
     late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
-    return ToolStatus.INTERRUPTED if late and _version(record) > _SILENT_DENIALS else ToolStatus.DENIED
-
-
-def _version(record: Data) -> tuple[int, ...]:
-    numbers = text_of(record.get("version")).split(".")
-    return tuple(int(n) for n in numbers) if all(n.isascii() and n.isdigit() and len(n) < 9 for n in numbers) else ()
+    version = text_of(record.get("version")).split(".")
+    numbers = [int(n) if n.isascii() and n.isdigit() and len(n) < 9 else -1 for n in version]
+    return ToolStatus.INTERRUPTED if late and numbers > _SILENT_DENIALS else ToolStatus.DENIED
 
 
 def command(text: str) -> Iterator[Item]:
@@ -589,8 +576,9 @@ def _interrupt(text: str) -> Say:
     return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")
 
 
-def _beside_results(record: Data, blocks: list[Any]) -> Iterator[Item]:
+def _beside_results(record: Data, content: list[Any]) -> Iterator[Item]:
     """Text beside results: what a person typed when refusing, an interrupt, a reminder."""
+    blocks = [block for block in content if not is_result(block)]
     line, text = classify({k: v for k, v in record.items() if k != "isMeta"}, blocks)
     if line is UserLine.PROMPT:
         yield Say(Kind.STEER, text, images=media_parts(blocks))
@@ -599,9 +587,3 @@ def _beside_results(record: Data, blocks: list[Any]) -> Iterator[Item]:
     elif text:
         whole = "\n\n".join(t for t in texts_of(blocks) if t.strip())
         yield Say(Kind.CONTEXT, whole, context_label(whole), images=media_parts(blocks))
-
-
-def _task(given: Data | None) -> Task:
-    values = given or {}
-    kind = text_of(values.get("subagent_type")) or text_of(values.get("name"))
-    return Task(kind, text_of(values.get("description")), text_of(values.get("prompt")))

@@ -60,12 +60,14 @@ def build_tool(use: Use, answer: Answer | None, session: Path) -> tuple[Tool, Ob
         given = {"raw": raw}
     name, kind, status = clean(use.name) or "(unnamed tool)", tool_type(use.name), ToolStatus.PENDING
     tool, facts = Tool(name, kind, clean(use.use_id), clean_value(given), status=status), Object()
+    details = Object()
     if answer is not None:
         block, extra, record = answer.details or ({"content": answer.text}, None, Object())
         details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
         _take_result(tool, block, details, meta.get("structuredContent"), session, facts)
         tool.status, tool.seconds = answer.status, _seconds(details)
         facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
+    tool.diffs = _diffs(tool, details)
     return tool, facts
 
 
@@ -214,7 +216,7 @@ def _seconds(details: Object) -> float | None:
     return None
 
 
-def diffs_of(tool: Tool, details: Object) -> list[FileDiff]:
+def _diffs(tool: Tool, details: Object) -> list[FileDiff]:
     """What a tool changed: from `structuredPatch`, else from the texts in its input.
 
     A refused or failed edit changed nothing; one without a result is shown as what was asked for.
