@@ -38,6 +38,7 @@ _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
 """What lines have that are Claude Code's own files', or another program's."""
 _HUMAN = frozenset({"human", "user", "channel"})
 """Kinds of `origin` that a person's prompt may have; every other one is the program's."""
+_SENDERS = frozenset({"task-notification", "peer", "coordinator"})
 _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
@@ -137,7 +138,6 @@ class Hooked(Say):
 class Result(Say):
     """A turn ends."""
 
-    kind: Kind = Kind.TEXT
     models: dict[str, TokenUsage] | None = None
     usage: TokenUsage | None = None
     seconds: float | None = None
@@ -419,11 +419,7 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.PROMPT, text or said)
         elif line in (UserLine.COMMAND, UserLine.BASH):
             yield from (item for item in command(text) if type(item) is Say)
-        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in (
-            "task-notification",
-            "peer",
-            "coordinator",
-        ):
+        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in _SENDERS:
             yield from notified(text)
             yield Woken()
         elif line is UserLine.SUMMARY:
@@ -449,9 +445,8 @@ class ClaudeStream(Stream, Claude):
                 yield Skip("system init")
             case "compact_boundary":
                 facts = dict_of(record.get("compact_metadata"))
-                label = compaction_label(
-                    {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")} | facts
-                )
+                sizes = {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")}
+                label = compaction_label(sizes | facts)
                 yield Piece(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
             case "task_started" | "task_progress" | "task_updated" | "task_notification":
                 yield from _task_event(record, what)
@@ -462,22 +457,23 @@ class ClaudeStream(Stream, Claude):
             case "status":
                 error = text_of(record.get("compact_error"))
                 yield Say(Kind.ERROR, error, "The compaction failed") if error else Skip("system status")
-            case "hook_response" if outcome := _hook_outcome(record):
-                kind = Kind.ERROR if outcome == "failed" else Kind.NOTE
-                yield Hooked(kind, _hook_output(record), _hook_label(record, outcome))
+            case "hook_response":
+                yield _hook(record)
             case "local_command_output":
                 yield Say(Kind.OUTPUT, text, "Output")
             case _ if what in _NOTES or what.startswith("model_refusal_"):
                 models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
                 label, text = describe_system({"subtype": what, "content": text} | models)
                 yield Say(Kind.NOTE, text, label)
-            case _ if what in _QUIET or what == "hook_response":
+            case _ if what in _QUIET:
                 yield Skip(f"system {what}")
             case _:
                 yield Say(Kind.UNKNOWN, label=f"system {what}".strip())
 
     def _end(self, record: Data) -> Iterator[Any]:
-        failed, text = _has_failed(record), text_of(record.get("result"))
+        failed, text = record.get("is_error"), text_of(record.get("result"))
+        if not isinstance(failed, bool):  # `success` may be a failure too
+            failed = text_of(record.get("subtype")).startswith("error")
         spent, waited, cost = (number(record.get(key)) for key in ("duration_ms", "duration_api_ms", "total_cost_usd"))
         yield Fact(**{key: record.get(name) for name, key in _RESULT.items()})
         for denial in map(dict_of, list_of(record.get("permission_denials"))):
@@ -487,16 +483,16 @@ class ClaudeStream(Stream, Claude):
         if not failed and not text and record.get("stop_reason") == "tool_use":
             name = one_line(text_of(dict_of(record.get("deferred_tool_use")).get("name")), 80)
             yield Say(Kind.NOTE, label="Stopped mid-call" + (f": {name}" if name else ""))
+        if failed:
+            said = [error for error in list_of(record.get("errors")) if isinstance(error, str)]
+            said += [text, text_of(record.get("startup_failure_reason"))]
+            text = "\n".join(dict.fromkeys(filter(None, (*said, text_of(dict_of(record.get("error")).get("message"))))))
         yield Result(
-            text=_failure_text(record) if failed else text,
-            label="Stopped by an error" if failed else "",
-            failed=failed,
-            models=model_usage(record.get("modelUsage")),
-            usage=self.usage_of(dict_of(record.get("usage"))),
-            waited=(waited or 0) / 1000,
+            Kind.TEXT, text, "Stopped by an error" if failed else "", failed=failed, waited=(waited or 0) / 1000,
+            models=model_usage(record.get("modelUsage")), usage=self.usage_of(dict_of(record.get("usage"))),
             seconds=spent / 1000 if spent is not None and 0 <= spent < 1e12 else None,
-            cost=float(cost) if cost is not None and 0 <= cost < 1e9 else None,
-        )
+            cost=cost if cost is not None and 0 <= cost < 1e9 else None,
+        )  # fmt: skip
         if record.get("structured_output") is not None:
             yield Say(Kind.NOTE, as_json(record["structured_output"], indent=True), "Structured output")
         yield Skip("result")
@@ -533,25 +529,17 @@ def _task_event(record: Data, what: str) -> Iterator[Any]:
     yield Skip(f"system {what}")
 
 
-def _hook_outcome(record: Data) -> str:
-    """What became of a hook; empty where it did its work."""
+def _hook(record: Data) -> Item:
+    """`Hook SessionStart:startup failed (exit 1)`, and what it printed, each stream once; little of one that worked."""
     outcome, code = record.get("outcome"), record.get("exit_code")
     if outcome == "success" or (outcome is None and code in (0, None)):
-        return ""
-    return "cancelled" if outcome == "cancelled" else "failed"
-
-
-def _hook_label(record: Data, outcome: str) -> str:
-    """`Hook SessionStart:startup failed (exit 1)`."""
-    code = whole(record.get("exit_code"))
+        return Skip("system hook_response")
+    outcome, code = "cancelled" if outcome == "cancelled" else "failed", whole(code)
     ended = f" (exit {code})" if code is not None and abs(code) < 1 << 31 else ""
-    return f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
-
-
-def _hook_output(record: Data) -> str:
-    """What a hook printed, each stream once."""
     texts = (text_of(record.get(key)) for key in ("output", "stdout", "stderr"))
-    return "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
+    printed = "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
+    label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
+    return Hooked(Kind.ERROR if outcome == "failed" else Kind.NOTE, printed, label)
 
 
 def _limit_label(info: Data) -> str:
@@ -575,20 +563,6 @@ def _retry_label(record: Data) -> str:
         label += f" ({attempt} of {most})"
     words = " ".join(filter(None, (str(status or "")[:20], one_line(text_of(record.get("error")), 120))))
     return f"{label}: {words.replace('_', ' ')}" if words else label
-
-
-def _has_failed(record: Data) -> bool:
-    """Whether a `result` reports a failure: `is_error` says so, for `success` may be one too."""
-    flag = record.get("is_error")
-    return flag if isinstance(flag, bool) else text_of(record.get("subtype")).startswith("error")
-
-
-def _failure_text(record: Data) -> str:
-    """What a failed `result` says of it."""
-    said = [error for error in list_of(record.get("errors")) if isinstance(error, str) and error]
-    said += [text_of(record.get(key)) for key in ("result", "startup_failure_reason")]
-    said += [text_of(dict_of(record.get("error")).get("message"))]
-    return "\n".join(dict.fromkeys(filter(None, said)))
 
 
 STREAM = ClaudeStream()
