@@ -19,7 +19,6 @@ _FACTS = frozenset(
     api-request-shape""".split()  # noqa: SIM905
 )
 _SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})
-_DESKTOP_DEPTH = 5
 _PROJECT = re.compile(r"-|[A-Za-z]--")
 """How a project's folder begins: its path with every other sign as a hyphen, `/home` or `C:\\` at the start."""
 
@@ -35,17 +34,19 @@ class Located(Lines):
         there.
         """
         found: list[Location] = []
-        split = ";" if env.platform == "win32" else ":"
         for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIRS"):
-            for text in _split(env.variables.get(name, ""), split):
-                found.append(Location(_projects(_expand(text, env.home)), name))
+            for text in re.split("[,;]" if env.platform == "win32" else "[,:]", env.variables.get(name, "")):
+                if text.strip():
+                    path = _expand(text.strip(), env.home)
+                    found.append(Location(path if path.name == "projects" else path / "projects", name))
         found.append(Location(env.home / ".claude" / "projects", "default"))
         if env.platform == "win32" and (profile := env.variables.get("USERPROFILE")):
             found.append(Location(Path(profile) / ".claude" / "projects", "USERPROFILE"))
         config = env.variables.get("XDG_CONFIG_HOME")
         base = _expand(config, env.home) if config else env.home / ".config"
         found.append(Location(base / "claude" / "projects", "XDG_CONFIG_HOME" if config else "default"))
-        found += [Location(path, "a home beside ~/.claude") for path in _siblings(env.home)]
+        siblings = sorted(path for path in env.home.glob(".claude-*/projects") if path.is_dir())
+        found += [Location(path, "a home beside ~/.claude") for path in siblings]
         if env.platform == "darwin":
             desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
             found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
@@ -109,30 +110,13 @@ def _home(env: Environment) -> Path:
     return _expand(named, env.home) if named else env.home / ".claude"
 
 
-def _split(text: str, separator: str) -> list[str]:
-    """A list of paths, separated by commas or as the system separates paths."""
-    return [piece.strip() for part in text.split(",") for piece in part.split(separator) if piece.strip()]
-
-
 def _expand(text: str, home: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         return home / text[2:]
     return Path(text)
 
 
-def _projects(path: Path) -> Path:
-    return path if path.name == "projects" else path / "projects"
-
-
-def _siblings(home: Path) -> list[Path]:
-    try:
-        names = sorted(name for name in os.listdir(home) if name.startswith(".claude-"))
-    except OSError:
-        return []  # the caller is told by what it asks of the home itself
-    return [path for name in names if os.path.isdir(path := home / name / "projects")]
-
-
-def _desktop_projects(base: Path, depth: int = _DESKTOP_DEPTH) -> Iterator[Path]:
+def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
     """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
     if (base / ".claude" / "projects").is_dir():
         yield base / ".claude" / "projects"
