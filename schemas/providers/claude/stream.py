@@ -66,13 +66,6 @@ _RESULT = {
 
 
 @dataclass(slots=True)
-class Served:
-    """What the response that is being written took."""
-
-    usage: TokenUsage
-
-
-@dataclass(slots=True)
 class Delta(Piece):
     """What is added to block `index` of the response that is being written."""
 
@@ -102,12 +95,10 @@ class Inserted(Piece):
     """What the program says in the person's place: behind a compaction its summary."""
 
 
-@dataclass(slots=True)
 class Woken:
     """Something other than a person lets the agent go on."""
 
 
-@dataclass(slots=True)
 class Init:
     """A turn begins."""
 
@@ -229,8 +220,8 @@ class Run(History):
         """The stream's own words in those of the kit."""
         here = record, number
         match item:
-            case Served():
-                yield *here, Count(item.usage, self._response, self._model)
+            case TokenUsage():  # what the response that is being written took
+                yield *here, Count(item, self._response, self._model)
             case Started():
                 name = self._draft(item.index, record, begins=True)
                 yield *here, as_word(item, Use, id=name, model=self._model)
@@ -401,7 +392,7 @@ class ClaudeStream(Stream, Claude):
         else:
             usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
             if usage is not None:
-                yield Served(usage)
+                yield usage
             elif what in _EVENTS or delta.get("type") in _SEALS:
                 yield Skip(f"stream_event {what}")
             else:
