@@ -63,8 +63,6 @@ class Mode(Say):
 
 @dataclass(slots=True)
 class _Prompt:
-    above: int
-    """The prompt it stands under; 0 at a root."""
     time: float | None
     gone: bool = False
     answered: bool = False
@@ -82,7 +80,7 @@ class Rewinds(History):
         """By the hash of a uuid: a number for each user and assistant record, for others that of the nearest above."""
         self._owner = array("I", [0])
         """For each node the prompt it stands under."""
-        self._prompts = [_Prompt(0, None)]
+        self._prompts = [_Prompt(None)]
         self._latest: dict[int, int] = {}
         """The last prompt under each node, and that without a parent of each session."""
         self._roots: dict[int, int] = {}
@@ -185,7 +183,7 @@ class Rewinds(History):
 
     def _begin(self, row: int, kind: int) -> int:
         number, above = len(self._prompts), self._owner[self._parent]
-        self._prompts.append(_Prompt(above, self._time, rows=array("I", [row])))
+        self._prompts.append(_Prompt(self._time, rows=array("I", [row])))
         self._prompts[above].children.append(number)
         self._owner[self._node] = number
         if self._prompts[above].gone:
