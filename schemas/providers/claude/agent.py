@@ -208,7 +208,7 @@ class Claude(Located):
             return
         name = message.get("id") or record.get("requestId") or record.get("uuid")
         name, model = name if type(name) is str else "", model if type(model) is str else ""
-        for block in content if type(content) is list else [content]:
+        for block in content if type(content) is list else (content,):
             if (item := self._block(block, name, model)) is not None:
                 yield item
         usage = message.get("usage")

@@ -128,9 +128,12 @@ class Rewinds(History):
         """Put a record into the tree; False for one that was read before, perhaps under another uuid."""
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
-        self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
-        if self.copied:
-            self.session.lineage.continues = None
+        if "forkedFrom" in value or "requestSessionId" in value:
+            self.copied = _copied_from(value)
+            if self.copied:
+                self.session.lineage.continues = None
+        elif self.copied:
+            self.copied = ""
         if self._is_aside:
             begins = kind == "user" and _begins_aside(value)
             self.forked = (self.session.lineage.parent or "") if begins else ""
@@ -146,6 +149,9 @@ class Rewinds(History):
             if kind == "user" and self._is_copy(value, parent):
                 return False
             above = nodes.get(hash(parent), 0)
+            if above and kind == "progress":  # a link of the chain, where nothing is said
+                nodes[name] = above
+                return True
         node = above
         if not above or kind == "user" or kind == "assistant":
             node = len(owner)

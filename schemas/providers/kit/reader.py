@@ -311,7 +311,8 @@ class Reader:
         self.facts.learn(fact)
 
     def _skip(self, record: Record, number: int, skip: Skip) -> bool:
-        self._session.hidden[_short(skip.what)] += 1
+        hidden, what = self._session.hidden, _short(skip.what)
+        dict.__setitem__(hidden, what, hidden.get(what, 0) + 1)  # it is clean already
         return True
 
     def _total(self, record: Record, number: int, total: Total) -> bool | None:
