@@ -194,7 +194,7 @@ class CleanCounter(Counter[str]):
         return self.get(clean(key), 0)
 
     def __setitem__(self, key: str, count: int) -> None:
-        super().__setitem__(clean(key), count)
+        dict.__setitem__(self, key if key in self else clean(key), count)
 
 
 def clean_value(value: Any, depth: int = 0) -> Any:

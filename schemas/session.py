@@ -332,7 +332,8 @@ class Session(Cleaned):
             exchange.started = time
         if exchange.ended is None or (ends and time > exchange.ended):
             _set(exchange, "ended", time)
-        self.pass_by(time)
+        if time != self.updated:
+            self.pass_by(time)
 
     def pass_by(self, time: float) -> None:
         """Take a record's time into the session's times."""

@@ -39,8 +39,10 @@ class TokenUsage(NamedTuple):
     @property
     def context(self) -> int | None:
         """How much of the model's context the call read: input and both cache figures."""
-        known = [n for n in (self.input, self.cache_read, self.cache_write) if n is not None]
-        return sum(known) if known else None
+        fresh, _, read, written, _, _ = self
+        if fresh is None and read is None and written is None:
+            return None
+        return (fresh or 0) + (read or 0) + (written or 0)
 
     def __add__(self, other: TokenUsage) -> TokenUsage:  # type: ignore[override]  # sums, does not join
         return TokenUsage(

@@ -6,15 +6,15 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.clean import as_json, clean, one_line
-from schemas.diffs import FileDiff
+from schemas.clean import as_json, one_line
+from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
-from schemas.provider import Environment, Format, Head, Location, Problem, Retention, SessionFile, moved_home
-from schemas.providers.claude import beside, locate
+from schemas.provider import Format
+from schemas.providers.claude import beside
 from schemas.providers.claude.classify import (
     UserLine,
     classify,
@@ -32,14 +32,14 @@ from schemas.providers.claude.classify import (
 from schemas.providers.claude.history import (
     BELOW,
     TAKEN_BACK,
-    Below,
-    Delivered,
+    Later,
     Mode,
     Queued,
     Rewinds,
     Typed,
     is_result,
 )
+from schemas.providers.claude.locate import Located
 from schemas.providers.claude.notes import (
     compaction_label,
     context_label,
@@ -47,7 +47,7 @@ from schemas.providers.claude.notes import (
     describe_system,
     notification,
 )
-from schemas.providers.kit.agent import Data, Lines
+from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import (
@@ -69,7 +69,6 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of
 
 if TYPE_CHECKING:
-    from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
 BOOKKEEPING = frozenset(
@@ -108,10 +107,11 @@ CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = ran
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
-_SILENT_DENIALS = (2, 1, 280)
+_SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
+_TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
     "permissionMode": "permissionMode", "promptSource": "promptSource", "apiErrorStatus": "apiErrorStatus",
@@ -119,13 +119,13 @@ _FACTS = {
     "attributionPlugin": "plugin", "attributionMcpServer": "mcpServer", "sourceToolUseID": "sourceToolUseId",
     "supersedesUuids": "supersedes",
 }  # fmt: skip
-_RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
+_PROGRESS = (Skip("progress"),)
 
 
-class Claude(Lines):
+class Claude(Located):
     """Claude Code, from 1.0.98 to 2.1.332."""
 
-    id = locate.PROVIDER_ID
+    id = "claude"
     name = "Claude Code"
     verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 2.1.332; shapes between on made-up files"
     counting = (
@@ -145,43 +145,21 @@ class Claude(Lines):
     recount, answers = "largest", "first"
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
+    said: ClassVar[type[Say]] = Say
+    """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
         self.when = Clock().read
-        self._kinds = {
+        self._served: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
+        """The usage read last, with its model, and what they say."""
+        self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
-            "queue-operation": self._queue, "compact_boundary": self._system,
+            "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
-
-    # -- which files there are -----------------------------------------------------------------------------------------
-
-    def told(self, head: Head) -> bool:
-        """A record of the conversation that only Claude Code writes, or mostly its records."""
-        return locate.detect(head)
-
-    def is_foreword(self, records: list[Data]) -> bool:
-        """The titles of other sessions, which stand before a session's first record (faults f04)."""
-        return locate.only_summaries(records)
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Every folder of projects such a machine can have."""
-        return locate.locations(env)
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The sessions in a location, subagents apart."""
-        return locate.find(location, problems)
 
     def resume_command(self, session: Session) -> list[str] | None:
         """None also for an id that Claude Code cannot have given."""
         return super().resume_command(session) if _ID.fullmatch(session.id) else None
-
-    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
-        return moved_home("CLAUDE_CONFIG_DIR", locate.home_of(path), [locate.home(env)])
-
-    def retention(self, env: Environment) -> Retention:
-        """Claude Code deletes sessions 30 days after their last change, unless `cleanupPeriodDays` says otherwise."""
-        return locate.retention(env)
 
     # -- records -------------------------------------------------------------------------------------------------------
 
@@ -231,13 +209,15 @@ class Claude(Lines):
             return
         name = message.get("id") or record.get("requestId") or record.get("uuid")
         name, model = name if type(name) is str else "", model if type(model) is str else ""
-        for block in content if type(content) is list else [content]:
+        for block in content if type(content) is list else (content,):
             if (item := self._block(block, name, model)) is not None:
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            if (figures := self.usage_of(usage)) is not None:
-                yield Count(figures, name, priced_as(model, usage))
+            if self._served[:2] != (usage, model):  # the lines of a response repeat it
+                self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
+            if (figures := self._served[2]) is not None:
+                yield Count(figures, name, self._served[3])
             if usage.get("iterations"):
                 yield from self._advised(usage["iterations"], name)
 
@@ -252,19 +232,22 @@ class Claude(Lines):
             text = block.get("text")
             if type(text) is not str or not text or text.isspace():
                 return None
-            return Say(Kind.TEXT, text, "", model, "", (name, text))
+            return self.said(_TEXT, text, "", model, "", (name, text))
         if kind == "thinking" or kind == "redacted_thinking":
             text = text_of(block.get("thinking"))
             seal = text or text_of(block.get("signature")) or text_of(block.get("data"))
-            return Say(Kind.THINKING, text, "", model, "", (name, 0, seal), flags=NO_FLAGS if text else Flag.WITHHELD)
+            flags = NO_FLAGS if text else Flag.WITHHELD
+            return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
         kind = text_of(kind)
         if kind in USES:
-            given, tool = block.get("input"), text_of(block.get("name"))
-            whole = given if type(given) is dict else None if given is None else {"input": given}
-            return Use(
-                name=tool, use_id=text_of(block.get("id")), model=model, input=whole,
-                task=_task(whole) if tool in self.starters else None,
-            )  # fmt: skip
+            given, tool, task = block.get("input"), text_of(block.get("name")), None
+            if type(given) is not dict and given is not None:
+                given = {"input": given}
+            if tool in self.starters:
+                asked = dict_of(given)
+                kind = text_of(asked.get("subagent_type")) or text_of(asked.get("name"))
+                task = Task(kind, text_of(asked.get("description")), text_of(asked.get("prompt")))
+            return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)
         if kind in ("image", "document"):
@@ -283,12 +266,33 @@ class Claude(Lines):
                 yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
-        """The figures of a call; None if there is not one of them."""
-        return read_usage(usage)
+        """The figures of a call, which do not overlap; None if there is not one of them."""
+        get = usage.get
+        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
+        written = as_count(get("cache_creation_input_tokens"))
+        if type(kept) is dict:
+            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+            if written is None:
+                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+        if type(details) is dict:
+            reasoning = as_count(details.get("thinking_tokens"))
+        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+        read = as_count(get("cache_read_input_tokens"))
+        if given is None and said is None and read is None and written is None:
+            return None
+        return TokenUsage(given, said, read, written, reasoning, hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
-        """What Claude Code wrote in the model's place."""
-        return synthetic(record, content)
+        """What Claude Code wrote in the model's place: an API error, or a note."""
+        text = "\n\n".join(texts_of(content)).strip()
+        error = record.get("error")
+        if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
+            kind, code = text_of(error).replace("_", " "), as_count(record.get("apiErrorStatus"))
+            label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
+            return Say(Kind.ERROR, text, label)
+        label, body = notification(text)
+        return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
 
     # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
 
@@ -298,15 +302,14 @@ class Claude(Lines):
         if type(content) is not list:
             yield from self.typed(record, content)
             return
-        results = [block for block in content if is_result(block)] if record.get("isCompactSummary") is not True else []
+        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        if record.get("isCompactSummary") is True:
+            results = []
         for block in results:
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        if not results:
-            yield from self.typed(record, content)
-        else:
-            yield from _beside_results(record, [block for block in content if not is_result(block)])
+        yield from _beside_results(record, content) if results else self.typed(record, content)
         for block in content:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
@@ -324,7 +327,7 @@ class Claude(Lines):
                 injected = typed_text(content)[1]
                 extra = {"injected": injected} if injected else None
                 yield Typed(Kind.PROMPT, body if label else text, label, images=images, extra=extra)
-                yield Below(label=BELOW)
+                yield Later(Kind.NOTE, label=BELOW)
             case UserLine.COMMAND | UserLine.BASH:
                 yield from command(text)
             case UserLine.OUTPUT:
@@ -351,7 +354,7 @@ class Claude(Lines):
         text = content if type(content) is str else "\n".join(texts_of(content))
         if text.endswith("</system-reminder>"):
             text = fold_reminders(text)[0]
-        status = ToolStatus.OK
+        status = _OK
         if block.get("is_error") is True:
             status = _failure(record, text, extra)
             if text.startswith("Exit code "):
@@ -366,7 +369,7 @@ class Claude(Lines):
         agent = ""
         if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
             agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
-        if not agent and "agentId: " in text[-4000:] and (found := _AGENT_ID.search(text[-4000:])):
+        if not agent and text.find("agentId: ", -4000) >= 0 and (found := _AGENT_ID.search(text[-4000:])):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
@@ -380,23 +383,7 @@ class Claude(Lines):
         """A tool use and its result: `toolUseResult` says more than the model got."""
         from schemas.providers.claude.tools import build_tool
 
-        block, extra, record = None, None, Data()
-        if answer is not None:
-            block, extra, record = answer.details or ({"content": answer.text}, None, record)
-        asked = {"name": use.name, "id": use.use_id, "input": use.input or {}}
-        meta = dict_of(record.get("mcpMeta")) or dict_of(extra)
-        tool, facts = build_tool(asked, block, extra, meta.get("structuredContent"), path)
-        if answer is not None:
-            tool.status = answer.status
-        tool.diffs = self.diffs(tool, answer)
-        said = {key: record.get(name) for name, key in _RESULT_FACTS.items()}
-        return tool, facts | {key: clean(text) for key, text in said.items() if isinstance(text, str)}
-
-    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What a tool use changed."""
-        from schemas.providers.claude.tools import diffs_of
-
-        return diffs_of(tool, dict_of(answer.details[1]) if answer is not None and answer.details else {})
+        return build_tool(use, answer, path)
 
     # -- beside the talk -----------------------------------------------------------------------------------------------
 
@@ -456,9 +443,16 @@ class Claude(Lines):
         if text.lstrip().startswith("<task-notification>"):
             yield from (item for item in notified(text) if type(item) is Link)
         typed, operation = typed_text(text)[0], text_of(record.get("operation"))
-        yield Queued(text=typed, label="Queued, not delivered", operation=operation, time=time)
-        yield Delivered(text=typed, time=time)
-        yield Below(label=TAKEN_BACK)
+        yield Queued(Kind.STEER, typed, "Queued, not delivered", operation=operation, time=time)
+        yield Later(Kind.STEER, typed, time=time)
+        yield Later(Kind.NOTE, label=TAKEN_BACK)
+
+    def _progress(self, record: Data) -> Iterable[Item]:
+        """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
+        data = record.get("data")
+        if type(data) is not dict or data.get("type") != "agent_progress":
+            return _PROGRESS
+        return Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId"))), *_PROGRESS
 
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
         """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""
@@ -481,12 +475,9 @@ class Claude(Lines):
                 yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
             case "permission-mode" if mode := text_of(record.get("permissionMode")):
                 yield Fact(permissionMode=mode)
-                yield Mode(label=f"Permission mode: {mode}", id=mode, time=self.when(record.get("timestamp")))
+                time = self.when(record.get("timestamp"))
+                yield Mode(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time)
                 return
-            case "progress":
-                data = dict_of(record.get("data"))
-                if data.get("type") == "agent_progress":
-                    yield Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId")))
         if type(kind) is str and kind in BOOKKEEPING:
             yield Skip(kind)
         else:
@@ -498,19 +489,14 @@ class Claude(Lines):
 
     # -- files beside --------------------------------------------------------------------------------------------------
 
-    def reader(self, path: Path, name: str = "") -> Reader:
-        """A reader for a new session, which is called as its file where nothing names it."""
-        reader = super().reader(path, name)
-        reader.facts.title(Title(path.stem, STEM))
-        return reader
-
     def stamps(self, session: Session) -> object:
         """When the folders of its subagents and of its project changed."""
-        return [beside.stamp_of(folder) for folder in beside.folders_of(session.path)]
+        return [state_of(folder) for folder in beside.folders_of(session.path)]
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """Subagents in files of their own, flat at any depth; and titles that other files hold."""
+        """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
         yield from beside.subagents_of(session)
+        yield Title(session.path.stem, STEM)
         if not session.path.name.startswith("agent-"):
             yield Title(beside.given_title(session.path), CUSTOM)
             for leaf, text in beside.look_at(session.path.parent).summaries().items():
@@ -528,26 +514,6 @@ class Claude(Lines):
 
 
 # -- parts of records --------------------------------------------------------------------------------------------------
-
-
-def read_usage(usage: Data) -> TokenUsage | None:
-    """The figures of a call, which do not overlap; None if there is not one of them."""
-    get = usage.get
-    written, kept, details = get("cache_creation_input_tokens"), get("cache_creation"), get("output_tokens_details")
-    hour = reasoning = None
-    written = as_count(written)
-    if type(kept) is dict:  # not isinstance with Mapping: that costs more than the rest, and JSON knows dicts only
-        hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-        if written is None:
-            minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-            written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-    if type(details) is dict:
-        reasoning = as_count(details.get("thinking_tokens"))
-    given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
-    read = as_count(get("cache_read_input_tokens"))
-    if given is None and said is None and read is None and written is None:
-        return None
-    return TokenUsage(given, said, read, written, reasoning, hour)
 
 
 def priced_as(model: str, usage: Data) -> str:
@@ -586,23 +552,9 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     if not (is_refusal(text) or is_refusal(said) or type(denial) is str):
         return ToolStatus.ERROR
     late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
-    return ToolStatus.INTERRUPTED if late and _version(record) > _SILENT_DENIALS else ToolStatus.DENIED
-
-
-def _version(record: Data) -> tuple[int, ...]:
-    numbers = text_of(record.get("version")).split(".")
-    return tuple(int(n) for n in numbers) if all(n.isascii() and n.isdigit() and len(n) < 9 for n in numbers) else ()
-
-
-def synthetic(record: Data, content: object) -> Item:
-    """What Claude Code wrote in the model's place: an API error, or a note."""
-    text = "\n\n".join(texts_of(content)).strip()
-    if record.get("isApiErrorMessage") is True or type(record.get("error")) is str or text.startswith("API Error"):
-        kind, code = text_of(record.get("error")).replace("_", " "), as_count(record.get("apiErrorStatus"))
-        label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
-        return Say(Kind.ERROR, text, label)
-    label, body = notification(text)
-    return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
+    version = text_of(record.get("version")).split(".")
+    numbers = [int(n) if n.isascii() and n.isdigit() and len(n) < 9 else -1 for n in version]
+    return ToolStatus.INTERRUPTED if late and numbers > _SILENT_DENIALS else ToolStatus.DENIED
 
 
 def command(text: str) -> Iterator[Item]:
@@ -625,8 +577,9 @@ def _interrupt(text: str) -> Say:
     return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")
 
 
-def _beside_results(record: Data, blocks: list[Any]) -> Iterator[Item]:
+def _beside_results(record: Data, content: list[Any]) -> Iterator[Item]:
     """Text beside results: what a person typed when refusing, an interrupt, a reminder."""
+    blocks = [block for block in content if not is_result(block)]
     line, text = classify({k: v for k, v in record.items() if k != "isMeta"}, blocks)
     if line is UserLine.PROMPT:
         yield Say(Kind.STEER, text, images=media_parts(blocks))
@@ -635,9 +588,3 @@ def _beside_results(record: Data, blocks: list[Any]) -> Iterator[Item]:
     elif text:
         whole = "\n\n".join(t for t in texts_of(blocks) if t.strip())
         yield Say(Kind.CONTEXT, whole, context_label(whole), images=media_parts(blocks))
-
-
-def _task(given: Data | None) -> Task:
-    values = given or {}
-    kind = text_of(values.get("subagent_type")) or text_of(values.get("name"))
-    return Task(kind, text_of(values.get("description")), text_of(values.get("prompt")))

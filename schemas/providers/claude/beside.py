@@ -5,7 +5,6 @@ A project's folder is looked at once for all its sessions: thousands of them may
 
 from __future__ import annotations
 
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
+from schemas.folders import entries_of, state_of
 from schemas.providers.claude.classify import typed_text
 from schemas.providers.claude.locate import side_dir
 from schemas.providers.claude.notes import notification
@@ -39,7 +39,7 @@ _SECONDS = 2.0
 class Project:
     """A folder as it was a moment ago."""
 
-    stamp: int
+    stamp: tuple[int, int]
     seen: float
     sessions: list[str]
     """The paths of its `*.jsonl`, sorted, those of subagents apart."""
@@ -74,26 +74,18 @@ _spent: OrderedDict[Path, tuple[tuple[int, int], list[tuple[str, TokenUsage]]]] 
 
 def look_at(folder: Path) -> Project:
     """A folder's state, kept while its time stays the same and for two seconds at most; empty if it is not there."""
-    stamp, now = stamp_of(folder), time.monotonic()
-    if not stamp:
+    stamp, now = state_of(folder), time.monotonic()
+    if not any(stamp):
         return Project(stamp, now, [], [])
     known = _projects.get(folder)
     if known is not None and known.stamp == stamp and now - known.seen < _SECONDS:
         _projects.move_to_end(folder)
         return known
-    sessions: list[str] = []
-    agents: list[str] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
-                    if entry.name.startswith("agent-"):
-                        agents.append(entry.name)
-                    else:
-                        sessions.append(entry.path)
-    except OSError:
-        pass  # gone again, or not ours to read: there is nothing to show of it
-    project = Project(stamp, now, sorted(sessions), sorted(agents))
+    names = [entry.name for entry in entries_of(folder, [], is_root=True) if entry.is_file()]
+    names = [name for name in names if name.endswith(".jsonl")]
+    agents = [name for name in names if name.startswith("agent-")]
+    sessions = [str(folder / name) for name in names if not name.startswith("agent-")]
+    project = Project(stamp, now, sessions, agents)
     if known is not None and known.agents == project.agents:
         project.openings = known.openings
     _projects[folder] = project
@@ -101,14 +93,6 @@ def look_at(folder: Path) -> Project:
     if len(_projects) > _MOST_FOLDERS:
         _projects.popitem(last=False)
     return project
-
-
-def stamp_of(folder: Path) -> int:
-    """The time of a folder's last change, in nanoseconds; 0 if it is not there."""
-    try:
-        return folder.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def head_of(path: Path) -> bytes:
@@ -127,11 +111,7 @@ def folders_of(path: Path) -> list[Path]:
     """The folders in which a session's subagents may lie; versions 2.0.x put them beside the sessions."""
     base = side_dir(path) / "subagents"
     flows = base / "workflows"
-    try:
-        with os.scandir(flows) as entries:
-            inner = sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
-    except OSError:
-        inner = []  # most sessions have no workflows
+    inner = [Path(entry.path) for entry in entries_of(flows, [], is_root=True) if entry.is_dir()]
     return [base, flows, *inner, *([path.parent] if path.parent != base else [])]
 
 
@@ -146,7 +126,7 @@ def subagents_of(session: Session) -> Iterator[Child]:
             path = folder / name
             if path == own:
                 continue
-            meta, prompt = _meta(path), ""
+            meta, prompt = _object_in(path.with_suffix(".meta.json")), ""
             use = text_of(meta.get("toolUseId"))
             if beside_sessions or not use:
                 source, prompt = project.openings.get(name) or _opening(path)
@@ -162,8 +142,7 @@ def subagents_of(session: Session) -> Iterator[Child]:
 
 def spent(path: Path, open_: Callable[[Path], Reading]) -> list[tuple[str, TokenUsage]]:
     """What the responses in a subagent's file took, each with its model; read once a change. Raises OSError."""
-    stat = path.stat()
-    state = stat.st_mtime_ns, stat.st_size
+    state = state_of(path)
     if (known := _spent.get(path)) is None or known[0] != state:
         reading = open_(path)
         while not reading.done:
@@ -178,13 +157,11 @@ def spent(path: Path, open_: Callable[[Path], Reading]) -> list[tuple[str, Token
 
 def given_title(path: Path) -> str:
     """The name that a person gave to a session, where it stands in a file of its own."""
-    title = side_dir(path) / "custom-title.json"
-    return text_of(read_record(head_of(title)).get("customTitle")) if title.is_file() and not title.is_symlink() else ""
+    return text_of(_object_in(side_dir(path) / "custom-title.json").get("customTitle"))
 
 
-def _meta(path: Path) -> dict[str, Any]:
-    sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".meta.json")
-    return read_record(head_of(sidecar)) if sidecar.is_file() and not sidecar.is_symlink() else {}
+def _object_in(path: Path) -> dict[str, Any]:
+    return read_record(head_of(path)) if path.is_file() and not path.is_symlink() else {}
 
 
 def _opening(path: Path) -> tuple[str, str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 _PROMPT, _COMMAND, _TEXT, _TOOL = (int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL))
+_OPENERS = frozenset({_PROMPT, _COMMAND})
 _LAST_FACTS = {
     "cwd": "lastCwd", "gitBranch": "lastBranch", "version": "lastVersion", "sessionId": "sessionId",
     "entrypoint": "entrypoint", "slug": "slug", "sessionKind": "sessionKind", "teamName": "teamName",
@@ -41,32 +42,20 @@ class Typed(Say):
 
 
 @dataclass(slots=True)
-class Below(Say):
-    """What stands where text was queued that a later prompt delivered, or that was taken back."""
-
-    kind: Kind = Kind.NOTE
-
-
-@dataclass(slots=True)
 class Queued(Say):
     """An operation of the queue. Its text waits, is taken back, or is delivered, perhaps without its own record."""
 
-    kind: Kind = Kind.STEER
     operation: str = ""
 
 
 @dataclass(slots=True)
-class Delivered(Say):
-    """The text of a `Queued` once the agent has it."""
-
-    kind: Kind = Kind.STEER
+class Later(Say):
+    """What a record's message is if a later record says so: a queued text that was delivered, or comes below."""
 
 
 @dataclass(slots=True)
 class Mode(Say):
     """A permission mode: worth a line if it is another one than before."""
-
-    kind: Kind = Kind.NOTE
 
 
 # -- the policy --------------------------------------------------------------------------------------------------------
@@ -74,8 +63,6 @@ class Mode(Say):
 
 @dataclass(slots=True)
 class _Prompt:
-    above: int
-    """The prompt it stands under; 0 at a root."""
     time: float | None
     gone: bool = False
     answered: bool = False
@@ -93,7 +80,7 @@ class Rewinds(History):
         """By the hash of a uuid: a number for each user and assistant record, for others that of the nearest above."""
         self._owner = array("I", [0])
         """For each node the prompt it stands under."""
-        self._prompts = [_Prompt(0, None)]
+        self._prompts = [_Prompt(None)]
         self._latest: dict[int, int] = {}
         """The last prompt under each node, and that without a parent of each session."""
         self._roots: dict[int, int] = {}
@@ -141,30 +128,36 @@ class Rewinds(History):
         """Put a record into the tree; False for one that was read before, perhaps under another uuid."""
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
-        self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
-        self.forked = ""
-        if self._is_aside and kind == "user" and _begins_aside(value):
-            self.forked = self.session.lineage.parent or ""
-        if self.copied:
-            self.session.lineage.continues = None
+        if "forkedFrom" in value or "requestSessionId" in value:
+            self.copied = _copied_from(value)
+            if self.copied:
+                self.session.lineage.continues = None
+        elif self.copied:
+            self.copied = ""
+        if self._is_aside:
+            begins = kind == "user" and _begins_aside(value)
+            self.forked = (self.session.lineage.parent or "") if begins else ""
         if "cwd" in value:
             self._facts = value
-        nodes = self._nodes
-        above = nodes.get(hash(parent), 0) if type(parent) is str else 0
         if type(uuid) is not str or not uuid:
             self._node = self._parent = self._prompt = 0
             return True
-        if (name := hash(uuid)) in nodes:
+        nodes, owner, name, above = self._nodes, self._owner, hash(uuid), 0
+        if name in nodes:
             return False
-        if kind == "user" and type(parent) is str and self._is_copy(value, parent):
-            return False
-        if above and kind != "user" and kind != "assistant":
-            node = above
-        else:
-            node = len(self._owner)
-            self._owner.append(self._owner[above])
+        if type(parent) is str:
+            if kind == "user" and self._is_copy(value, parent):
+                return False
+            above = nodes.get(hash(parent), 0)
+            if above and kind == "progress":  # a link of the chain, where nothing is said
+                nodes[name] = above
+                return True
+        node = above
+        if not above or kind == "user" or kind == "assistant":
+            node = len(owner)
+            owner.append(owner[above])
         nodes[name] = node
-        self._node, self._parent, self._prompt, self._time = node, above, self._owner[node], time
+        self._node, self._parent, self._prompt, self._time = node, above, owner[node], time
         self._root = hash(str(value.get("sessionId"))) if parent is None and "parentUuid" in value else 0
         return True
 
@@ -182,10 +175,10 @@ class Rewinds(History):
 
     def own(self, row: int, kind: int) -> None:
         """A prompt or a command begins something, all else answers what it stands under."""
-        if kind in (_PROMPT, _COMMAND):
+        if kind in _OPENERS:
             self._prompt = self._begin(row, kind)
             return
-        if _TEXT <= kind <= _TOOL:
+        if _TEXT <= kind <= _TOOL and self._queue.fresh:
             self._queue.fresh.clear()
         prompt = self._prompts[self._prompt]
         prompt.answered = True
@@ -196,7 +189,7 @@ class Rewinds(History):
 
     def _begin(self, row: int, kind: int) -> int:
         number, above = len(self._prompts), self._owner[self._parent]
-        self._prompts.append(_Prompt(above, self._time, rows=array("I", [row])))
+        self._prompts.append(_Prompt(self._time, rows=array("I", [row])))
         self._prompts[above].children.append(number)
         self._owner[self._node] = number
         if self._prompts[above].gone:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from schemas.folders import entries_of, stat_of
-from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile
+from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, moved_home
+from schemas.providers.kit.agent import Data, Lines
 from schemas.records import read_record
 
-PROVIDER_ID = "claude"
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress", "compact_boundary"})
 _FACTS = frozenset(
     """mode permission-mode ai-title custom-title agent-name last-prompt pr-link queue-operation relocated frame-link
@@ -20,61 +19,95 @@ _FACTS = frozenset(
     api-request-shape""".split()  # noqa: SIM905
 )
 _SNAPSHOTS = frozenset({"file-history-snapshot", "file-history-delta"})
-_DESKTOP_DEPTH = 5
 _PROJECT = re.compile(r"-|[A-Za-z]--")
 """How a project's folder begins: its path with every other sign as a hyphen, `/home` or `C:\\` at the start."""
 
 
-def locations(env: Environment) -> list[Location]:
-    """Every folder of projects such a machine can have, those named by variables first, none twice.
+class Located(Lines):
+    """Where Claude Code's sessions live, what they look like, and how long they stay."""
 
-    Claude Code takes one path in CLAUDE_CONFIG_DIR; other tools read lists from it and from CLAUDE_CONFIG_DIRS, so
-    lists are taken. The default places are looked into as well: what was written before a variable was set is there.
-    """
-    found: list[Location] = []
-    split = ";" if env.platform == "win32" else ":"
-    for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIRS"):
-        for text in _split(env.variables.get(name, ""), split):
-            found.append(Location(_projects(_expand(text, env.home)), name))
-    found.append(Location(env.home / ".claude" / "projects", "default"))
-    if env.platform == "win32" and (profile := env.variables.get("USERPROFILE")):
-        found.append(Location(Path(profile) / ".claude" / "projects", "USERPROFILE"))
-    config = env.variables.get("XDG_CONFIG_HOME")
-    base = _expand(config, env.home) if config else env.home / ".config"
-    found.append(Location(base / "claude" / "projects", "XDG_CONFIG_HOME" if config else "default"))
-    found += [Location(path, "a home beside ~/.claude") for path in _siblings(env.home)]
-    if env.platform == "darwin":
-        desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
-        found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
-    return _distinct(found)
+    def locations(self, env: Environment) -> list[Location]:
+        """Every folder of projects such a machine can have, those named by variables first, none twice.
+
+        Claude Code takes one path in CLAUDE_CONFIG_DIR; other tools read lists from it and from CLAUDE_CONFIG_DIRS, so
+        lists are taken. The default places are looked into as well: what was written before a variable was set is
+        there.
+        """
+        found: list[Location] = []
+        for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIRS"):
+            for text in re.split("[,;]" if env.platform == "win32" else "[,:]", env.variables.get(name, "")):
+                if text.strip():
+                    path = _expand(text.strip(), env.home)
+                    found.append(Location(path if path.name == "projects" else path / "projects", name))
+        found.append(Location(env.home / ".claude" / "projects", "default"))
+        if env.platform == "win32" and (profile := env.variables.get("USERPROFILE")):
+            found.append(Location(Path(profile) / ".claude" / "projects", "USERPROFILE"))
+        config = env.variables.get("XDG_CONFIG_HOME")
+        base = _expand(config, env.home) if config else env.home / ".config"
+        found.append(Location(base / "claude" / "projects", "XDG_CONFIG_HOME" if config else "default"))
+        siblings = sorted(path for path in env.home.glob(".claude-*/projects") if path.is_dir())
+        found += [Location(path, "a home beside ~/.claude") for path in siblings]
+        if env.platform == "darwin":
+            desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
+            found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
+        distinct = {os.path.realpath(place.path): place for place in reversed(found)}
+        return [place for place in found if distinct[os.path.realpath(place.path)] is place]
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The `*.jsonl` directly in each project folder, subagents' apart.
+
+        `sessions-index.json` is not trusted; it is missing or old in most places.
+        """
+        for project in entries_of(location.path, problems, is_root=True):
+            for entry in entries_of(project.path, problems) if project.is_dir() else ():
+                name = entry.name
+                if not name.endswith(".jsonl") or name.startswith("agent-") or not entry.is_file():
+                    continue
+                if (stat := stat_of(entry, problems)) is not None:
+                    yield SessionFile(self.id, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
+        project = Path(os.path.abspath(path)).parent
+        is_there = project.parent.name == "projects" and _PROJECT.match(project.name)
+        return moved_home("CLAUDE_CONFIG_DIR", project.parent.parent if is_there else None, [_home(env)])
+
+    def retention(self, env: Environment) -> Retention:
+        """The days after which Claude Code deletes a session, and what says so (formats/claude-code.md 1)."""
+        try:
+            days = read_record((_home(env) / "settings.json").read_bytes()).get("cleanupPeriodDays")
+        except OSError:
+            days = None  # no settings: the default holds
+        if isinstance(days, int | float) and days >= 0:
+            return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
+        return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
+
+    def told(self, head: Head) -> bool:
+        """Whether a record of the conversation is there that only Claude Code writes, or most records are its.
+
+        One is enough, since record types come with every release: what is unknown says nothing against the rest.
+        A file of `summary` lines alone is no session: they name sessions of other files. A stream
+        (`--output-format stream-json`) has `session_id` where a session has `sessionId`.
+        """
+        records = head.records
+        if head.compressed or any(map(_is_telling, records)):
+            return not head.compressed
+        ours, summaries = sum(map(_is_ours, records)), sum(map(_is_summary, records))
+        if not ours:
+            return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
+        return (ours + summaries) * 2 >= len(records)
+
+    def is_foreword(self, records: list[Data]) -> bool:
+        """Whether there is nothing yet but the titles of other sessions, which stand before a session's first record
+        (faults f04).
+        """
+        return bool(records) and all(map(_is_summary, records))
 
 
-def home(env: Environment) -> Path:
+def _home(env: Environment) -> Path:
     """The folder that Claude Code itself looks into: the variable is one path to it."""
     named = env.variables.get("CLAUDE_CONFIG_DIR", "")
     return _expand(named, env.home) if named else env.home / ".claude"
-
-
-def home_of(path: Path) -> Path | None:
-    """The folder of Claude Code that a session lies in; None for a copy somewhere else."""
-    project = Path(os.path.abspath(path)).parent
-    return project.parent.parent if project.parent.name == "projects" and _PROJECT.match(project.name) else None
-
-
-def retention(env: Environment) -> Retention:
-    """The days after which Claude Code deletes a session, and what says so (formats/claude-code.md 1)."""
-    try:
-        days = read_record((home(env) / "settings.json").read_bytes()).get("cleanupPeriodDays")
-    except OSError:
-        days = None  # no settings: the default holds
-    if isinstance(days, int | float) and days >= 0:
-        return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
-    return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """A list of paths, separated by commas or as the system separates paths."""
-    return [piece.strip() for part in text.split(",") for piece in part.split(separator) if piece.strip()]
 
 
 def _expand(text: str, home: Path) -> Path:
@@ -83,19 +116,7 @@ def _expand(text: str, home: Path) -> Path:
     return Path(text)
 
 
-def _projects(path: Path) -> Path:
-    return path if path.name == "projects" else path / "projects"
-
-
-def _siblings(home: Path) -> list[Path]:
-    try:
-        names = sorted(name for name in os.listdir(home) if name.startswith(".claude-"))
-    except OSError:
-        return []  # the caller is told by what it asks of the home itself
-    return [path for name in names if os.path.isdir(path := home / name / "projects")]
-
-
-def _desktop_projects(base: Path, depth: int = _DESKTOP_DEPTH) -> Iterator[Path]:
+def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
     """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
     if (base / ".claude" / "projects").is_dir():
         yield base / ".claude" / "projects"
@@ -108,33 +129,6 @@ def _desktop_projects(base: Path, depth: int = _DESKTOP_DEPTH) -> Iterator[Path]
         yield from _desktop_projects(Path(path), depth - 1)
 
 
-def _distinct(places: list[Location]) -> list[Location]:
-    seen: set[str] = set()
-    kept: list[Location] = []
-    for place in places:
-        real = os.path.realpath(place.path)
-        if real not in seen:
-            seen.add(real)
-            kept.append(place)
-    return kept
-
-
-def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-    """The `*.jsonl` directly in each project folder, subagents' apart.
-
-    `sessions-index.json` is not trusted; it is missing or old in most places.
-    """
-    for project in entries_of(location.path, problems, is_root=True):
-        if not project.is_dir():
-            continue
-        for entry in entries_of(project.path, problems):
-            name = entry.name
-            if not name.endswith(".jsonl") or name.startswith("agent-") or not entry.is_file():
-                continue
-            if (stat := stat_of(entry, problems)) is not None:
-                yield SessionFile(PROVIDER_ID, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
-
-
 def side_dir(path: Path) -> Path:
     """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
     for parent in list(path.parents)[:3]:
@@ -143,49 +137,22 @@ def side_dir(path: Path) -> Path:
     return path.parent / path.stem
 
 
-# -- by content --------------------------------------------------------------------------------------------------------
-
-
-def detect(head: Head) -> bool:
-    """Whether a record of the conversation is there that only Claude Code writes, or most records are its.
-
-    One is enough, since record types come with every release: what is unknown says nothing against the rest.
-    A file of `summary` lines alone is no session: they name sessions of other files. A stream
-    (`--output-format stream-json`) has `session_id` where a session has `sessionId`.
-    """
-    if head.compressed:
-        return False
-    records = head.records
-    if any(_is_telling(record) for record in records):
-        return True
-    ours = sum(_is_ours(record) for record in records)
-    summaries = sum(map(_is_summary, records))
-    if not ours:
-        return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
-    return bool((ours + summaries) * 2 >= len(records))
-
-
-def only_summaries(records: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there is nothing yet but the titles of other sessions, which stand before a session's first record."""
-    return bool(records) and all(map(_is_summary, records))
-
-
-def _is_summary(record: Mapping[str, Any]) -> bool:
+def _is_summary(record: Data) -> bool:
     return record.get("type") == "summary" and isinstance(record.get("leafUuid"), str)
 
 
-def _is_telling(record: Mapping[str, Any]) -> bool:
+def _is_telling(record: Data) -> bool:
     """A prompt or an answer with the whole envelope (formats/claude-code.md 2)."""
     return (
         record.get("type") in ("user", "assistant")
         and "parentUuid" in record
         and isinstance(record.get("sessionId"), str)
-        and isinstance(record.get("message"), Mapping)
+        and isinstance(record.get("message"), dict)
         and _is_chain(str(record["type"]), record)
     )
 
 
-def _is_ours(record: Mapping[str, Any]) -> bool:
+def _is_ours(record: Data) -> bool:
     kind = record.get("type")
     if not isinstance(kind, str):
         return False
@@ -196,12 +163,12 @@ def _is_ours(record: Mapping[str, Any]) -> bool:
     return kind in _SNAPSHOTS and isinstance(record.get("messageId"), str)
 
 
-def _is_chain(kind: str, record: Mapping[str, Any]) -> bool:
+def _is_chain(kind: str, record: Data) -> bool:
     if not isinstance(record.get("uuid"), str) or not ("parentUuid" in record or "sessionId" in record):
         return False
     message = record.get("message")
     if kind in ("user", "assistant"):
-        if isinstance(message, Mapping):  # Qwen Code writes the same envelope around Gemini's `parts`
+        if isinstance(message, dict):  # Qwen Code writes the same envelope around Gemini's `parts`
             return "parts" not in message and ("content" in message or "role" in message)
         return "message" in record or "isSidechain" in record
     return "systemPayload" not in record

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from schemas.clean import as_json, clean_value, one_line
 from schemas.providers.claude.classify import tag
+from schemas.providers.kit.contract import Data
+from schemas.values import dict_of, list_of, text_of, whole
 
 _MAIL = re.compile(r"<(teammate-message|agent-message)\b([^>]{0,2000})>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _SENDER = re.compile(r'(?:teammate_id|agent_id|from|name)="([^"]{0,200})"')
@@ -30,7 +30,7 @@ def notification(text: str) -> Labelled:
         return one_line(label + (f": {'; '.join(said)}" if said else "")), "\n\n".join(
             body.strip() for _, _, body in mail
         )
-    return (one_line(bare), "") if len(bare) <= 120 and "\n" not in bare else (one_line(bare, 120), text)
+    return _shortened(bare, text)
 
 
 def context_label(text: str) -> str:
@@ -48,57 +48,55 @@ def context_label(text: str) -> str:
     return "Added by Claude Code"
 
 
-def describe_system(value: Mapping[str, Any]) -> Labelled:
+def describe_system(value: Data) -> Labelled:
     """A `system` record (formats/claude-code.md 3.1)."""
-    subtype = str(value.get("subtype"))
-    content = value.get("content")
-    text = content if isinstance(content, str) else ""
-    if subtype == "api_error":
-        return _retry(value)
-    if subtype == "stop_hook_summary":
-        errors = value.get("hookErrors")
-        lines = [str(clean_value(e)) for e in errors] if isinstance(errors, list) else []
-        stopped = value.get("preventedContinuation") is True
-        reason = value.get("stopReason")
-        lines += [reason] if isinstance(reason, str) and reason else []
-        return ("A stop hook kept the agent from stopping" if stopped else "A stop hook failed"), "\n".join(lines)
-    if subtype == "microcompact_boundary":
-        facts = value.get("microcompactMetadata")
-        saved = facts.get("tokensSaved") if isinstance(facts, dict) else None
-        return ("Old tool results cleared" + (f", {saved:,} tokens saved" if isinstance(saved, int) else "")), ""
-    if subtype in ("api_refusal", "model_refusal_fallback"):
-        return _refusal(subtype, value, text)
-    if subtype == "error":
-        return "Error", _error_text(value.get("error")) or text
-    if subtype == "bridge_status":
-        return one_line(text or f"Remote control {value.get('url') or ''}"), ""
-    title = {
-        "away_summary": "While you were away",
-        "scheduled_task_fire": "Scheduled task",
-        "agents_killed": "Agents stopped",
-    }.get(subtype)
-    if title is None:
-        return (one_line(text), "") if len(text) <= 120 and "\n" not in text.strip() else (one_line(text, 120), text)
-    return title, text
+    subtype, text = str(value.get("subtype")), text_of(value.get("content"))
+    match subtype:
+        case "api_error":
+            attempt, most, error = value.get("retryAttempt"), value.get("maxRetries"), _error_text(value.get("error"))
+            count = f" ({attempt} of {most})" if isinstance(attempt, int) and isinstance(most, int) else ""
+            label = f"API error, retrying{count}" + (f": {error}" if error else "")
+            return one_line(label), error if len(error) > 150 else ""
+        case "stop_hook_summary":
+            lines = [str(clean_value(error)) for error in list_of(value.get("hookErrors"))]
+            stopped = value.get("preventedContinuation") is True
+            lines += filter(None, [text_of(value.get("stopReason"))])
+            return "A stop hook kept the agent from stopping" if stopped else "A stop hook failed", "\n".join(lines)
+        case "microcompact_boundary":
+            saved = dict_of(value.get("microcompactMetadata")).get("tokensSaved")
+            return "Old tool results cleared" + (f", {saved:,} tokens saved" if isinstance(saved, int) else ""), ""
+        case "model_refusal_fallback":
+            models = (one_line(str(value.get(key) or "?"), 80) for key in ("originalModel", "fallbackModel"))
+            return f"Model switched after a refusal: {' → '.join(models)}", text
+        case "api_refusal":
+            category, why = value.get("apiRefusalCategory"), value.get("apiRefusalExplanation")
+            label = "Refused by the API" + (f" ({one_line(category, 80)})" if isinstance(category, str) else "")
+            return label, why if isinstance(why, str) else text
+        case "error":
+            return "Error", _error_text(value.get("error")) or text
+        case "bridge_status":
+            return one_line(text or f"Remote control {value.get('url') or ''}"), ""
+        case "away_summary":
+            return "While you were away", text
+        case "scheduled_task_fire":
+            return "Scheduled task", text
+        case "agents_killed":
+            return "Agents stopped", text
+    return _shortened(text, text)
 
 
-def _retry(value: Mapping[str, Any]) -> Labelled:
-    attempt, most = value.get("retryAttempt"), value.get("maxRetries")
-    count = f" ({attempt} of {most})" if isinstance(attempt, int) and isinstance(most, int) else ""
-    error = _error_text(value.get("error"))
-    return one_line(f"API error, retrying{count}" + (f": {error}" if error else "")), error if len(error) > 150 else ""
+def _shortened(bare: str, text: str) -> Labelled:
+    """A text that is its own label, or whose beginning is."""
+    return (one_line(bare), "") if len(bare) <= 120 and "\n" not in bare.strip() else (one_line(bare, 120), text)
 
 
 def _error_text(error: object) -> str:
     """The message of an error, whose shape differs from version to version."""
     for _ in range(4):
-        if isinstance(error, str):
-            return error
         if not isinstance(error, dict):
-            return ""
-        for key in ("formatted", "message"):
-            if isinstance(text := error.get(key), str) and text:
-                return text
+            return text_of(error)
+        if said := text_of(error.get("formatted")) or text_of(error.get("message")):
+            return said
         if not isinstance(error.get("error"), dict | str):
             status = error.get("status")
             return f"status {status}" if isinstance(status, int) and status else ""
@@ -106,71 +104,43 @@ def _error_text(error: object) -> str:
     return ""
 
 
-def _refusal(subtype: str, value: Mapping[str, Any], text: str) -> Labelled:
-    if subtype == "model_refusal_fallback":
-        models = [one_line(str(value.get(key) or "?"), 80) for key in ("originalModel", "fallbackModel")]
-        return f"Model switched after a refusal: {' → '.join(models)}", text
-    category = value.get("apiRefusalCategory")
-    explanation = value.get("apiRefusalExplanation")
-    label = "Refused by the API" + (f" ({one_line(category, 80)})" if isinstance(category, str) else "")
-    return label, explanation if isinstance(explanation, str) else text
-
-
-def describe_attachment(inner: Mapping[str, Any]) -> Labelled:
+def describe_attachment(inner: Data) -> Labelled:
     """An attachment that is shown (formats/claude-code.md 3.2)."""
-    kind = inner.get("type")
     name = next((n for k in ("displayPath", "filename", "planFilePath") if isinstance(n := inner.get(k), str)), "")
-    if kind == "file":
-        return f"@{name}", _file_text(inner.get("content"))
-    if kind == "edited_text_file":
-        snippet = inner.get("snippet")
-        return f"Changed outside the session: {name}", snippet if isinstance(snippet, str) else ""
-    if kind == "diagnostics":
-        return "Diagnostics", _diagnostics(inner.get("files"))
-    if kind == "hook_blocking_error":
-        error = inner.get("blockingError")
-        text = error.get("blockingError") if isinstance(error, dict) else error
-        hook = inner.get("hookName")
-        return f"Blocked by hook {hook}" if isinstance(hook, str) else "Blocked by a hook", str(text or "")
-    if kind == "task_status":
-        words = [str(inner.get(key)) for key in ("description", "status") if isinstance(inner.get(key), str)]
-        summary = inner.get("deltaSummary")
-        return "Background task: " + ", ".join(words), summary if isinstance(summary, str) else ""
-    return f"{'Left' if kind == 'plan_mode_exit' else 'Entered'} plan mode {name}".strip(), ""
+    match inner.get("type"):
+        case "file":
+            content = inner.get("content")
+            text = dict_of(dict_of(content).get("file")).get("content")
+            if not isinstance(text, str):
+                text = content if isinstance(content, str) else as_json(content) if content else ""
+            return f"@{name}", text
+        case "edited_text_file":
+            return f"Changed outside the session: {name}", text_of(inner.get("snippet"))
+        case "diagnostics":
+            lines: list[str] = []
+            for file in (one for one in list_of(inner.get("files")) if isinstance(one, dict)):
+                found = (one for one in list_of(file.get("diagnostics")) if isinstance(one, dict))
+                lines.append(str(file.get("uri") or ""))
+                lines += (f"  {one.get('severity') or ''}: {one.get('message') or ''}" for one in found)
+            return "Diagnostics", "\n".join(lines)
+        case "hook_blocking_error":
+            error, hook = inner.get("blockingError"), inner.get("hookName")
+            text = error.get("blockingError") if isinstance(error, dict) else error
+            return f"Blocked by hook {hook}" if isinstance(hook, str) else "Blocked by a hook", str(text or "")
+        case "task_status":
+            words = [one for key in ("description", "status") if isinstance(one := inner.get(key), str)]
+            return "Background task: " + ", ".join(words), text_of(inner.get("deltaSummary"))
+        case kind:
+            return f"{'Left' if kind == 'plan_mode_exit' else 'Entered'} plan mode {name}".strip(), ""
 
 
-def _file_text(content: object) -> str:
-    file = content.get("file") if isinstance(content, dict) else None
-    if isinstance(file, dict) and isinstance(text := file.get("content"), str):
-        return text
-    if isinstance(content, str):
-        return content
-    return as_json(content) if content else ""
-
-
-def _diagnostics(files: object) -> str:
-    lines: list[str] = []
-    for file in files if isinstance(files, list) else []:
-        if not isinstance(file, dict):
-            continue
-        lines.append(str(file.get("uri") or ""))
-        found = file.get("diagnostics")
-        for item in found if isinstance(found, list) else []:
-            if isinstance(item, dict):
-                lines.append(f"  {item.get('severity') or ''}: {item.get('message') or ''}")
-    return "\n".join(lines)
-
-
-def compaction_label(facts: Mapping[str, Any]) -> str:
+def compaction_label(facts: Data) -> str:
     """What a compaction says of itself: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
     trigger = facts.get("trigger")
     label = f"Compacted ({one_line(trigger, 40)})" if isinstance(trigger, str) else "Compacted"
     before, after = (
-        f"{n:,}" if isinstance(n := facts.get(key), int) and not isinstance(n, bool) and 0 < n < 1 << 62 else None
+        f", {n:,}" if (n := whole(facts.get(key))) is not None and 0 < n < 1 << 62 else ""
         for key in ("preTokens", "postTokens")
     )
-    if before:
-        label += f", {before} tokens before"
-    if after:
-        label += f", {after} after" if before else f", {after} tokens after"
-    return label
+    label += f"{before} tokens before" if before else ""
+    return label + (f"{after}{'' if before else ' tokens'} after" if after else "")

@@ -6,26 +6,23 @@ includes subagents and what no line shows. Of a subagent's lines `parent_tool_us
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified, synthetic
+from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified
 from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
 from schemas.providers.claude.notes import compaction_label, describe_system
-from schemas.providers.kit.agent import Agent, Data, Stream
+from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import dict_of, list_of, number, text_of, whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from schemas.providers.kit.reader import Reader
     from schemas.records import Record
     from schemas.session import Session
 
@@ -41,6 +38,7 @@ _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
 """What lines have that are Claude Code's own files', or another program's."""
 _HUMAN = frozenset({"human", "user", "channel"})
 """Kinds of `origin` that a person's prompt may have; every other one is the program's."""
+_SENDERS = frozenset({"task-notification", "peer", "coordinator"})
 _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
@@ -68,21 +66,6 @@ _RESULT = {
 
 
 @dataclass(slots=True)
-class Begun:
-    """A response begins to be written."""
-
-    response: str
-    model: str
-
-
-@dataclass(slots=True)
-class Served:
-    """What the response that is being written took."""
-
-    usage: TokenUsage
-
-
-@dataclass(slots=True)
 class Delta(Piece):
     """What is added to block `index` of the response that is being written."""
 
@@ -102,12 +85,9 @@ class Started(Use):
 class Block(Say):
     """A text or a thinking of a response, complete."""
 
+    once: tuple[str, Hashable] = ("", "")
     response: str = ""
-
-
-@dataclass(slots=True)
-class Boundary(Piece):
-    """A compaction: the summary that follows belongs to it."""
+    """The response's id, where `once` does not begin with it."""
 
 
 @dataclass(slots=True)
@@ -115,12 +95,10 @@ class Inserted(Piece):
     """What the program says in the person's place: behind a compaction its summary."""
 
 
-@dataclass(slots=True)
 class Woken:
     """Something other than a person lets the agent go on."""
 
 
-@dataclass(slots=True)
 class Init:
     """A turn begins."""
 
@@ -148,17 +126,9 @@ class Hooked(Say):
 
 
 @dataclass(slots=True)
-class Retracted:
-    """Lines that the program took back, by their ids."""
-
-    uuids: list[str]
-
-
-@dataclass(slots=True)
 class Result(Say):
     """A turn ends."""
 
-    kind: Kind = Kind.TEXT
     models: dict[str, TokenUsage] | None = None
     usage: TokenUsage | None = None
     seconds: float | None = None
@@ -204,15 +174,30 @@ class Run(History):
     def enter(self, record: Record, time: float | None) -> bool:
         """False for a line that was printed before, as by a resumed run."""
         value = record[3]
-        self.whole = dict_of(value.get("event")).get("type") == "message_start"  # the last response is over
-        uuid = value.get("uuid")
-        if type(uuid) is not str or value.get("type") not in ("assistant", "user", "stream_event"):
+        uuid, kind, event = value.get("uuid"), value.get("type"), dict_of(value.get("event"))
+        self.whole = event.get("type") == "message_start"  # the last response is over
+        if kind == "system":
+            self._note(value)
+        if type(uuid) is not str or kind not in ("assistant", "user", "stream_event"):
             self._uuid = 0
-            return True
-        self._uuid = hash(uuid)
-        mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
-        self._seen.add(mark)
-        return len(self._seen) > count
+        else:
+            self._uuid = hash(uuid)
+            mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
+            self._seen.add(mark)
+            if len(self._seen) == count:
+                return False
+        if self.whole and kind == "stream_event":
+            message = dict_of(event.get("message"))
+            self._response, self._model = text_of(message.get("id")), text_of(message.get("model"))
+            self._drafts = {key: names for key, names in self._drafts.items() if key[0] == self._response}
+        return True
+
+    def _note(self, value: Data) -> None:
+        """Note a compaction, to which the summary that follows belongs, and lines that the program took back."""
+        if value.get("subtype") == "compact_boundary":
+            self._boundary, self._compacted = f"{text_of(value.get('uuid'))}:compaction", True
+        for uuid in list_of(value.get("retracted_message_uuids")):
+            self._gone += self._rows.get(hash(uuid), ()) if type(uuid) is str else ()
 
     def own(self, row: int, kind: int) -> None:
         """Note the messages of a line, should it be retracted."""
@@ -235,11 +220,8 @@ class Run(History):
         """The stream's own words in those of the kit."""
         here = record, number
         match item:
-            case Begun():
-                self._response, self._model = item.response, item.model
-                self._drafts = {key: names for key, names in self._drafts.items() if key[0] == item.response}
-            case Served():
-                yield *here, Count(item.usage, self._response, self._model)
+            case TokenUsage():  # what the response that is being written took
+                yield *here, Count(item, self._response, self._model)
             case Started():
                 name = self._draft(item.index, record, begins=True)
                 yield *here, as_word(item, Use, id=name, model=self._model)
@@ -253,16 +235,14 @@ class Run(History):
                     yield *here, as_word(item, Piece, id=name, model=self._model)
             case Block():
                 self._spoke |= item.kind is Kind.TEXT
-                drafts = self._drafts.get((item.response, item.kind)) or self._drafts.get(("", item.kind), [])
+                response = item.response or item.once[0]
+                drafts = self._drafts.get((response, item.kind)) or self._drafts.get(("", item.kind), [])
                 if not drafts:
                     yield *here, as_word(item, Say, once=(self._turn, item.once))
                 else:
                     self._complete.add(name := drafts.pop(0))
                     if item.text:  # else it keeps back what its deltas said
                         yield *here, as_word(item, Say, id=name)
-            case Boundary():
-                self._boundary, self._compacted = item.id, True
-                yield *here, as_word(item, Piece)
             case Inserted() if self._boundary:
                 yield *here, as_word(item, Piece, kind=Kind.COMPACTION, id=self._boundary)
                 self._boundary = ""
@@ -285,8 +265,6 @@ class Run(History):
                 yield from self._task(here, item)
             case Noted() if item.task not in self._ambient and item.task not in self._uses:
                 yield *here, as_word(item, Say)
-            case Retracted():
-                self._gone += [row for uuid in item.uuids for row in self._rows.get(hash(uuid), ())]
             case Result():
                 yield from self._result(here, item)
 
@@ -354,6 +332,7 @@ class ClaudeStream(Stream, Claude):
     )
     silent: ClassVar[frozenset[str]] = frozenset()
     history: ClassVar[type[History]] = Run
+    said: ClassVar[type[Say]] = Block
     lacks = frozenset({Lack.TIMES})
 
     def __init__(self) -> None:
@@ -373,10 +352,6 @@ class ClaudeStream(Stream, Claude):
         """The session's id."""
         return text_of(record.get("session_id"))
 
-    def reader(self, path: Path, name: str = "") -> Reader:
-        """A reader for a run; nothing lies beside it."""
-        return Agent.reader(self, path, name)
-
     def time(self, record: Data) -> float | None:
         """The time of a line that has one, as since 2.1.3xx."""
         return self.when(record.get("timestamp"))
@@ -388,20 +363,16 @@ class ClaudeStream(Stream, Claude):
     # -- lines ---------------------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
-        for item in super()._assistant(record):
-            if type(item) is Say and type(item.once) is tuple:
-                yield _block(item, str(item.once[0]), item.once)
-            else:
-                yield item
+        yield from super()._assistant(record)
         message = dict_of(record.get("message"))
         if type(record.get("error")) is str and message.get("model") != "<synthetic>":
             yield Say(Kind.ERROR, record["error"], "Error")
 
     def synthetic(self, record: Data, content: object) -> Item:
         """An error in the model's place is told again by the result."""
-        item = synthetic(record, content)
+        item = super().synthetic(record, content)
         if isinstance(item, Say) and item.kind is Kind.ERROR:
-            return _block(item, "", ("failed", item.text.strip()))
+            return Block(item.kind, item.text, item.label, once=("failed", item.text.strip()))
         return item
 
     def _event(self, record: Data) -> Iterator[Any]:
@@ -419,11 +390,9 @@ class ClaudeStream(Stream, Claude):
         elif what == "error":
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
         else:
-            if what == "message_start":
-                yield Begun(text_of(message.get("id")), text_of(message.get("model")))
             usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
             if usage is not None:
-                yield Served(usage)
+                yield usage
             elif what in _EVENTS or delta.get("type") in _SEALS:
                 yield Skip(f"stream_event {what}")
             else:
@@ -441,11 +410,7 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.PROMPT, text or said)
         elif line in (UserLine.COMMAND, UserLine.BASH):
             yield from (item for item in command(text) if type(item) is Say)
-        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in (
-            "task-notification",
-            "peer",
-            "coordinator",
-        ):
+        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in _SENDERS:
             yield from notified(text)
             yield Woken()
         elif line is UserLine.SUMMARY:
@@ -471,10 +436,9 @@ class ClaudeStream(Stream, Claude):
                 yield Skip("system init")
             case "compact_boundary":
                 facts = dict_of(record.get("compact_metadata"))
-                label = compaction_label(
-                    {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")} | facts
-                )
-                yield Boundary(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
+                sizes = {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")}
+                label = compaction_label(sizes | facts)
+                yield Piece(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
             case "task_started" | "task_progress" | "task_updated" | "task_notification":
                 yield from _task_event(record, what)
             case "permission_denied":
@@ -484,23 +448,23 @@ class ClaudeStream(Stream, Claude):
             case "status":
                 error = text_of(record.get("compact_error"))
                 yield Say(Kind.ERROR, error, "The compaction failed") if error else Skip("system status")
-            case "hook_response" if outcome := _hook_outcome(record):
-                kind = Kind.ERROR if outcome == "failed" else Kind.NOTE
-                yield Hooked(kind, _hook_output(record), _hook_label(record, outcome))
+            case "hook_response":
+                yield _hook(record)
             case "local_command_output":
                 yield Say(Kind.OUTPUT, text, "Output")
             case _ if what in _NOTES or what.startswith("model_refusal_"):
                 models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
                 label, text = describe_system({"subtype": what, "content": text} | models)
                 yield Say(Kind.NOTE, text, label)
-                yield Retracted([u for u in list_of(record.get("retracted_message_uuids")) if isinstance(u, str)])
-            case _ if what in _QUIET or what == "hook_response":
+            case _ if what in _QUIET:
                 yield Skip(f"system {what}")
             case _:
                 yield Say(Kind.UNKNOWN, label=f"system {what}".strip())
 
     def _end(self, record: Data) -> Iterator[Any]:
-        failed, text = _has_failed(record), text_of(record.get("result"))
+        failed, text = record.get("is_error"), text_of(record.get("result"))
+        if not isinstance(failed, bool):  # `success` may be a failure too
+            failed = text_of(record.get("subtype")).startswith("error")
         spent, waited, cost = (number(record.get(key)) for key in ("duration_ms", "duration_api_ms", "total_cost_usd"))
         yield Fact(**{key: record.get(name) for name, key in _RESULT.items()})
         for denial in map(dict_of, list_of(record.get("permission_denials"))):
@@ -510,16 +474,16 @@ class ClaudeStream(Stream, Claude):
         if not failed and not text and record.get("stop_reason") == "tool_use":
             name = one_line(text_of(dict_of(record.get("deferred_tool_use")).get("name")), 80)
             yield Say(Kind.NOTE, label="Stopped mid-call" + (f": {name}" if name else ""))
+        if failed:
+            said = [error for error in list_of(record.get("errors")) if isinstance(error, str)]
+            said += [text, text_of(record.get("startup_failure_reason"))]
+            text = "\n".join(dict.fromkeys(filter(None, (*said, text_of(dict_of(record.get("error")).get("message"))))))
         yield Result(
-            text=_failure_text(record) if failed else text,
-            label="Stopped by an error" if failed else "",
-            failed=failed,
-            models=model_usage(record.get("modelUsage")),
-            usage=self.usage_of(dict_of(record.get("usage"))),
-            waited=(waited or 0) / 1000,
+            Kind.TEXT, text, "Stopped by an error" if failed else "", failed=failed, waited=(waited or 0) / 1000,
+            models=model_usage(record.get("modelUsage")), usage=self.usage_of(dict_of(record.get("usage"))),
             seconds=spent / 1000 if spent is not None and 0 <= spent < 1e12 else None,
-            cost=float(cost) if cost is not None and 0 <= cost < 1e9 else None,
-        )
+            cost=cost if cost is not None and 0 <= cost < 1e9 else None,
+        )  # fmt: skip
         if record.get("structured_output") is not None:
             yield Say(Kind.NOTE, as_json(record["structured_output"], indent=True), "Structured output")
         yield Skip("result")
@@ -535,12 +499,6 @@ class ClaudeStream(Stream, Claude):
             yield Skip(kind)
         else:
             yield Say(Kind.UNKNOWN, label=kind if isinstance(kind, str) and kind else "(no type)")
-
-
-def _block(say: Say, response: str, once: tuple[Any, ...]) -> Block:
-    return Block(
-        say.kind, say.text, say.label, say.model, once=once, images=say.images, flags=say.flags, response=response
-    )
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -562,25 +520,17 @@ def _task_event(record: Data, what: str) -> Iterator[Any]:
     yield Skip(f"system {what}")
 
 
-def _hook_outcome(record: Data) -> str:
-    """What became of a hook; empty where it did its work."""
+def _hook(record: Data) -> Item:
+    """`Hook SessionStart:startup failed (exit 1)`, and what it printed, each stream once; little of one that worked."""
     outcome, code = record.get("outcome"), record.get("exit_code")
     if outcome == "success" or (outcome is None and code in (0, None)):
-        return ""
-    return "cancelled" if outcome == "cancelled" else "failed"
-
-
-def _hook_label(record: Data, outcome: str) -> str:
-    """`Hook SessionStart:startup failed (exit 1)`."""
-    code = whole(record.get("exit_code"))
+        return Skip("system hook_response")
+    outcome, code = "cancelled" if outcome == "cancelled" else "failed", whole(code)
     ended = f" (exit {code})" if code is not None and abs(code) < 1 << 31 else ""
-    return f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
-
-
-def _hook_output(record: Data) -> str:
-    """What a hook printed, each stream once."""
     texts = (text_of(record.get(key)) for key in ("output", "stdout", "stderr"))
-    return "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
+    printed = "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
+    label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
+    return Hooked(Kind.ERROR if outcome == "failed" else Kind.NOTE, printed, label)
 
 
 def _limit_label(info: Data) -> str:
@@ -604,20 +554,6 @@ def _retry_label(record: Data) -> str:
         label += f" ({attempt} of {most})"
     words = " ".join(filter(None, (str(status or "")[:20], one_line(text_of(record.get("error")), 120))))
     return f"{label}: {words.replace('_', ' ')}" if words else label
-
-
-def _has_failed(record: Data) -> bool:
-    """Whether a `result` reports a failure: `is_error` says so, for `success` may be one too."""
-    flag = record.get("is_error")
-    return flag if isinstance(flag, bool) else text_of(record.get("subtype")).startswith("error")
-
-
-def _failure_text(record: Data) -> str:
-    """What a failed `result` says of it."""
-    said = [error for error in list_of(record.get("errors")) if isinstance(error, str) and error]
-    said += [text_of(record.get(key)) for key in ("result", "startup_failure_reason")]
-    said += [text_of(dict_of(record.get("error")).get("message"))]
-    return "\n".join(dict.fromkeys(filter(None, said)))
 
 
 STREAM = ClaudeStream()

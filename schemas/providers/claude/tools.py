@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +13,20 @@ from schemas.diffs import FileDiff, added_file, from_strings, from_structured_pa
 from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
 from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
 from schemas.providers.claude.locate import side_dir
+from schemas.providers.kit.words import Answer, Use
 from schemas.usage import as_count
-from schemas.values import dict_of, text_of
+from schemas.values import dict_of, list_of, number, text_of
+from schemas.values import whole as integer
 
-_TYPES: dict[str, ToolType] = {
-    **dict.fromkeys(
-        [
-            "write",
-            "edit",
-            "multiedit",
-            "str_replace_editor",
-            "write_file",
-            "edit_file",
-            "create_file",
-            "append_to_file",
-        ],
-        "write",
-    ),
-    **dict.fromkeys(["read", "webfetch", "read_file", "view_file", "cat"], "read"),
-    **dict.fromkeys(["grep", "glob", "websearch"], "search"),
-    **dict.fromkeys(["bash", "taskoutput", "killshell", "bashoutput", "killbash"], "shell"),
-    **dict.fromkeys(["notebookedit", "todowrite", "taskcreate", "taskupdate", "taskget", "tasklist"], "task"),
-    **dict.fromkeys(["enterplanmode", "exitplanmode", "askuserquestion", "skill", "lsp", "task", "agent"], "generic"),
+_WORDS: dict[ToolType, str] = {
+    "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
+    "read": "read webfetch read_file view_file cat",
+    "search": "grep glob websearch",
+    "shell": "bash taskoutput killshell bashoutput killbash",
+    "task": "notebookedit todowrite taskcreate taskupdate taskget tasklist",
+    "generic": "enterplanmode exitplanmode askuserquestion skill lsp task agent",
 }
+_TYPES = {name: kind for kind, names in _WORDS.items() for name in names.split()}
 """Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
 _SHELLS = frozenset({"Bash", "BashOutput", "KillBash", "KillShell", "TaskOutput", "Monitor"})
 _AGENTS = frozenset({"Task", "Agent"})
@@ -45,10 +36,12 @@ _SIZE = re.compile(r"Output too large \(([^)\n]{1,40})\)")
 _SPILLED_TO = re.compile(r"Full output saved to: (.+)")
 _AGENT_TAIL = re.compile(r"\n*agentId: [A-Za-z0-9_-]+ \([^\n]*\)[^\n]*(?:\s*<usage>.*?</usage>)?\s*\Z", re.DOTALL)
 _USAGE_TAIL = re.compile(r"\s*<usage>[^<]*</usage>\s*\Z")
+_SHELL_FACTS = {"returnCodeInterpretation": "returnCode", "backgroundTaskId": "backgroundTask"}
+_RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
 _MOST_SPILLED = 16 << 20
 _STREAMS = re.compile(r"<(stdout|stderr|output)>\n?(.*?)\n?</\1>", re.DOTALL)
 
-Object = Mapping[str, Any]
+Object = dict[str, Any]
 
 
 def tool_type(name: str) -> ToolType:
@@ -56,45 +49,29 @@ def tool_type(name: str) -> ToolType:
     return _TYPES.get(name.lower(), "unknown")
 
 
-def build_tool(
-    use: Object, result: Object | None, extra: object, structured: object, session: Path
-) -> tuple[Tool, dict[str, Any]]:
+def build_tool(use: Use, answer: Answer | None, session: Path) -> tuple[Tool, Object]:
     """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
 
-    `structured` is the structured content of an MCP server's result; `session` the session's file, beside which
-    spilled outputs lie. Subagents' files carry no `toolUseResult`. Status and diffs are the caller's.
+    `session` is the session's file, beside which spilled outputs lie. Subagents' files carry no `toolUseResult`. Of a
+    use whose JSON was broken the raw text stands under `raw`.
     """
-    name = text_of(use.get("name"))
-    given = use.get("input")
-    tool = Tool(
-        name=clean(name) or "(unnamed tool)",
-        type=tool_type(name),
-        use_id=clean(text_of(use.get("id"))),
-        input=_input(given),
-        status=ToolStatus.PENDING,
-    )
-    facts: dict[str, Any] = {}
-    details = extra if isinstance(extra, dict) else {}
-    if result is not None:
-        _take_result(tool, result, details, structured, session, facts)
-        tool.seconds = _seconds(details)
+    given: Object = dict(use.input or {})
+    if isinstance(raw := dict_of(given.get("__unparsedToolInput")).get("raw"), str):
+        given = {"raw": raw}
+    name, kind, status = clean(use.name) or "(unnamed tool)", tool_type(use.name), ToolStatus.PENDING
+    tool, facts = Tool(name, kind, clean(use.use_id), clean_value(given), status=status), Object()
+    details = Object()
+    if answer is not None:
+        block, extra, record = answer.details or ({"content": answer.text}, None, Object())
+        details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
+        _take_result(tool, block, details, meta.get("structuredContent"), session, facts)
+        tool.status, tool.seconds = answer.status, _seconds(details)
+        facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
+    tool.diffs = _diffs(tool, details)
     return tool, facts
 
 
-def _input(given: object) -> dict[str, Any]:
-    """The input; when the model's JSON was broken its raw text stands under `raw`."""
-    if not isinstance(given, dict):
-        return {} if given is None else {"input": clean_value(given)}
-    broken = given.get("__unparsedToolInput")
-    if isinstance(broken, dict) and isinstance(broken.get("raw"), str):
-        return {"raw": clean(broken["raw"])}
-    value: dict[str, Any] = clean_value(given)
-    return value
-
-
-def _take_result(
-    tool: Tool, result: Object, details: Object, structured: object, session: Path, facts: dict[str, Any]
-) -> None:
+def _take_result(tool: Tool, result: Object, details: Object, structured: object, session: Path, facts: Object) -> None:
     failed = result.get("is_error") is True
     text, tool.images = _content(result.get("content"))
     text, reminders = fold_reminders(text)
@@ -102,12 +79,15 @@ def _take_result(
         facts["reminders"] = [clean(reminder) for reminder in reminders]
     whole, shown = text, clean(text)
     tool.output = {"content": shown, "is_error": failed}
-    _add_details(tool.output, details)
+    # What SpecStory adds to an output from `toolUseResult`: small facts, no bodies.
+    tool.output |= {key: clean(said) for key in ("type", "filePath") if isinstance(said := details.get(key), str)}
     if structured is not None:
         tool.output["structuredContent"] = clean_value(structured)
         if (said := as_json(structured)) not in text:
             text = "\n".join(filter(None, (text, said)))
-    text = _unwrapped(text)
+    bare = text.strip()
+    if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
+        text = bare[len("<tool_use_error>") : -len("</tool_use_error>")]
     if tool.name in _SHELLS or tool.type == "shell":
         text = _shell(tool, text, failed, details, facts)
     if tool.name in _AGENTS and not failed:
@@ -128,63 +108,45 @@ def _without_tail(text: str) -> str:
     return text
 
 
-def _add_details(output: dict[str, Any], details: Object) -> None:
-    """What SpecStory adds to an output from `toolUseResult`: small facts, no bodies."""
-    for key in ("type", "filePath"):
-        if isinstance(details.get(key), str):
-            output[key] = clean(details[key])
-
-
 def _content(content: object) -> tuple[str, list[Part]]:
     """The text of a result and its images. References to tools are named, what is unknown is shown as it is."""
     if isinstance(content, str):
         return content, []
     if not isinstance(content, Sequence):
         return ("", []) if content is None else (as_json(content), [])
-    texts: list[str] = []
-    for block in content:
-        if isinstance(block, str):
-            texts.append(block)
-        elif isinstance(block, dict):
-            kind = block.get("type")
-            if kind == "text":
-                texts.append(text_of(block.get("text")))
-            elif kind == "tool_reference":
-                texts.append(text_of(block.get("tool_name")))
-            elif kind == "web_search_result":
-                texts.append(f"{text_of(block.get('title'))}\n{text_of(block.get('url'))}")
-            elif kind == "resource_link":  # faults f21
-                texts.append(f"{text_of(block.get('name'))} {text_of(block.get('uri'))}".strip())
-            elif kind == "resource":
-                inner = dict_of(block.get("resource"))
-                texts.append(f"{text_of(inner.get('uri'))}\n{text_of(inner.get('text'))}".strip() or as_json(block))
-            elif kind not in ("image", "document"):
-                texts.append(as_json(block))
-    return "\n".join(text for text in texts if text), media_parts(content)
+    return "\n".join(filter(None, map(_block_text, content))), media_parts(content)
 
 
-def _unwrapped(text: str) -> str:
-    """Without the tag around an error."""
-    bare = text.strip()
-    if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
-        return bare[len("<tool_use_error>") : -len("</tool_use_error>")]
-    return text
+def _block_text(block: object) -> str:
+    if not isinstance(block, dict):
+        return text_of(block)
+    match block.get("type"):
+        case "text":
+            return text_of(block.get("text"))
+        case "tool_reference":
+            return text_of(block.get("tool_name"))
+        case "web_search_result":
+            return f"{text_of(block.get('title'))}\n{text_of(block.get('url'))}"
+        case "resource_link":  # faults f21
+            return f"{text_of(block.get('name'))} {text_of(block.get('uri'))}".strip()
+        case "resource":
+            inner = dict_of(block.get("resource"))
+            return f"{text_of(inner.get('uri'))}\n{text_of(inner.get('text'))}".strip() or as_json(block)
+        case "image" | "document":
+            return ""
+    return as_json(block)
 
 
-def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: dict[str, Any]) -> str:
+def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: Object) -> str:
     """The output of a shell tool: without the line that says the exit code, streams without their tags."""
-    task = details.get("task")
-    code = details.get("exitCode", task.get("exitCode") if isinstance(task, dict) else None)
-    if isinstance(code, int) and not isinstance(code, bool):
-        tool.exit_code = code
+    code = integer(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
+    tool.exit_code = tool.exit_code if code is None else code
     if failed and (match := _EXIT.match(text)):
         tool.exit_code = int(match[1])
         text = text[match.end() :]
     elif tool.name in ("BashOutput", "TaskOutput") and (found := _STREAMS.findall(text)):
         text = "\n".join(body for _, body in found if body.strip())
-    for key, name in (("returnCodeInterpretation", "returnCode"), ("backgroundTaskId", "backgroundTask")):
-        if isinstance(details.get(key), str):
-            facts[name] = clean(details[key])
+    facts |= {key: clean(said) for name, key in _SHELL_FACTS.items() if isinstance(said := details.get(name), str)}
     return text
 
 
@@ -249,13 +211,12 @@ def _image_of(tool: Tool, details: Object) -> None:
 
 def _seconds(details: Object) -> float | None:
     for key, unit in (("durationMs", 1000.0), ("totalDurationMs", 1000.0), ("durationSeconds", 1.0)):
-        value = details.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
+        if (value := number(details.get(key))) is not None and 0 <= value < 1e12:
             return value / unit
     return None
 
 
-def diffs_of(tool: Tool, details: Object) -> list[FileDiff]:
+def _diffs(tool: Tool, details: Object) -> list[FileDiff]:
     """What a tool changed: from `structuredPatch`, else from the texts in its input.
 
     A refused or failed edit changed nothing; one without a result is shown as what was asked for.
@@ -271,11 +232,9 @@ def diffs_of(tool: Tool, details: Object) -> list[FileDiff]:
         content = given.get("content", details.get("content"))
         # Without the old text an overwritten file can only be shown as what it became.
         return [added_file(path, content)] if isinstance(content, str) and content else []
-    edits = given.get("edits") if name == "MultiEdit" else [given]
     whole = FileDiff(clean(path))
-    for edit in edits if isinstance(edits, list) else []:
-        if isinstance(edit, dict):
-            old, new = edit.get("old_string"), edit.get("new_string")
-            if isinstance(old, str) and isinstance(new, str):
-                whole.hunks += from_strings(path, old, new).hunks
+    for edit in map(dict_of, list_of(given.get("edits")) if name == "MultiEdit" else [given]):
+        old, new = edit.get("old_string"), edit.get("new_string")
+        if isinstance(old, str) and isinstance(new, str):
+            whole.hunks += from_strings(path, old, new).hunks
     return [whole] if whole.hunks else []

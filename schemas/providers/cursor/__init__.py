@@ -153,7 +153,7 @@ class Cursor(Tools, Lines):
             named = text_of(dict_of(ours["beside"]).get("cwd"))
             return Fact(workspace_root=named or next(filter(None, paths), ""))
         if record.get("role") != "user":
-            return Fact()
+            return Fact(workspace_root="")
         parts = store.parts_of(dict_of(message).get("content"))
         return Fact(workspace_root=next(filter(None, (workspace_of(store.words_of(one) or "") for one in parts)), ""))
 

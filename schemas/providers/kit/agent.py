@@ -127,7 +127,7 @@ class Agent:
         return text_of(record.get("id"))
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works, of agents that say so on every record: asked until all of it is known."""
+        """Where the agent works, of agents that say so on every record: asked until all that it names is known."""
         return _NOWHERE
 
     def facts(self, record: Data) -> Data:

@@ -56,7 +56,7 @@ class Facts:
         for name, value in fact.said.items():
             if isinstance(value, str) and value and not getattr(session, name):
                 setattr(session, name, _as_set(name, value))
-        self.setting_known = bool(session.workspace_root and session.branch and session.version)
+        self.setting_known = all(getattr(session, name) for name in fact.said)
 
     def title(self, title: Title) -> None:
         """A name of the session, or of the session that holds a record."""

@@ -26,18 +26,16 @@ Placed: TypeAlias = "tuple[Record, int, Item]"
 class History:
     """The plain policy: every record counts, and stands where it is."""
 
-    branched = False
-    """Set by `enter` where the record begins a branch: what was said before it was taken back."""
-    whole = False
-    """Set by `enter` where nothing is added any more to what was said in pieces."""
-    copied = ""
-    """The id of another session, set by `enter` where the record, and so all before it, was copied from that one."""
-
-    forked = ""
-    """The same, set where only what is before the record was copied."""
-
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.branched = False
+        """Set by `enter` where the record begins a branch: what was said before it was taken back."""
+        self.whole = False
+        """Set by `enter` where nothing is added any more to what was said in pieces."""
+        self.copied = ""
+        """The id of another session, set by `enter` where the record, and so all before it, was copied from it."""
+        self.forked = ""
+        """The same, set where only what is before the record was copied."""
 
     def whose(self, record: dict[str, Any]) -> str:
         """The subagent to which a record belongs, where those stand among the main agent's; empty for its own."""

@@ -42,7 +42,7 @@ from schemas.records import Record
 from schemas.session import Change, Lack, Op, Session, Subagent
 from schemas.values import text_of
 
-_INHERITED = int(Flag.INHERITED)
+_INHERITED, _UNKNOWN = int(Flag.INHERITED), Kind.UNKNOWN
 _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
 _EARLIER = "earlier version"
@@ -63,6 +63,8 @@ class Reader:
         """The time of what has none, while a pipe is read live and has told no time of its own."""
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
+        self._sorts = root is None and type(self.history).whose is not History.whose
+        """Whether records of subagents may stand among these."""
         self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
         self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
         self.uses = Uses(self.rows, self.talk, agent.answers, reuses=agent.reuses)
@@ -217,12 +219,13 @@ class Reader:
         """Read a record, whose messages begin with `first_row` if an earlier version of it made some; returns the name
         under which it was counted if it held nothing.
         """
-        value, session, history, agent = record[3], self.session, self.history, self.agent
+        value, agent = record[3], self.agent
+        session, history = self._session, self.history
         kind = value.get("type")
         if type(kind) is str and kind in agent.silent:
             session.hidden[kind] += 1
             return ""
-        if self.root is None and (whose := history.whose(value)):
+        if self._sorts and (whose := history.whose(value)):
             child = self._child(whose)
             child.rows.store = self.rows.store
             child.take(record)
@@ -240,13 +243,14 @@ class Reader:
             return ""
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
-        self.rows.begin(time, bool(history.copied), first_row)
+        copied, first, words = history.copied, len(session.messages.kind), self._words
+        self.rows.begin(time, bool(copied), first if first_row is None else first_row)
         if history.whole and self.rows.growing:
             self.talk.stop_growing()
-        self.talk.branched = self.talk.branched or history.branched
-        if source := history.copied or history.forked:
-            self._inherit(source)
-        first, words, meant = len(session.messages.kind), self._words, self._meant
+        if history.branched:
+            self.talk.branched = True
+        if copied or history.forked:
+            self._inherit(copied or history.forked)
         used = repeats = False
         for number, item in enumerate(agent.read(value)):
             word = words.get(type(item))
@@ -255,8 +259,7 @@ class Reader:
                 used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):
-                kind = type(known)
-                done = (meant.get(kind) or self._meaning(kind))(place, at, known)
+                done = (self._meant.get(type(known)) or self._meaning(type(known)))(place, at, known)
                 used, repeats = used or done is True, repeats or done is False
         if used or len(session.messages.kind) > first:
             return ""
@@ -296,10 +299,11 @@ class Reader:
             self._once.add(hash(say.once))
             if len(self._once) == count:
                 return False
-        if not say.label and say.kind is Kind.UNKNOWN:
+        unknown = say.kind is _UNKNOWN
+        if unknown and not say.label:
             say.label = self.agent.type(record[3])
         self.talk.say(record, number, say)
-        if say.kind is Kind.UNKNOWN:
+        if unknown:
             self.session.unknown[one_line(say.label, 80)] += 1
         return True
 
@@ -325,7 +329,8 @@ class Reader:
         self.facts.learn(fact)
 
     def _skip(self, record: Record, number: int, skip: Skip) -> bool:
-        self.session.hidden[_short(skip.what)] += 1
+        hidden, what = self._session.hidden, _short(skip.what)
+        dict.__setitem__(hidden, what, hidden.get(what, 0) + 1)  # it is clean already
         return True
 
     def _total(self, record: Record, number: int, total: Total) -> bool | None:

@@ -82,7 +82,8 @@ class Rows:
         self.time, self.copied = time, copied
         self.first = len(self.session.messages.kind) if first is None else first
         self.touched, self._key = False, 0
-        self.again.clear()
+        if self.again:
+            self.again.clear()
 
     def add(self, record: Record, number: int, say: Say, exchange: Exchange) -> int:
         """Append a message to an exchange; returns its row."""
@@ -127,7 +128,7 @@ class Rows:
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message, or another item of one."""
         spans, tail = self.session.spans, self._tails.get(row, self.session.messages.span[row])
-        item = min(max(number, 0), LAST_ITEM)
+        item = number if 0 < number < LAST_ITEM else 0 if number <= 0 else LAST_ITEM
         self.changed.add(row)
         self.touched = True
         if spans.is_of(tail, self.store, record[0], role, item):
@@ -140,9 +141,9 @@ class Rows:
 
     def resize(self, row: int, text: str) -> None:
         """Set the size of what an unfolded message shows."""
-        messages = self.session.messages
-        messages.chars[row] = min(len(text), NONE)
-        messages.lines[row] = min(text.count("\n") + 1 if text else 0, NONE)
+        messages, size = self.session.messages, len(text)
+        messages.chars[row] = size if size < NONE else NONE
+        messages.lines[row] = min(text.count("\n") + 1, NONE) if text else 0
 
     def grow(self, row: int, text: str) -> None:
         """Add text to the size of a message."""

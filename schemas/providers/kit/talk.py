@@ -46,9 +46,11 @@ class Talk:
 
     def say(self, record: Record, number: int, say: Say) -> int:
         """A message: appended, or what its id names replaced; returns its row."""
-        if (row := self._row(say)) >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
-            self.again(row, record, number, say)
-            return row
+        if say.id or say.row >= 0:
+            row = self._row(say)
+            if row >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
+                self.again(row, record, number, say)
+                return row
         return self.add(record, number, say)
 
     def _may_become(self, row: int, kind: Kind) -> bool:

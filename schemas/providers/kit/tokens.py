@@ -18,6 +18,8 @@ from schemas.usage import REST, TokenUsage, total_usage
 _USAGE = int(SpanRole.USAGE)
 _TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _NOTHING = TokenUsage()
+_set = object.__setattr__
+"""For a number that nearly every record sets: what `Cleaned` does with texts takes longer."""
 
 
 class _Rest(NamedTuple):
@@ -54,58 +56,56 @@ class Tokens:
 
     def count(self, record: Record, number: int, count: Count) -> bool | None:
         """Tokens of a model call: said once, or again with other figures."""
-        usage = count.usage
-        if usage == _NOTHING and count.id not in self._groups and not self._rows.copied:
+        usage, name, told, beside, closes, was = count
+        known, rows, session = self._groups, self._rows, self.session
+        if usage == _NOTHING and name not in known and not rows.copied:
             return None
-        session, name = self.session, count.id or self._name_of(record[3]) or f"@{record[0]}"
-        model = self._rows.model(count.model or self._talk.model)
-        if self._rows.copied:
-            self._inherit(record, clean(name), usage, model, clean(count.was))
+        name = name or self._name_of(record[3]) or f"@{record[0]}"
+        model = rows.model(told or self._talk.model)
+        if rows.copied:
+            self._inherit(record, clean(name), usage, model, clean(was))
             return True
         if self._talk.turn:
             self._talk.open_untold(record)
         groups = session.groups
-        if count.was in self._groups:
-            self._groups[name] = self._groups.pop(count.was)
-            groups.ids[self._groups[name]] = clean(name)
-        group = self._groups.get(name, -1)
-        rows: Sequence[int] = range(self._rows.first, len(session.messages.kind))
-        if count.closes:
-            rows = self._since_last()
-        now = usage
+        if was in known:
+            known[name] = known.pop(was)
+            groups.ids[known[name]] = clean(name)
+        group = known.get(name, -1)
+        new: Sequence[int] = self._since_last() if closes else range(rows.first, len(session.messages.kind))
         if group < 0:
-            group = self._groups[name] = session.add_group(
-                clean(name), usage, record, model=model, store=self._rows.store
-            )
+            group = known[name] = session.add_group(clean(name), usage, record, model=model, store=rows.store)
             self._ends[group] = groups.span[group]
         else:
-            known = self._last[1] if self._last[0] == group else groups.usage[group]
-            if known != usage:
-                now = known.largest(usage) if self._largest else usage
-                groups.usage[group] = now
-            if not session.spans.is_of(self._ends[group], self._rows.store, record[0], _USAGE):
-                span = session.spans.add(self._rows.store, record[0], record[1], record[2], _USAGE)
+            before = self._last[1] if self._last[0] == group else groups.usage[group]
+            if before != usage and self._largest:
+                usage = before.largest(usage)
+            if before != usage:
+                groups.usage[group] = usage
+            if not session.spans.is_of(self._ends[group], rows.store, record[0], _USAGE):
+                span = session.spans.add(rows.store, record[0], record[1], record[2], _USAGE)
                 session.spans.extend(self._ends[group], span)
                 self._ends[group] = span
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
-            if rows or self._rows.touched:
+            if (new or rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
                 self._move(group, session.exchanges[-1].index)
-        self._last = group, now
-        self._rows.changed.add(session.exchanges[groups.exchange[group]].start)
-        column = session.messages.group
-        for row in (*self._rows.again, *rows):
+        self._last = group, usage
+        changed, column, last = rows.changed, session.messages.group, groups.last[group]
+        changed.add(session.exchanges[groups.exchange[group]].start)
+        for row in [*rows.again, *new] if rows.again else new:
             if column[row] == NONE:
-                column[row], last = group, groups.last[group]
-                groups.last[group] = row if last == NONE else max(row, last)
-                self._rows.changed.add(row)
+                column[row] = group
+                changed.add(row)
                 if last != NONE:  # which was shown with the figures until now
-                    self._rows.changed.add(last)
-        if groups.last[group] != NONE:  # which is shown with them now
-            self._rows.changed.add(groups.last[group])
-        if count.closes and rows:
-            self._move(group, session.messages.exchange[rows[-1]])
-        if number >= 0 and not count.beside:
-            session.context_used = now.context
+                    changed.add(last)
+                last = row if last == NONE else max(row, last)
+        if last != NONE:  # which is shown with them now
+            groups.last[group] = last
+            changed.add(last)
+        if closes and new:
+            self._move(group, session.messages.exchange[new[-1]])
+        if number >= 0 and not beside:
+            _set(session, "context_used", usage.context)
         return True
 
     def _since_last(self) -> Sequence[int]:

@@ -13,6 +13,7 @@ from schemas.session import Subagent
 _PENDING, _ERROR, _INTERRUPTED, _SUBAGENT = (
     int(f) for f in (Flag.PENDING, Flag.ERROR, Flag.INTERRUPTED, Flag.SUBAGENT)
 )
+_UNENDED, _BACKGROUND = ToolStatus.PENDING, ToolStatus.BACKGROUND
 _ENDS = {ToolStatus.ERROR: _ERROR, ToolStatus.DENIED: _INTERRUPTED, ToolStatus.INTERRUPTED: _INTERRUPTED}
 
 
@@ -86,18 +87,14 @@ class Uses:
 
     def answer(self, record: Record, number: int, answer: Answer, of: int = -1) -> bool | None:
         """A tool use's result, or only its status; of message `of`, where the same item holds both."""
-        row, session, text, status = (
-            of if of >= 0 else self.row(answer.use_id),
-            self.session,
-            answer.text,
-            answer.status,
-        )
-        messages = session.messages
+        row, text, status = of if of >= 0 else self.row(answer.use_id), answer.text, answer.status
+        session, messages = self.session, self.session.messages
         if answer.late and (row not in self.open or messages.flags[row] & _PENDING):
             return None
         if answer.beside and row >= 0:
             return self._beside(record, number, answer, row)
-        self.answered = self.answered or (text is not None and of < 0)
+        if text is not None and of < 0:
+            self.answered = True
         if text is None:
             if row < 0:
                 return False
@@ -108,15 +105,16 @@ class Uses:
         elif row not in self.open and self._first_counts:
             return False
         else:
-            if text or not session.messages.chars[row]:  # what was told beside it is shown where it says nothing
+            if text or not messages.chars[row]:  # what was told beside it is shown where it says nothing
                 self._rows.resize(row, text)
             status = self.judged.get(row, status)
-            if status is not ToolStatus.PENDING and status is not ToolStatus.BACKGROUND:
+            if status is not _UNENDED and status is not _BACKGROUND:
                 self.open.pop(row, None)
         exchange = session.exchanges[messages.exchange[row]]
         before, ended = messages.flags[row], _ENDS.get(status, 0)
-        exchange.errors += bool(ended & _ERROR) - bool(before & _ERROR)
-        waits = _PENDING if status is ToolStatus.PENDING else 0
+        if (ended ^ before) & _ERROR:
+            exchange.errors += 1 if ended & _ERROR else -1
+        waits = _PENDING if status is _UNENDED else 0
         messages.flags[row] = before & ~(_PENDING | _ERROR | _INTERRUPTED) | ended | waits
         self._rows.extend(row, record, number, RESULT)
         session.touch(exchange, self._rows.time)
