@@ -32,6 +32,7 @@ from renderers.secret_looks import (
     computed,
     decoded,
     digit_and_letter,
+    drawn,
     may_be_password,
     mixed,
     no_code,
@@ -279,7 +280,7 @@ _NO_KEYS = word_set(
     "redis bucket file path name shortcut tag tags tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
     "mon tur whis joc hoc build lookup hash range composite surrogate business alternate candidate search filter order "
     "routing message item json config setting feature flag trace run job task metric label state props style theme "
-    "locale lang icon color menu nav"
+    "locale lang icon color menu nav gpg pgp"  # the last two: a fingerprint, as Docker's images have it
 )
 _NO_TOKENS = word_set(
     "max min num total input output prompt completion cached cache reasoning csrf xsrf next page continuation "
@@ -372,6 +373,8 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     if cut:
         return len(value) >= 3
     if sort == "password":
+        if name.lower() in ("pwd", "oldpwd") and _PATH.match(value):
+            return False  # where a shell is
         return may_be_password(value, written=written)
     if " " in value or re.match(r"[A-Za-z][\w+.-]*://|[A-Za-z]:\\", value):
         return False
@@ -388,8 +391,8 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
         return mixed(value) and not slug(value)
     plain = not re.search(r"[^\w.+/=~-]", value) and not re.fullmatch(r"[A-Z]*_[A-Z_]*", value)
     of_one_case = len(value) >= 16 and (value.islower() or value.isupper())  # no name of a program's
-    drawn = unspeakable(value) if written or of_one_case else scrambled(value)
-    return (plain and drawn) or (sort == "secret" and env and value.isascii())
+    random = unspeakable(value) if written or of_one_case else scrambled(value) or (len(value) >= 16 and drawn(value))
+    return (plain and random) or (sort == "secret" and env and value.isascii())
 
 
 def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]:
@@ -426,6 +429,7 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
             return
 
 
+_PATH = re.compile(r"[/~]|[A-Za-z]:(?:[\\/]|$)")
 _ARN = re.compile(rb"\barn:[\w:-]*\Z")
 _ENDS_NOTHING = frozenset(bytes([byte]) for byte in b"().;{}[/?*#^~")
 _KIND_OF = {"auth": "authorization", "id": "key"}

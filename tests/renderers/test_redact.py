@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import random
+import string
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,8 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "connect(\n    password=wordofuser,\n    token=extractJWTSubject\n) # --password prompts; --password asks you",
         "openssl enc -d | curl -k https://a1b2.example; openssl version | curl -k --data1",
         "AKIAIOSFODNN7EXAMPLE",
+        "SHELL=/bin/bash\nPWD=/home/dev/src/shop2\nOLDPWD=/root\nexport PWD=/srv/app-7\npwd: ~/src/x1 PWD='C:\\a1\\b2'",
+        "ENV GPG_KEY=" + "A035C8C19219BA82" * 2 + "1ECEA86B",
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:
@@ -271,6 +274,28 @@ def test_named_secrets_of_letters_or_of_digits_alone(form: str, values: str) -> 
         text, count = redact(form.replace("{}", value))
         assert (text.partition("[redacted: ")[0], count) == (form.partition("{}")[0], 1)
         assert value not in text
+
+
+@pytest.mark.parametrize(
+    ("form", "length"),
+    [
+        ("API_KEY={}", 16),
+        ("API_KEY={}", 20),
+        ("apiKey = {}", 20),
+        ("curl -H 'PRIVATE-TOKEN: {}' https://a.corp", 20),
+        ("password: {}", 12),
+        ("JWT_SECRET={}", 24),
+        ('{"name":"API_KEY","value":"{}"}', 24),
+        ("Cookie: theme=dark; sessionid={}", 32),
+        ('"client_secret":"{}"', 32),
+        ("GET /v1/x?access_token={}&page=2", 32),
+    ],
+)
+def test_what_is_drawn_at_random_passes_for_words_one_time_in_a_thousand(form: str, length: int) -> None:
+    """Also where it happens to have few digits, or none."""
+    signs, drawing = string.ascii_letters + string.digits, random.Random(3)
+    values = ["".join(drawing.choices(signs, k=length)) for _ in range(1000)]
+    assert len([value for value in values if value in redact(form.replace("{}", value))[0]]) <= 1
 
 
 @pytest.mark.parametrize("form", FORMS)
