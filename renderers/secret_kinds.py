@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import base64
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
+from renderers.secret_joints import MARKS, over_joints, without_marks
 from renderers.secret_looks import (
     ESCAPE,
     NO_PASSWORDS,
@@ -31,7 +31,6 @@ from renderers.secret_looks import (
     by_look,
     computed,
     decoded,
-    digit_and_letter,
     drawn,
     may_be_password,
     mixed,
@@ -120,8 +119,6 @@ def _address(raw: bytes, place: int) -> Iterator[Found]:
 
 
 # A quote as it may be written, also in JSON, HTML and addresses.
-_MARKS = rb"[ \t]*+(?:\\+t)*+(?:[+|>#*-]|//|\xe2\x94\x82|\d{1,6}\xe2\x86\x92)?[ \t]*+"
-"""What goes before a line: a diff's, a list's or a comment's sign, a line's number."""
 _QUOTE = rb"(?:\\*[\"'`]|&quot;|&#3[49];|\\+u002[27]|%2[27])"
 _AUTHORIZATION = re.compile(
     rb"uthorization(?:" + _QUOTE + rb"|\])*[ \t]{0,3}(?:[:=,]|\\+u003[ad]|%3[ad])[ \t]{0,3}" + _QUOTE + rb"?"
@@ -455,7 +452,9 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         closed = bool(match["closed"])
         if op == b",":  # a pair of strings: `("API_KEY", "…")`; in a list of words it says nothing
             start, end = _value(raw, match.end(), quote)
-            if closed and quote and any(48 <= byte <= 57 for byte in raw[start:end]) and _PAIR_ENDS.match(raw, end):
+            if name.startswith("-") and quote:  # an option among the words of a command
+                yield start, end, True, False
+            elif closed and quote and any(48 <= byte <= 57 for byte in raw[start:end]) and _PAIR_ENDS.match(raw, end):
                 yield start, end, False, False
         elif name != "PASS" or op == b"=":  # what tests print
             close = not (match["space"] or match["space2"])
@@ -500,7 +499,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             yield *match.span("s"), True, False
 
 
-_LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + _MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
+_LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
 _LINE_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"']|\\|\Z)")
 _WORD_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"'|&;]|\\|\Z|-)")
 
@@ -576,6 +575,8 @@ def _finders() -> Iterator[tuple[bytes, _Finder]]:
 _ALL = tuple(_finders())
 _LITERALS = tuple(dict.fromkeys(literal for literal, _ in _ALL))
 _BY_LITERAL = tuple(tuple(finder for one, finder in _ALL if one == literal) for literal in _LITERALS)
+_LOOKS = frozenset(look.literal for look in all_looks())
+_OF_LOOKS = frozenset(index for index, literal in enumerate(_LITERALS) if literal in _LOOKS)
 _SCAN = BytesAhoCorasick(_LITERALS, implementation=Implementation.DFA)  # three times as fast as the default
 _NAME_LITERALS = tuple(
     (sort, literal) for sort, literals in _NAMES.items() for literal in literals if literal.isidentifier()
@@ -591,29 +592,15 @@ def find_in_arguments(words: list[bytes]) -> list[Found]:
 def find(raw: bytes) -> list[Found]:
     """The secrets of a text in UTF-8, in order; none touches another."""
     hits = _SCAN.find_matches_as_indexes(raw, overlapping=True)
-    found = _looked_at(raw, hits) if hits else []
-    places = {place for _, place, _ in hits}
-    found += _in_two(raw, places, found)
-    if len(raw) > _SHORTEST_LINE:
-        found += _over_lines(raw, places, found)
-    if any(mark in raw for mark in _INVISIBLE):
-        found += _without_marks(raw)
-    return _merged(found) if len(found) > 1 else found
+    known = _merged(_looked_at(raw, hits)) if hits else []
+    places = sorted({place for _, place, _ in hits})
+    looks = sorted({place for index, place, _ in hits if index in _OF_LOOKS})
+    more = [*over_joints(raw, places, looks, known, _look, _GENERAL), *without_marks(raw, find)]
+    return _merged([*known, *more]) if more else known
 
 
-_INVISIBLE = [mark.encode() for mark in ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")]
-_ANY_INVISIBLE = re.compile(b"|".join(_INVISIBLE))
-
-
-def _without_marks(raw: bytes) -> Iterator[Found]:
-    """The secrets of a text with soft hyphens and signs of no width in it, as pages break long words with."""
-    places, offsets, position = [0], [0], 0
-    for mark in _ANY_INVISIBLE.finditer(raw):
-        offsets.append(offsets[-1] + mark.start() - position)
-        places.append(position := mark.end())
-    for start, end, kind in find(_ANY_INVISIBLE.sub(b"", raw)):
-        first, last = bisect_right(offsets, start) - 1, bisect_left(offsets, end) - 1
-        yield Found(places[first] + start - offsets[first], places[last] + end - offsets[last], kind)
+def _look(raw: bytes) -> list[Found]:
+    return _merged(_looked_at(raw, _SCAN.find_matches_as_indexes(raw, overlapping=True)))
 
 
 def _looked_at(raw: bytes, hits: list[tuple[int, int, int]]) -> list[Found]:
@@ -635,150 +622,3 @@ def _merged(found: list[Found]) -> list[Found]:
 
 
 _GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password in a URL"})
-
-# -- tokens that go on in the next line --------------------------------------------------------------------------------
-
-_TOKEN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=%~"
-_SIDE = rb"[A-Za-z0-9_./+=%~-]"
-# A line's end: as it is, where a shell takes two lines together, escaped, and between two strings of an array.
-_LINE_END = re.compile(rb"(?:\\?\n|\\{1,2}n|\\*\",\s*\\*\")" + _MARKS + rb"(?=" + _SIDE + rb")")
-# Behind it stands the better part of a token whose beginning was cut in two.
-_BODY_BEHIND = re.compile(rb"\n[ \t+|>#*-]*+(?:\d{1,6}\xe2\x86\x92)?" + _SIDE + rb"{16}")
-_BODY_BEHIND_ESCAPED = re.compile(rb"\\n" + _MARKS + _SIDE + rb"{16}")
-# A run that a break or a space ends, and what may be the rest of it: with a digit, since words have none.
-_IN_TWO = re.compile(_SIDE + rb"++(?P<gap>\\?\r?\n| )(?P<rest>(?=" + _SIDE + rb"{0,200}?[0-9])" + _SIDE + rb"{4,}+)")
-_SHORTEST_LINE = 40
-"""Of a text that was wrapped."""
-_SHORTEST_TOKEN = 20
-"""That is looked for over two lines."""
-_NO_TOKEN_ENDS = frozenset((b"(", b":", b"[", b"{", b"@"))
-
-
-def _over_lines(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Found]:
-    """Tokens that a line's end goes through, as where text was wrapped at 64, 76 or 80 columns and quoted. `places` are
-    those of literals.
-    """
-    reach = 0
-    for start, end in sorted(_line_ends(raw, places)):
-        if start < reach:
-            continue  # looked at with one before it
-        # A dash at a line's beginning is a diff's sign or a part of the token.
-        for dashes in (False, True) if raw[end - 1] == 0x2D else (False,):
-            if window := _window(raw, start, end - dashes, dashes=dashes):
-                reach = max(reach, window[-1][0])
-                yield from _in_window(raw, window, known)
-
-
-def _in_two(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Found]:
-    """Tokens told by their look that one break or space goes through, in a line of any length: a title is a text whose
-    line ends became spaces. What follows has to look drawn at random, and the token to end with it.
-    """
-    for place in places:
-        if (match := _IN_TWO.match(raw, place)) is None:
-            continue
-        rest, end = match.span("rest")
-        left = raw[max(0, place - 48) : place]
-        window = [(place - len(left) + len(left.rstrip(_TOKEN)), match.start("gap")), (rest, end)]
-        for one in _found_joined(raw, window):
-            start, last, pieces = _in_text(window, one)
-            whole = pieces == 2 and last == end and one.kind not in _GENERAL
-            if whole and not any(old.start <= start < old.end for old in known) and _goes_on(decoded(raw, rest, end)):
-                yield Found(start, last, one.kind)
-
-
-def _in_window(raw: bytes, window: list[tuple[int, int]], known: list[Found]) -> Iterator[Found]:
-    for one in _found_joined(raw, window):
-        start, last, pieces = _in_text(window, one)
-        if pieces > 2 and not _goes_on(decoded(raw, window[pieces - 1][0], last)):
-            # A word that begins the line behind a token is mostly no part of it.
-            shorter = _found_joined(raw, window[: pieces - 1])
-            start, last, pieces = next(
-                (_in_text(window, other) for other in shorter if other.start == one.start), (start, last, pieces)
-            )
-        before = next((old for old in known if old.start <= start < old.end), None)
-        # The same, if the token is whole without it, or only a name says that it is one.
-        sure = before is None and one.kind not in _GENERAL
-        if pieces > 1 and (
-            sure or ((before is None or last > before.end) and _goes_on(decoded(raw, window[pieces - 1][0], last)))
-        ):
-            yield Found(start, last, one.kind)
-
-
-def _found_joined(raw: bytes, window: list[tuple[int, int]]) -> list[Found]:
-    joined = b"".join(raw[first:last] for first, last in window)
-    return _merged(_looked_at(joined, _SCAN.find_matches_as_indexes(joined, overlapping=True)))
-
-
-def _line_ends(raw: bytes, places: set[int]) -> set[tuple[int, int]]:
-    """The ends of long lines at which a token may be, each up to where the next line begins behind its marks."""
-    ends = {end.span() for place in places for end in _near_line_ends(raw, place)}
-    signs = ((b"\n", _BODY_BEHIND), (b"\\n", _BODY_BEHIND_ESCAPED)) if b"\\n" in raw else ((b"\n", _BODY_BEHIND),)
-    for sign, body in signs:
-        last = 0
-        for match in body.finditer(raw):
-            at = match.start()
-            long, last = at - max(last, raw.rfind(sign, last, at)) > _SHORTEST_LINE, at
-            if long and raw[at - 1] in _TOKEN and (end := _LINE_END.match(raw, at)):
-                ends.add(end.span())
-    return ends
-
-
-def _near_line_ends(raw: bytes, place: int) -> Iterator[re.Match[bytes]]:
-    """The ends of lines before and behind a literal."""
-    signs = (b"\n", b"\\n", b'",')
-    behind = sorted(at for sign in signs if (at := raw.find(sign, place, place + 400)) >= 0)[:2]
-    before = max(raw.rfind(sign, max(0, place - 48), place) for sign in signs)
-    for at in (*behind, before) if before >= 0 else behind:
-        while at > 0 and raw[at - 1] == 0x5C:
-            at -= 1
-        if at > 0 and raw[at - 1] in _TOKEN and (match := _LINE_END.match(raw, at)):
-            yield match
-
-
-def _goes_on(more: str) -> bool:
-    run = re.sub(r"[^A-Za-z0-9]", "", more)
-    cased = len(run) >= 10 and not (run.islower() or run.isupper() or run.istitle())
-    return cased or digit_and_letter(run) or unspeakable(run)
-
-
-def _window(raw: bytes, start: int, end: int, *, dashes: bool) -> list[tuple[int, int]]:
-    """The pieces of text around a line's end, and around those that follow, which may be one token without them. None,
-    if they can't.
-    """
-    left = raw[max(0, start - 400) : start]
-    line = len(left) - max(left.rfind(b"\n") + 1, left.rfind(b"\\n") + 2)
-    before = len(left) - len(left.rstrip(_TOKEN))
-    if line < _SHORTEST_LINE or not before:
-        return []
-    window = [(start - min(before + 80, line), start)]
-    length = before
-    while True:
-        right = raw[end : end + 400]
-        behind = len(right) - len(right.lstrip(_TOKEN))
-        follows = right[behind : behind + 2]
-        if b"=" in right[:behind].rstrip(b"=") or follows[:1] in _NO_TOKEN_ENDS or follows == b'":':
-            break  # the next line has a name of its own
-        length += behind
-        more = _LINE_END.match(raw, end + behind) if behind >= _SHORTEST_LINE - 10 else None  # which fills its line
-        window.append((end, end + behind + (more is None)))
-        if more is None:
-            break
-        end = more.end() - (dashes and raw[more.end() - 1] == 0x2D)
-    return window if len(window) > 1 and length >= _SHORTEST_TOKEN else []
-
-
-def _in_text(window: list[tuple[int, int]], one: Found) -> tuple[int, int, int]:
-    """Where a secret of the joined pieces stands in the text, and over how many pieces it goes."""
-    start = end = -1
-    pieces, at = 0, 0
-    for first, last in window:
-        length = last - first
-        if start < 0 and one.start < at + length:
-            start = first + one.start - at
-        if start >= 0:
-            pieces += 1
-        if one.end <= at + length:
-            end = first + one.end - at
-            break
-        at += length
-    return start, end, pieces

@@ -391,6 +391,80 @@ def test_a_token_that_one_gap_goes_through_in_a_short_line(told: str, gap: str) 
     assert looked > 3
 
 
+# What tells a secret, and how it is drawn; each is broken once, or at every so many characters.
+BROKEN = [
+    ("see {} there", "hf_ z34"),
+    ("see {} there", "d10 :AA w33"),
+    ("see {} there", "sk-or-v1- h64"),
+    ("see {} there", "xoxb- d12 - d13 - a24"),
+    ("see {} there", "sk-ant-api03- w93 AA"),
+    ("see {} there", "AKIA u16"),
+    ("see {} there", "dapi h32"),
+    ("API_KEY_2={}", "a24"),
+    ("aws_secret_access_key = {}", "b40"),
+    ("Authorization: Bearer {}", "a40"),
+    ("postgres://app:{}@db.example.net:5432/shop", "a16"),
+]
+JOINTS = {
+    "a line's end": ("", "\n"),
+    "an indented line": ("    ", "\n    "),
+    "a shell's": ("", "\\\n"),
+    "an added line": ("+", "\n+"),
+    "a removed line": ("-", "\n-"),
+    "a diff's context": (" ", "\n "),
+    "a quotation": ("> ", "\n> "),
+    "a table": ("│ ", " │\n│ "),
+    "numbered lines": ("     1→", "\n     2→"),
+    "an escaped one": ("", "\\n"),
+    "one escaped twice": ("", "\\\\n"),
+    "a sign of direction": ("", "⟨RLO⟩"),
+}
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+@pytest.mark.parametrize(("form", "told"), BROKEN)
+def test_what_joins_two_lines_is_no_part_of_a_secret(form: str, told: str, joint: str) -> None:
+    (before, between), secret = JOINTS[joint], build(told)
+    for at in (len(secret) // 2, len(secret) * 2 // 3):
+        text = f"a\n{before}{form.replace('{}', f'{secret[:at]}{between}{secret[at:]}')}\nz"
+        redacted, count = redact(text)
+        assert [half for half in halves(secret[:at]) + halves(secret[at:]) if half in redacted] == []
+        assert (count, redacted[-2:]) == (1, "\nz")
+    if len(secret) > 44 and "postgres" not in form:
+        broken = between.join(secret[i : i + 20] for i in range(0, len(secret), 20))
+        assert redact(f"a\n{before}{form.replace('{}', broken)}\nz")[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("token: ghp_{a36}\n{h40}", "github token"),
+        ("API_KEY={a24}\n{h64}\n", "key"),
+        ("API_KEY={a24}\n3f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e", "key"),
+        ("password: {a12}\nuser2name: x1", "password"),
+        ("DB_PASSWORD={a12}\nhost2\n", "password"),
+        ("API_KEY={a24}\nSIZE_2X=a1b2c3d4e5", "key"),
+        ('["--api-key", "{a24}", "x7Qm9k2Lw8"]', "key"),
+    ],
+)
+def test_what_stands_in_the_line_behind_a_secret_stays(text: str, mark: str) -> None:
+    secret = next(told for told in ("a36", "a24", "a12") if f"{{{told}}}" in text)
+    text = text.replace("{h40}", build("h40")).replace("{h64}", build("h64"))
+    begin = "ghp_" if "ghp_" in text else ""
+    assert redact(text.replace(f"{{{secret}}}", build(secret)))[0] == text.replace(
+        f"{begin}{{{secret}}}", f"[redacted: {mark}]"
+    )
+
+
+def test_wrapped_base64_hashes_and_code_do_not_join_into_tokens() -> None:
+    drawing = random.Random(5)
+    image = base64.encodebytes(drawing.randbytes(200_000)).decode()
+    hashes = "\n".join(f"{drawing.randbytes(20).hex()}  src/token_{number}.py" for number in range(2000))
+    code = Path(json.__file__).with_name("decoder.py").read_text().replace("\n", "\n+    ")
+    for text in (image, image.replace("\n", "\\n"), hashes, "port: http://localhost:8080\nfoo1@bar.com", code):
+        assert redact(text)[1] == 0
+
+
 @pytest.mark.parametrize("mark", ["\u00ad", "\u200b", "\u2060"])
 def test_marks_that_cannot_be_seen_are_no_end_of_a_token(mark: str) -> None:
     for kind in KINDS:
