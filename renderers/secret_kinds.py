@@ -56,6 +56,12 @@ _BEGINNING_OF_KEY = re.compile(rb"-----BEGIN " + _BLOCK)
 _LINES_OF_KEY = re.compile(_KEY_LINES)
 _END_OF_KEY = re.compile(rb"-----END " + _BLOCK)
 _LAST_LINES = re.compile(rb"(?:[A-Za-z0-9+/=]{16,}" + _BETWEEN + rb"+)*[A-Za-z0-9+/]{2,76}={0,2}" + _BETWEEN + rb"+\Z")
+# What is left of one that was cut with an ellipsis, of which the line ends may have become spaces; no words.
+_CUT_KEY = re.compile(
+    rb"(?=[\s\\n]*(?![A-Z]?[a-z]+\b)[A-Za-z0-9+/=]{4})(?:(?:"
+    + _BETWEEN
+    + rb"|[:,])*+[A-Za-z0-9+/=]++)++[ -]{0,6}(?=\xe2\x80\xa6)"
+)
 _PUTTY = re.compile(rb"Private-Lines: \d+(?P<s>(?:" + _BETWEEN + rb"+[A-Za-z0-9+/=]{16,})+)")
 _LONGEST_KEY = 20_000
 _IN_BASE64 = re.compile(rb"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
@@ -75,8 +81,10 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         following = raw.find(literal, first.end(), place + _LONGEST_KEY)
         at = raw.find(b"-----END ", first.end(), following if following >= 0 else place + _LONGEST_KEY)
         last = _END_OF_KEY.match(raw, at) if at >= 0 else _LINES_OF_KEY.match(raw, first.end(), place + _LONGEST_KEY)
+        if (at < 0 or not last) and (cut := _CUT_KEY.match(raw, first.end(), place + 1000)):
+            yield Found(place, cut.end(), "private key")
         # Not where only the marks are spoken of.
-        if last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
+        elif last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
             yield Found(place, last.end(), "private key")
     elif last := _END_OF_KEY.match(raw, place):
         first_line = raw.rfind(b"-----", max(0, place - 4000), place)  # of another key
@@ -99,19 +107,34 @@ _SERVES_LOGINS = re.compile(
 )
 """Schemes before which `name:4711/…@host` is a login and not a host with its port."""
 _ADDRESS_CUT = re.compile(
-    rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`/@]{1,200})(?=\xe2\x80\xa6)"
+    rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`\xe2]{1,200})(?=\xe2\x80\xa6)"
+)
+# Without a password; those before the host of a Sentry are made public by design.
+_TOKEN_AS_USER = re.compile(
+    rb"://(?P<s>[A-Za-z0-9_.~-]{20,200})(?::(?:x-oauth-basic)?)?@(?=[A-Za-z0-9\[$][\w.-]*[.:/])(?![\w.-]*\bsentry\b)"
 )
 _STOCK = word_set("pass password passwd pwd secret test token user username changeme postgres root admin guest")
 
 
+def _is_drawn_user(user: str) -> bool:
+    return no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user)
+
+
 def _address(raw: bytes, place: int) -> Iterator[Found]:
-    match = _ADDRESS.match(raw, place) or _ADDRESS_CUT.match(raw, place)
+    if (named := _TOKEN_AS_USER.match(raw, place)) and _is_drawn_user(decoded(raw, *named.span("s"))):
+        yield Found(*named.span("s"), "token in a URL")
+        return
+    match, cut = _ADDRESS.match(raw, place), _ADDRESS_CUT.match(raw, place)
+    if match is None or (cut and not slug(decoded(raw, match.end(), cut.end()))):  # its `@` may be in the password
+        match = cut
     if match is None:
         return
     user, password = decoded(raw, *match.span("user")), decoded(raw, *match.span("s"))
     port = re.match(r"\d{1,5}(?:[/?#\"\\|]|$)", password)
     if port and not re.fullmatch(r"\d+(?:/\w*\?.*)?", password) and re.fullmatch(r"\w+", user):
         port = None if _SERVES_LOGINS.search(raw, max(0, place - 20), place) else port
+    if match is cut and "/" in password and slug(password):
+        return  # `ssh://host:team/repo…`
     if "/" in password and ("@" in user or raw[match.end() : match.end() + 1] == b"/"):
         return  # `ssh://git@host:team/repo@v1`
     if not port and password.lower() not in _STOCK and password != user and no_stand_in(password):
@@ -621,4 +644,4 @@ def _merged(found: list[Found]) -> list[Found]:
     return merged
 
 
-_GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password in a URL"})
+_GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password in a URL", "token in a URL"})

@@ -493,6 +493,54 @@ def test_half_a_token_before_an_ellipsis_is_one(told: str, least: int) -> None:
         assert redact(f"Use {token[:length]}…")[1] == 1
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "use postgres://app:{z4}/{a9}…",
+        "use postgres://app:{z4}@{a9}…",
+        "use https://app:{z4}/{a9}…",
+        "-----BEGIN RSA PRIVATE {KEY}----- MIIE{z3}CAQ…",
+        "-----BEGIN OPENSSH PRIVATE {KEY}----- {b64} {b64} {b9}…",
+        "-----BEGIN PRIVATE {KEY}----- {b64} {b3}…",
+        "-----BEGIN RSA PRIVATE {KEY}-----\n{b64}\n{b9}…",
+        "-----BEGIN RSA PRIVATE {KEY}----- {b24} {b20} -----END RSA PRI…",
+        "-----BEGIN RSA PRIVATE {KEY}----- {b64} {b9} -----END RSA PRIVATE {KEY}-----…",
+    ],
+)
+def test_what_was_cut_is_secret_up_to_the_ellipsis(form: str) -> None:
+    text = form.replace("{KEY}", "KEY")
+    for told in ("z3", "z4", "a9", "b3", "b9", "b20", "b24", "b64"):
+        text = text.replace(f"{{{told}}}", build(told))
+    before = "" if "BEGIN" in form else form[: form.index(":{") + 1]
+    kind = "private key" if "BEGIN" in form else "password in a URL"
+    assert redact(f"{text} and more") == (f"{before}[redacted: {kind}]… and more", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a -----BEGIN RSA PRIVATE {KEY}----- is how a key begins…",
+        "a -----BEGIN RSA PRIVATE {KEY}-----…",
+        "see http://localhost:8080/path/to1/thing2… and ssh://host:team/repo2/a… and postgres://app:4711…",
+        "https://my-very-long-organization-name@dev.azure.com/x https://3f2a9c1d5b7e4d2a9c1d@o12.ingest.sentry.io/3",
+        "https://3f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e@dev.corp/x",
+    ],
+)
+def test_what_was_cut_and_is_no_secret_stays(text: str) -> None:
+    text = text.replace("{KEY}", "KEY")
+    assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("told", ["a32", "z20", "h40", "l24"])
+def test_what_is_drawn_at_random_and_stands_for_a_user_is_a_token(told: str) -> None:
+    for form in (
+        "git clone https://{}@git.corp/x.git",
+        "https://{}:x-oauth-basic@git.corp/x.git",
+        "a https://{}:@h.corp/",
+    ):
+        assert redact(form.replace("{}", build(told))) == (form.replace("{}", "[redacted: token in a URL]"), 1)
+
+
 def test_ordinary_files_have_hardly_any() -> None:
     """Python's own library, of which a few examples are passwords indeed."""
     found = [one for path in sorted(Path(os.__file__).parent.glob("*.py")) for one in find(path.read_bytes())]
