@@ -226,7 +226,7 @@ def _is_whole(
         return not head.isdigit() and (_goes_on(head) or _goes_on(rest))  # digits are a port
     if before is None and one.kind not in general:
         return long or _goes_on(rest) or _goes_on(head)
-    if not _goes_on(rest) or _is_other(head, rest) or (before and one.end <= before.end) or follows == window[1][0]:
+    if not _goes_on(rest) or _is_other(head, rest) or (before and one.end <= before.end) or joint < follows < one.end:
         return False
     return long or _ALONE.match(raw, one.end) is not None or (one.kind not in general and len(rest) >= 8)
 

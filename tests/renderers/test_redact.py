@@ -456,6 +456,17 @@ def test_what_stands_in_the_line_behind_a_secret_stays(text: str, mark: str) -> 
     )
 
 
+@pytest.mark.parametrize("between", ["\n", "\\n", "\n+", "\n    "])
+def test_two_secrets_in_adjacent_lines_are_two(between: str) -> None:
+    for number, kind in enumerate(KINDS):
+        for other in (kind, KINDS[number * 7 % len(KINDS)]):
+            assert (kind.name, other.name, redact(f"x\n{kind.text}{between}{other.text}\ny")[1]) == (
+                kind.name,
+                other.name,
+                2,
+            )
+
+
 def test_wrapped_base64_hashes_and_code_do_not_join_into_tokens() -> None:
     drawing = random.Random(5)
     image = base64.encodebytes(drawing.randbytes(200_000)).decode()
