@@ -164,13 +164,17 @@ def _header(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         written = no_code(value) or (scheme == "bearer" and no_stand_in(value) and re.fullmatch(r"[\w.~+/=-]+", value))
         good = bool(written) and (mixed(value) or unspeakable(value)) and (len(value) >= 12 or cut)
     else:
-        good = no_code(value) and len(value) >= 16 and mixed(value)
+        good = no_code(value) and len(value) >= 12 and mixed(value) and not slug(value) and "://" not in value
     if good:
         yield Found(*match.span("s"), "authorization")
 
 
 _COOKIES = re.compile(
-    rb"ookies?(?:" + _QUOTE + rb"|\])*[ \t]{0,3}[:=,][ \t]{0,3}" + _QUOTE + rb"?(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})"
+    rb"ookies?(?:"
+    + _QUOTE
+    + rb"|\])*[ \t]{0,3}[:=,][ \t]{0,3}\[?[ \t]{0,3}"
+    + _QUOTE
+    + rb"?(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})"
 )
 _COOKIE_OPTION = re.compile(rb"(?:-b|--cookie)(?:[\s\"',=]|\\+[n\"])+(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})")
 _PAIR = re.compile(rb"(?:^|;[ \t]*)(?P<name>[\w.$-]+)=(?P<s>[^;\s,]{6,4000})")
@@ -180,10 +184,14 @@ def _cookies(raw: bytes, all_: tuple[int, int]) -> Iterator[Found]:
     """The values of `Cookie: a=…; b=…` that are no plain words."""
     start, end = all_
     for pair in _PAIR.finditer(raw[start:end]):
-        value = decoded(pair["s"], 0, len(pair["s"]))
-        told = re.search(rb"sess|sid|token|auth|jwt|csrf|login", pair["name"], re.IGNORECASE) is not None
-        if no_stand_in(value) and (told or len(value) >= 16 or mixed(value)) and not slug(value.replace("%", "")):
-            yield Found(start + pair.start("s"), start + pair.end("s"), "cookie")
+        yield from _told_cookie(pair, start)
+
+
+def _told_cookie(pair: re.Match[bytes], at: int) -> Iterator[Found]:
+    value = decoded(pair["s"], 0, len(pair["s"]))
+    told = re.search(rb"sess|sid|token|auth|jwt|csrf|login", pair["name"], re.IGNORECASE) is not None
+    if no_stand_in(value) and (told or len(value) >= 16 or mixed(value)) and not slug(value.replace("%", "")):
+        yield Found(at + pair.start("s"), at + pair.end("s"), "cookie")
 
 
 def _cookie(raw: bytes, place: int) -> Iterator[Found]:
@@ -204,8 +212,19 @@ _GIVEN = {
     **dict.fromkeys(("redis-cli",), rb"(?:-a|--pass)" + _GAP + rb"{1,8}"),
     **dict.fromkeys(
         ("docker login", "podman login", "mongo", "twine", "az login", "helm registry login"),
-        rb"(?:-p)" + _GAP + rb"{1,8}",
+        rb"-p(?:=|" + _GAP + rb"{1,8})",
     ),
+    "gh secret set": rb"(?:-b|--body)(?:=|" + _GAP + rb"{1,8})",
+    "ssh-keygen": rb"-[NP]" + _GAP + rb"{1,8}(?!-)",
+    "vault login": rb"(?<=login )(?=[\w.-]{10})(?=[\w.-]*[0-9])",
+    # The file, if the password is not only printed, the user, the password.
+    "htpasswd": rb"-(?:[a-mo-zA-Z]*b[a-mo-zA-Z]*"
+    + _GAP
+    + rb"+[^\s\"',]+|[a-zA-Z]*(?:bn|nb)[a-zA-Z]*)"
+    + _GAP
+    + rb"+[^\s\"',]+"
+    + _GAP
+    + rb"+",
     **dict.fromkeys(("ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"), rb"-w" + _GAP + rb"{0,8}"),
     **dict.fromkeys(("sqlcmd ", "zip "), rb"-P" + _GAP + rb"{1,8}"),
     **dict.fromkeys(("7z", "7za"), rb"-p(?=[\"']?[^\s\-\"',\\])"),
@@ -246,12 +265,44 @@ def _command(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         for cookies in _COOKIE_OPTION.finditer(raw, arguments.start(), arguments.end()):
             yield from _cookies(raw, cookies.span("all"))
     for match in _option(literal.decode()).finditer(raw, arguments.start(), arguments.end()):
-        group = next(name for name in ("s", "q", "d") if match.groupdict().get(name) is not None)
-        value = decoded(raw, *match.span(group))
-        user = decoded(raw, *match.span("user")) if "user" in match.groupdict() else ""
-        plain = value.lower() in _STOCK | NO_PASSWORDS or value.isdigit() or value == user
-        if len(value) >= 4 and not plain and no_stand_in(value):
-            yield Found(*match.span(group), "password")
+        yield from _password(raw, match)
+
+
+def _password(raw: bytes, match: re.Match[bytes]) -> Iterator[Found]:
+    """The word that a command is given, if it may be a password."""
+    group = next(name for name in ("s", "q", "d") if match.groupdict().get(name) is not None)
+    value = decoded(raw, *match.span(group))
+    user = decoded(raw, *match.span("user")) if "user" in match.groupdict() else ""
+    plain = value.lower() in _STOCK | NO_PASSWORDS or value.isdigit() or value == user
+    if len(value) >= 4 and not plain and no_stand_in(value):
+        yield Found(*match.span(group), "password")
+
+
+# What is written into a program that reads a password.
+_PIPED = re.compile(
+    rb"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:\\*[\"']%s(?:\\+n)?\\*[\"'][ \t]+)?"
+    + _WORD_OF_ARGUMENTS
+    + rb"\\*[\"']?"
+    rb"[ \t]*\|[^|;&\n]{0,200}\Z"
+)
+
+
+def _piped(raw: bytes, place: int) -> Iterator[Found]:
+    if match := _PIPED.search(raw, max(0, place - 400), place):
+        yield from _password(raw, match)
+
+
+# A line of a cookie jar of Netscape's form, as curl writes it.
+_TAB = rb"(?:\t|\\+t)"
+_JAR = re.compile(
+    rb"(?:TRUE|FALSE)" + _TAB + rb"/[^\s\\]*" + _TAB + rb"(?:TRUE|FALSE)" + _TAB + rb"\d{1,20}" + _TAB
+    + rb"(?P<name>[^\s\\]+?)" + _TAB + rb"(?P<s>[^\s\\\"']{6,4000})"
+)  # fmt: skip
+
+
+def _cookie_jar(raw: bytes, place: int) -> Iterator[Found]:
+    if match := _JAR.match(raw, place):
+        yield from _told_cookie(match, 0)
 
 
 _ENTRIES = rb"(?:" + _BETWEEN + rb"+[\w.-]+:[ ]*[\"']?[A-Za-z0-9+/_=.~!@#$%^&*-]{4,}[\"']?)+"
@@ -317,8 +368,8 @@ _VENDORS = re.compile(
 )  # fmt: skip
 """Vendors (gitleaks') whose keys may be UUIDs or plain numbers."""
 
-_OPERATOR = rb"(?:=>|:=|!=|={1,3}|:|,|\\+u003[dDaA]|%3[DdAa])"
-_TYPE = rb":[ \t]*[A-Za-z][\w.\[\]|<>? ]{0,40}=(?!=)"  # `password: str = "…"`
+_OPERATOR = rb"(?:=>|:=|!=|\?=|={1,3}|:|,|\xe2\x86\x92|\\+u2192|\\+u003[dDaA]|%3[DdAa])"
+_TYPE = rb"\??:[ \t]*&?[A-Za-z][\w.\[\]|<>? ]{0,40}=(?!=)"  # `password: str = "…"`, `password?: string = "…"`
 _ASSIGNED = re.compile(
     rb"(?P<closed>(?:" + _QUOTE + rb"|\]|\*\*)*)(?P<space>[ \t]{0,8})(?P<op>" + _TYPE + rb"|" + _OPERATOR + rb")"
     rb"(?:\*\*)?(?P<space2>(?:[ \t]|\\+t){0,8})\[?(?:[bfru@$](?=[\"'`]))?(?P<quote>" + _QUOTE + rb")?"
@@ -326,6 +377,7 @@ _ASSIGNED = re.compile(
 _PAIR_ENDS = re.compile(_QUOTE + rb"\s{0,3}[)\]}]")
 _FLAG = re.compile(rb"(?:" + _GAP + rb"){1,8}")
 _ELEMENT = re.compile(rb">(?=[^<\s]{4,1000}</)")
+_PLIST = re.compile(rb"</key>" + _BETWEEN + rb"*<string>(?=[^<\s]{4,1000}</)")
 _SAID = re.compile(rb"[ \t]+(?:is|was):?[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _BARE = re.compile(rb"[ ]{1,2}(?=[A-Za-z0-9_-]{24})")
 _NETRC = re.compile(_BETWEEN + rb"+")
@@ -357,8 +409,12 @@ _NEXT_LINE = re.compile(
     rb"(?:\\*[\"'])?:[ \t]*(?:[|>]-?[ \t]*)?(?:\n|\\+n)[ \t]*(?:[+|>-]|\d{1,6}\xe2\x86\x92)?[ \t]+(?P<quote>\\*[\"'])?"
     rb"(?=[^\s:\"'\\]{8,1000}(?:\\*[\"'])?,?[ \t]*(?:\n|\\|\Z|\"))"
 )
-_OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
-_SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?)[ \t]+\Z")
+_OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\?:|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
+_SETS = re.compile(
+    rb"(?:(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?|setenv|set[ \t]+-[a-zA-Z]{1,4}|config[ \t]+set)"
+    rb"|#[ \t]*define)[ \t]+\Z"
+)
+_REGISTRY = re.compile(rb"(?://[\w.:/-]{1,100})?:\Z")  # before a setting of npm's
 _BLANK = re.compile(rb"[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _SQL = re.compile(rb"[ \t]+(?P<quote>')(?=[^'\s]{4,1000}')")
 _KEY_OF = re.compile(rb"(?i:api|access|secret|auth|account|encryption|signing|private|license)[ ]\Z")
@@ -418,7 +474,7 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
 def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]:
     """The value that a name calls secret, in whatever way the two are put together."""
     behind = raw[place + len(literal) : place + len(literal) + 3]
-    if behind[:1] in _ENDS_NOTHING and behind != b"**:":
+    if behind[:1] in _ENDS_NOTHING and behind != b"**:" and behind[:2] not in (b"?:", b"?="):
         return  # as `keys()` and `passes(` mostly do
     lead_at = _name_start(raw, place)
     lead, word = decoded(raw, lead_at, place), literal.decode()
@@ -485,7 +541,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             start, end = _value(raw, match.end(), quote)
             alone = (op == b":" or close) and not quote and _is_alone(raw, lead_at, start, end)
             yield start, end, (bool(quote) and op[-2:] not in (b"==", b"!=")) or env or alone, env
-    elif raw[lead_at - 1 : lead_at] == b"<" and (match := _ELEMENT.match(raw, at)):
+    elif match := _element(raw, lead_at, at):
         yield *_value(raw, match.end(), None), True, False
     elif name.startswith("-") and (match := _FLAG.match(raw, at)):
         quoted = match[0].strip(b" \n\r\t,")
@@ -503,7 +559,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         start, end = _value(raw, match.end(), match["quote"])
         if not slug(decoded(raw, start, end)):
             yield start, end, False, False
-    elif (match := _BLANK.match(raw, at)) and _SETS.search(raw, max(0, lead_at - 12), lead_at):
+    elif (match := _BLANK.match(raw, at)) and _is_set(raw, lead_at):
         yield *_value(raw, match.end(), match["quote"]), True, True
     elif name.lower() == "password" and (match := _SQL.match(raw, at)):
         yield *_value(raw, match.end(), match["quote"]), False, False
@@ -520,6 +576,20 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             yield *_value(raw, match.end(), match["quote"]), True, False
         elif match := _VALUE_BEFORE.search(raw, max(0, called.start() - 1200), called.start()):
             yield *match.span("s"), True, False
+
+
+def _element(raw: bytes, lead_at: int, at: int) -> re.Match[bytes] | None:
+    """What is between a name in XML and its value: `<password>…`, `<key>API_KEY</key><string>…`."""
+    if raw[max(0, lead_at - 5) : lead_at] == b"<key>":
+        return _PLIST.match(raw, at)
+    return _ELEMENT.match(raw, at) if raw[lead_at - 1 : lead_at] == b"<" else None
+
+
+def _is_set(raw: bytes, lead_at: int) -> bool:
+    """Whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind it."""
+    if raw[lead_at - 1 : lead_at] == b":" and (registry := _REGISTRY.search(raw, max(0, lead_at - 110), lead_at)):
+        lead_at = registry.start()
+    return _SETS.search(raw, max(0, lead_at - 16), lead_at) is not None
 
 
 _LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
@@ -588,6 +658,10 @@ def _finders() -> Iterator[tuple[bytes, _Finder]]:
     for literal in (b"kind: Secret", b'kind: "Secret'):
         yield literal, _kubernetes
     yield b"://", _address
+    for literal in (b"--password-stdin", b"sudo -S"):
+        yield literal, _piped
+    for literal in (b"TRUE\t", b"FALSE\t", b"TRUE\\", b"FALSE\\"):
+        yield literal, _cookie_jar
     for program in map(str.encode, _GIVEN):
         yield program, partial(_command, literal=program)
     for sort, names in _NAMES.items():
