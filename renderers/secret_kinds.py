@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import base64
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
+from renderers.secret_joints import MARKS, over_joints, without_marks
 from renderers.secret_looks import (
     ESCAPE,
     NO_PASSWORDS,
@@ -31,7 +31,7 @@ from renderers.secret_looks import (
     by_look,
     computed,
     decoded,
-    digit_and_letter,
+    drawn,
     may_be_password,
     mixed,
     no_code,
@@ -56,6 +56,12 @@ _BEGINNING_OF_KEY = re.compile(rb"-----BEGIN " + _BLOCK)
 _LINES_OF_KEY = re.compile(_KEY_LINES)
 _END_OF_KEY = re.compile(rb"-----END " + _BLOCK)
 _LAST_LINES = re.compile(rb"(?:[A-Za-z0-9+/=]{16,}" + _BETWEEN + rb"+)*[A-Za-z0-9+/]{2,76}={0,2}" + _BETWEEN + rb"+\Z")
+# What is left of one that was cut with an ellipsis, of which the line ends may have become spaces; no words.
+_CUT_KEY = re.compile(
+    rb"(?=[\s\\n]*(?![A-Z]?[a-z]+\b)[A-Za-z0-9+/=]{4})(?:(?:"
+    + _BETWEEN
+    + rb"|[:,])*+[A-Za-z0-9+/=]++)++[ -]{0,6}(?=\xe2\x80\xa6)"
+)
 _PUTTY = re.compile(rb"Private-Lines: \d+(?P<s>(?:" + _BETWEEN + rb"+[A-Za-z0-9+/=]{16,})+)")
 _LONGEST_KEY = 20_000
 _IN_BASE64 = re.compile(rb"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
@@ -75,8 +81,10 @@ def _private_key(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         following = raw.find(literal, first.end(), place + _LONGEST_KEY)
         at = raw.find(b"-----END ", first.end(), following if following >= 0 else place + _LONGEST_KEY)
         last = _END_OF_KEY.match(raw, at) if at >= 0 else _LINES_OF_KEY.match(raw, first.end(), place + _LONGEST_KEY)
+        if (at < 0 or not last) and (cut := _CUT_KEY.match(raw, first.end(), place + 1000)):
+            yield Found(place, cut.end(), "private key")
         # Not where only the marks are spoken of.
-        if last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
+        elif last and re.compile(rb"[A-Za-z0-9+/=]{16}").search(raw, first.end(), last.end()):
             yield Found(place, last.end(), "private key")
     elif last := _END_OF_KEY.match(raw, place):
         first_line = raw.rfind(b"-----", max(0, place - 4000), place)  # of another key
@@ -99,19 +107,34 @@ _SERVES_LOGINS = re.compile(
 )
 """Schemes before which `name:4711/…@host` is a login and not a host with its port."""
 _ADDRESS_CUT = re.compile(
-    rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`/@]{1,200})(?=\xe2\x80\xa6)"
+    rb"://(?P<user>[\w.+-]{1,100}):(?P<s>(?!\d{1,5}[/\xe2])[^\s\"'<>\\`\xe2]{1,200})(?=\xe2\x80\xa6)"
+)
+# Without a password; those before the host of a Sentry are made public by design.
+_TOKEN_AS_USER = re.compile(
+    rb"://(?P<s>[A-Za-z0-9_.~-]{20,200})(?::(?:x-oauth-basic)?)?@(?=[A-Za-z0-9\[$][\w.-]*[.:/])(?![\w.-]*\bsentry\b)"
 )
 _STOCK = word_set("pass password passwd pwd secret test token user username changeme postgres root admin guest")
 
 
+def _is_drawn_user(user: str) -> bool:
+    return no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user)
+
+
 def _address(raw: bytes, place: int) -> Iterator[Found]:
-    match = _ADDRESS.match(raw, place) or _ADDRESS_CUT.match(raw, place)
+    if (named := _TOKEN_AS_USER.match(raw, place)) and _is_drawn_user(decoded(raw, *named.span("s"))):
+        yield Found(*named.span("s"), "token in a URL")
+        return
+    match, cut = _ADDRESS.match(raw, place), _ADDRESS_CUT.match(raw, place)
+    if match is None or (cut and not slug(decoded(raw, match.end(), cut.end()))):  # its `@` may be in the password
+        match = cut
     if match is None:
         return
     user, password = decoded(raw, *match.span("user")), decoded(raw, *match.span("s"))
     port = re.match(r"\d{1,5}(?:[/?#\"\\|]|$)", password)
     if port and not re.fullmatch(r"\d+(?:/\w*\?.*)?", password) and re.fullmatch(r"\w+", user):
         port = None if _SERVES_LOGINS.search(raw, max(0, place - 20), place) else port
+    if match is cut and "/" in password and slug(password):
+        return  # `ssh://host:team/repo…`
     if "/" in password and ("@" in user or raw[match.end() : match.end() + 1] == b"/"):
         return  # `ssh://git@host:team/repo@v1`
     if not port and password.lower() not in _STOCK and password != user and no_stand_in(password):
@@ -119,8 +142,6 @@ def _address(raw: bytes, place: int) -> Iterator[Found]:
 
 
 # A quote as it may be written, also in JSON, HTML and addresses.
-_MARKS = rb"[ \t]*+(?:\\+t)*+(?:[+|>#*-]|//|\xe2\x94\x82|\d{1,6}\xe2\x86\x92)?[ \t]*+"
-"""What goes before a line: a diff's, a list's or a comment's sign, a line's number."""
 _QUOTE = rb"(?:\\*[\"'`]|&quot;|&#3[49];|\\+u002[27]|%2[27])"
 _AUTHORIZATION = re.compile(
     rb"uthorization(?:" + _QUOTE + rb"|\])*[ \t]{0,3}(?:[:=,]|\\+u003[ad]|%3[ad])[ \t]{0,3}" + _QUOTE + rb"?"
@@ -143,13 +164,17 @@ def _header(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         written = no_code(value) or (scheme == "bearer" and no_stand_in(value) and re.fullmatch(r"[\w.~+/=-]+", value))
         good = bool(written) and (mixed(value) or unspeakable(value)) and (len(value) >= 12 or cut)
     else:
-        good = no_code(value) and len(value) >= 16 and mixed(value)
+        good = no_code(value) and len(value) >= 12 and mixed(value) and not slug(value) and "://" not in value
     if good:
         yield Found(*match.span("s"), "authorization")
 
 
 _COOKIES = re.compile(
-    rb"ookies?(?:" + _QUOTE + rb"|\])*[ \t]{0,3}[:=,][ \t]{0,3}" + _QUOTE + rb"?(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})"
+    rb"ookies?(?:"
+    + _QUOTE
+    + rb"|\])*[ \t]{0,3}[:=,][ \t]{0,3}\[?[ \t]{0,3}"
+    + _QUOTE
+    + rb"?(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})"
 )
 _COOKIE_OPTION = re.compile(rb"(?:-b|--cookie)(?:[\s\"',=]|\\+[n\"])+(?P<all>[\w.-]+=[^\n\"'`\\<>]{4,8000})")
 _PAIR = re.compile(rb"(?:^|;[ \t]*)(?P<name>[\w.$-]+)=(?P<s>[^;\s,]{6,4000})")
@@ -159,10 +184,14 @@ def _cookies(raw: bytes, all_: tuple[int, int]) -> Iterator[Found]:
     """The values of `Cookie: a=…; b=…` that are no plain words."""
     start, end = all_
     for pair in _PAIR.finditer(raw[start:end]):
-        value = decoded(pair["s"], 0, len(pair["s"]))
-        told = re.search(rb"sess|sid|token|auth|jwt|csrf|login", pair["name"], re.IGNORECASE) is not None
-        if no_stand_in(value) and (told or len(value) >= 16 or mixed(value)) and not slug(value.replace("%", "")):
-            yield Found(start + pair.start("s"), start + pair.end("s"), "cookie")
+        yield from _told_cookie(pair, start)
+
+
+def _told_cookie(pair: re.Match[bytes], at: int) -> Iterator[Found]:
+    value = decoded(pair["s"], 0, len(pair["s"]))
+    told = re.search(rb"sess|sid|token|auth|jwt|csrf|login", pair["name"], re.IGNORECASE) is not None
+    if no_stand_in(value) and (told or len(value) >= 16 or mixed(value)) and not slug(value.replace("%", "")):
+        yield Found(at + pair.start("s"), at + pair.end("s"), "cookie")
 
 
 def _cookie(raw: bytes, place: int) -> Iterator[Found]:
@@ -183,8 +212,19 @@ _GIVEN = {
     **dict.fromkeys(("redis-cli",), rb"(?:-a|--pass)" + _GAP + rb"{1,8}"),
     **dict.fromkeys(
         ("docker login", "podman login", "mongo", "twine", "az login", "helm registry login"),
-        rb"(?:-p)" + _GAP + rb"{1,8}",
+        rb"-p(?:=|" + _GAP + rb"{1,8})",
     ),
+    "gh secret set": rb"(?:-b|--body)(?:=|" + _GAP + rb"{1,8})",
+    "ssh-keygen": rb"-[NP]" + _GAP + rb"{1,8}(?!-)",
+    "vault login": rb"(?<=login )(?=[\w.-]{10})(?=[\w.-]*[0-9])",
+    # The file, if the password is not only printed, the user, the password.
+    "htpasswd": rb"-(?:[a-mo-zA-Z]*b[a-mo-zA-Z]*"
+    + _GAP
+    + rb"+[^\s\"',]+|[a-zA-Z]*(?:bn|nb)[a-zA-Z]*)"
+    + _GAP
+    + rb"+[^\s\"',]+"
+    + _GAP
+    + rb"+",
     **dict.fromkeys(("ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"), rb"-w" + _GAP + rb"{0,8}"),
     **dict.fromkeys(("sqlcmd ", "zip "), rb"-P" + _GAP + rb"{1,8}"),
     **dict.fromkeys(("7z", "7za"), rb"-p(?=[\"']?[^\s\-\"',\\])"),
@@ -225,12 +265,44 @@ def _command(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
         for cookies in _COOKIE_OPTION.finditer(raw, arguments.start(), arguments.end()):
             yield from _cookies(raw, cookies.span("all"))
     for match in _option(literal.decode()).finditer(raw, arguments.start(), arguments.end()):
-        group = next(name for name in ("s", "q", "d") if match.groupdict().get(name) is not None)
-        value = decoded(raw, *match.span(group))
-        user = decoded(raw, *match.span("user")) if "user" in match.groupdict() else ""
-        plain = value.lower() in _STOCK | NO_PASSWORDS or value.isdigit() or value == user
-        if len(value) >= 4 and not plain and no_stand_in(value):
-            yield Found(*match.span(group), "password")
+        yield from _password(raw, match)
+
+
+def _password(raw: bytes, match: re.Match[bytes]) -> Iterator[Found]:
+    """The word that a command is given, if it may be a password."""
+    group = next(name for name in ("s", "q", "d") if match.groupdict().get(name) is not None)
+    value = decoded(raw, *match.span(group))
+    user = decoded(raw, *match.span("user")) if "user" in match.groupdict() else ""
+    plain = value.lower() in _STOCK | NO_PASSWORDS or value.isdigit() or value == user
+    if len(value) >= 4 and not plain and no_stand_in(value):
+        yield Found(*match.span(group), "password")
+
+
+# What is written into a program that reads a password.
+_PIPED = re.compile(
+    rb"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:\\*[\"']%s(?:\\+n)?\\*[\"'][ \t]+)?"
+    + _WORD_OF_ARGUMENTS
+    + rb"\\*[\"']?"
+    rb"[ \t]*\|[^|;&\n]{0,200}\Z"
+)
+
+
+def _piped(raw: bytes, place: int) -> Iterator[Found]:
+    if match := _PIPED.search(raw, max(0, place - 400), place):
+        yield from _password(raw, match)
+
+
+# A line of a cookie jar of Netscape's form, as curl writes it.
+_TAB = rb"(?:\t|\\+t)"
+_JAR = re.compile(
+    rb"(?:TRUE|FALSE)" + _TAB + rb"/[^\s\\]*" + _TAB + rb"(?:TRUE|FALSE)" + _TAB + rb"\d{1,20}" + _TAB
+    + rb"(?P<name>[^\s\\]+?)" + _TAB + rb"(?P<s>[^\s\\\"']{6,4000})"
+)  # fmt: skip
+
+
+def _cookie_jar(raw: bytes, place: int) -> Iterator[Found]:
+    if match := _JAR.match(raw, place):
+        yield from _told_cookie(match, 0)
 
 
 _ENTRIES = rb"(?:" + _BETWEEN + rb"+[\w.-]+:[ ]*[\"']?[A-Za-z0-9+/_=.~!@#$%^&*-]{4,}[\"']?)+"
@@ -279,7 +351,7 @@ _NO_KEYS = word_set(
     "redis bucket file path name shortcut tag tags tab arrow enter turkey monkey donkey don hokey turn sub data dedupe "
     "mon tur whis joc hoc build lookup hash range composite surrogate business alternate candidate search filter order "
     "routing message item json config setting feature flag trace run job task metric label state props style theme "
-    "locale lang icon color menu nav"
+    "locale lang icon color menu nav gpg pgp"  # the last two: a fingerprint, as Docker's images have it
 )
 _NO_TOKENS = word_set(
     "max min num total input output prompt completion cached cache reasoning csrf xsrf next page continuation "
@@ -296,8 +368,8 @@ _VENDORS = re.compile(
 )  # fmt: skip
 """Vendors (gitleaks') whose keys may be UUIDs or plain numbers."""
 
-_OPERATOR = rb"(?:=>|:=|!=|={1,3}|:|,|\\+u003[dDaA]|%3[DdAa])"
-_TYPE = rb":[ \t]*[A-Za-z][\w.\[\]|<>? ]{0,40}=(?!=)"  # `password: str = "…"`
+_OPERATOR = rb"(?:=>|:=|!=|\?=|={1,3}|:|,|\xe2\x86\x92|\\+u2192|\\+u003[dDaA]|%3[DdAa])"
+_TYPE = rb"\??:[ \t]*&?[A-Za-z][\w.\[\]|<>? ]{0,40}=(?!=)"  # `password: str = "…"`, `password?: string = "…"`
 _ASSIGNED = re.compile(
     rb"(?P<closed>(?:" + _QUOTE + rb"|\]|\*\*)*)(?P<space>[ \t]{0,8})(?P<op>" + _TYPE + rb"|" + _OPERATOR + rb")"
     rb"(?:\*\*)?(?P<space2>(?:[ \t]|\\+t){0,8})\[?(?:[bfru@$](?=[\"'`]))?(?P<quote>" + _QUOTE + rb")?"
@@ -305,6 +377,7 @@ _ASSIGNED = re.compile(
 _PAIR_ENDS = re.compile(_QUOTE + rb"\s{0,3}[)\]}]")
 _FLAG = re.compile(rb"(?:" + _GAP + rb"){1,8}")
 _ELEMENT = re.compile(rb">(?=[^<\s]{4,1000}</)")
+_PLIST = re.compile(rb"</key>" + _BETWEEN + rb"*<string>(?=[^<\s]{4,1000}</)")
 _SAID = re.compile(rb"[ \t]+(?:is|was):?[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _BARE = re.compile(rb"[ ]{1,2}(?=[A-Za-z0-9_-]{24})")
 _NETRC = re.compile(_BETWEEN + rb"+")
@@ -336,8 +409,12 @@ _NEXT_LINE = re.compile(
     rb"(?:\\*[\"'])?:[ \t]*(?:[|>]-?[ \t]*)?(?:\n|\\+n)[ \t]*(?:[+|>-]|\d{1,6}\xe2\x86\x92)?[ \t]+(?P<quote>\\*[\"'])?"
     rb"(?=[^\s:\"'\\]{8,1000}(?:\\*[\"'])?,?[ \t]*(?:\n|\\|\Z|\"))"
 )
-_OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
-_SETS = re.compile(rb"(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?)[ \t]+\Z")
+_OR = re.compile(rb"(?:" + _QUOTE + rb"?[)\]])?[ \t]*(?:\|\||\?\?|\?:|\bor\b)[ \t]*(?P<quote>" + _QUOTE + rb")")
+_SETS = re.compile(
+    rb"(?:(?:\b|(?<=\\n))(?:ENV|setx(?:[ \t]+/[mM])?|setenv|set[ \t]+-[a-zA-Z]{1,4}|config[ \t]+set)"
+    rb"|#[ \t]*define)[ \t]+\Z"
+)
+_REGISTRY = re.compile(rb"(?://[\w.:/-]{1,100})?:\Z")  # before a setting of npm's
 _BLANK = re.compile(rb"[ \t]+(?P<quote>" + _QUOTE + rb")?")
 _SQL = re.compile(rb"[ \t]+(?P<quote>')(?=[^'\s]{4,1000}')")
 _KEY_OF = re.compile(rb"(?i:api|access|secret|auth|account|encryption|signing|private|license)[ ]\Z")
@@ -372,6 +449,8 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
     if cut:
         return len(value) >= 3
     if sort == "password":
+        if name.lower() in ("pwd", "oldpwd") and _PATH.match(value):
+            return False  # where a shell is
         return may_be_password(value, written=written)
     if " " in value or re.match(r"[A-Za-z][\w+.-]*://|[A-Za-z]:\\", value):
         return False
@@ -388,14 +467,14 @@ def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cu
         return mixed(value) and not slug(value)
     plain = not re.search(r"[^\w.+/=~-]", value) and not re.fullmatch(r"[A-Z]*_[A-Z_]*", value)
     of_one_case = len(value) >= 16 and (value.islower() or value.isupper())  # no name of a program's
-    drawn = unspeakable(value) if written or of_one_case else scrambled(value)
-    return (plain and drawn) or (sort == "secret" and env and value.isascii())
+    random = unspeakable(value) if written or of_one_case else scrambled(value) or (len(value) >= 16 and drawn(value))
+    return (plain and random) or (sort == "secret" and env and value.isascii())
 
 
 def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]:
     """The value that a name calls secret, in whatever way the two are put together."""
     behind = raw[place + len(literal) : place + len(literal) + 3]
-    if behind[:1] in _ENDS_NOTHING and behind != b"**:":
+    if behind[:1] in _ENDS_NOTHING and behind != b"**:" and behind[:2] not in (b"?:", b"?="):
         return  # as `keys()` and `passes(` mostly do
     lead_at = _name_start(raw, place)
     lead, word = decoded(raw, lead_at, place), literal.decode()
@@ -426,6 +505,7 @@ def _named(raw: bytes, place: int, literal: bytes, sort: str) -> Iterator[Found]
             return
 
 
+_PATH = re.compile(r"[/~]|[A-Za-z]:(?:[\\/]|$)")
 _ARN = re.compile(rb"\barn:[\w:-]*\Z")
 _ENDS_NOTHING = frozenset(bytes([byte]) for byte in b"().;{}[/?*#^~")
 _KIND_OF = {"auth": "authorization", "id": "key"}
@@ -451,7 +531,9 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         closed = bool(match["closed"])
         if op == b",":  # a pair of strings: `("API_KEY", "…")`; in a list of words it says nothing
             start, end = _value(raw, match.end(), quote)
-            if closed and quote and any(48 <= byte <= 57 for byte in raw[start:end]) and _PAIR_ENDS.match(raw, end):
+            if name.startswith("-") and quote:  # an option among the words of a command
+                yield start, end, True, False
+            elif closed and quote and any(48 <= byte <= 57 for byte in raw[start:end]) and _PAIR_ENDS.match(raw, end):
                 yield start, end, False, False
         elif name != "PASS" or op == b"=":  # what tests print
             close = not (match["space"] or match["space2"])
@@ -459,7 +541,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             start, end = _value(raw, match.end(), quote)
             alone = (op == b":" or close) and not quote and _is_alone(raw, lead_at, start, end)
             yield start, end, (bool(quote) and op[-2:] not in (b"==", b"!=")) or env or alone, env
-    elif raw[lead_at - 1 : lead_at] == b"<" and (match := _ELEMENT.match(raw, at)):
+    elif match := _element(raw, lead_at, at):
         yield *_value(raw, match.end(), None), True, False
     elif name.startswith("-") and (match := _FLAG.match(raw, at)):
         quoted = match[0].strip(b" \n\r\t,")
@@ -477,7 +559,7 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
         start, end = _value(raw, match.end(), match["quote"])
         if not slug(decoded(raw, start, end)):
             yield start, end, False, False
-    elif (match := _BLANK.match(raw, at)) and _SETS.search(raw, max(0, lead_at - 12), lead_at):
+    elif (match := _BLANK.match(raw, at)) and _is_set(raw, lead_at):
         yield *_value(raw, match.end(), match["quote"]), True, True
     elif name.lower() == "password" and (match := _SQL.match(raw, at)):
         yield *_value(raw, match.end(), match["quote"]), False, False
@@ -496,7 +578,21 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
             yield *match.span("s"), True, False
 
 
-_LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + _MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
+def _element(raw: bytes, lead_at: int, at: int) -> re.Match[bytes] | None:
+    """What is between a name in XML and its value: `<password>…`, `<key>API_KEY</key><string>…`."""
+    if raw[max(0, lead_at - 5) : lead_at] == b"<key>":
+        return _PLIST.match(raw, at)
+    return _ELEMENT.match(raw, at) if raw[lead_at - 1 : lead_at] == b"<" else None
+
+
+def _is_set(raw: bytes, lead_at: int) -> bool:
+    """Whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind it."""
+    if raw[lead_at - 1 : lead_at] == b":" and (registry := _REGISTRY.search(raw, max(0, lead_at - 110), lead_at)):
+        lead_at = registry.start()
+    return _SETS.search(raw, max(0, lead_at - 16), lead_at) is not None
+
+
+_LINE_BEGINS = re.compile(rb"(?:\A|\n|\\n)" + MARKS + rb"(?:-[ ])?(?:export[ ])?\*{0,2}\Z")
 _LINE_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"']|\\|\Z)")
 _WORD_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"'|&;]|\\|\Z|-)")
 
@@ -562,6 +658,10 @@ def _finders() -> Iterator[tuple[bytes, _Finder]]:
     for literal in (b"kind: Secret", b'kind: "Secret'):
         yield literal, _kubernetes
     yield b"://", _address
+    for literal in (b"--password-stdin", b"sudo -S"):
+        yield literal, _piped
+    for literal in (b"TRUE\t", b"FALSE\t", b"TRUE\\", b"FALSE\\"):
+        yield literal, _cookie_jar
     for program in map(str.encode, _GIVEN):
         yield program, partial(_command, literal=program)
     for sort, names in _NAMES.items():
@@ -572,6 +672,8 @@ def _finders() -> Iterator[tuple[bytes, _Finder]]:
 _ALL = tuple(_finders())
 _LITERALS = tuple(dict.fromkeys(literal for literal, _ in _ALL))
 _BY_LITERAL = tuple(tuple(finder for one, finder in _ALL if one == literal) for literal in _LITERALS)
+_LOOKS = frozenset(look.literal for look in all_looks())
+_OF_LOOKS = frozenset(index for index, literal in enumerate(_LITERALS) if literal in _LOOKS)
 _SCAN = BytesAhoCorasick(_LITERALS, implementation=Implementation.DFA)  # three times as fast as the default
 _NAME_LITERALS = tuple(
     (sort, literal) for sort, literals in _NAMES.items() for literal in literals if literal.isidentifier()
@@ -587,29 +689,15 @@ def find_in_arguments(words: list[bytes]) -> list[Found]:
 def find(raw: bytes) -> list[Found]:
     """The secrets of a text in UTF-8, in order; none touches another."""
     hits = _SCAN.find_matches_as_indexes(raw, overlapping=True)
-    found = _looked_at(raw, hits) if hits else []
-    places = {place for _, place, _ in hits}
-    found += _in_two(raw, places, found)
-    if len(raw) > _SHORTEST_LINE:
-        found += _over_lines(raw, places, found)
-    if any(mark in raw for mark in _INVISIBLE):
-        found += _without_marks(raw)
-    return _merged(found) if len(found) > 1 else found
+    known = _merged(_looked_at(raw, hits)) if hits else []
+    places = sorted({place for _, place, _ in hits})
+    looks = sorted({place for index, place, _ in hits if index in _OF_LOOKS})
+    more = [*over_joints(raw, places, looks, known, _look, _GENERAL), *without_marks(raw, find)]
+    return _merged([*known, *more]) if more else known
 
 
-_INVISIBLE = [mark.encode() for mark in ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")]
-_ANY_INVISIBLE = re.compile(b"|".join(_INVISIBLE))
-
-
-def _without_marks(raw: bytes) -> Iterator[Found]:
-    """The secrets of a text with soft hyphens and signs of no width in it, as pages break long words with."""
-    places, offsets, position = [0], [0], 0
-    for mark in _ANY_INVISIBLE.finditer(raw):
-        offsets.append(offsets[-1] + mark.start() - position)
-        places.append(position := mark.end())
-    for start, end, kind in find(_ANY_INVISIBLE.sub(b"", raw)):
-        first, last = bisect_right(offsets, start) - 1, bisect_left(offsets, end) - 1
-        yield Found(places[first] + start - offsets[first], places[last] + end - offsets[last], kind)
+def _look(raw: bytes) -> list[Found]:
+    return _merged(_looked_at(raw, _SCAN.find_matches_as_indexes(raw, overlapping=True)))
 
 
 def _looked_at(raw: bytes, hits: list[tuple[int, int, int]]) -> list[Found]:
@@ -630,151 +718,4 @@ def _merged(found: list[Found]) -> list[Found]:
     return merged
 
 
-_GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password in a URL"})
-
-# -- tokens that go on in the next line --------------------------------------------------------------------------------
-
-_TOKEN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=%~"
-_SIDE = rb"[A-Za-z0-9_./+=%~-]"
-# A line's end: as it is, where a shell takes two lines together, escaped, and between two strings of an array.
-_LINE_END = re.compile(rb"(?:\\?\n|\\{1,2}n|\\*\",\s*\\*\")" + _MARKS + rb"(?=" + _SIDE + rb")")
-# Behind it stands the better part of a token whose beginning was cut in two.
-_BODY_BEHIND = re.compile(rb"\n[ \t+|>#*-]*+(?:\d{1,6}\xe2\x86\x92)?" + _SIDE + rb"{16}")
-_BODY_BEHIND_ESCAPED = re.compile(rb"\\n" + _MARKS + _SIDE + rb"{16}")
-# A run that a break or a space ends, and what may be the rest of it: with a digit, since words have none.
-_IN_TWO = re.compile(_SIDE + rb"++(?P<gap>\\?\r?\n| )(?P<rest>(?=" + _SIDE + rb"{0,200}?[0-9])" + _SIDE + rb"{4,}+)")
-_SHORTEST_LINE = 40
-"""Of a text that was wrapped."""
-_SHORTEST_TOKEN = 20
-"""That is looked for over two lines."""
-_NO_TOKEN_ENDS = frozenset((b"(", b":", b"[", b"{", b"@"))
-
-
-def _over_lines(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Found]:
-    """Tokens that a line's end goes through, as where text was wrapped at 64, 76 or 80 columns and quoted. `places` are
-    those of literals.
-    """
-    reach = 0
-    for start, end in sorted(_line_ends(raw, places)):
-        if start < reach:
-            continue  # looked at with one before it
-        # A dash at a line's beginning is a diff's sign or a part of the token.
-        for dashes in (False, True) if raw[end - 1] == 0x2D else (False,):
-            if window := _window(raw, start, end - dashes, dashes=dashes):
-                reach = max(reach, window[-1][0])
-                yield from _in_window(raw, window, known)
-
-
-def _in_two(raw: bytes, places: set[int], known: list[Found]) -> Iterator[Found]:
-    """Tokens told by their look that one break or space goes through, in a line of any length: a title is a text whose
-    line ends became spaces. What follows has to look drawn at random, and the token to end with it.
-    """
-    for place in places:
-        if (match := _IN_TWO.match(raw, place)) is None:
-            continue
-        rest, end = match.span("rest")
-        left = raw[max(0, place - 48) : place]
-        window = [(place - len(left) + len(left.rstrip(_TOKEN)), match.start("gap")), (rest, end)]
-        for one in _found_joined(raw, window):
-            start, last, pieces = _in_text(window, one)
-            whole = pieces == 2 and last == end and one.kind not in _GENERAL
-            if whole and not any(old.start <= start < old.end for old in known) and _goes_on(decoded(raw, rest, end)):
-                yield Found(start, last, one.kind)
-
-
-def _in_window(raw: bytes, window: list[tuple[int, int]], known: list[Found]) -> Iterator[Found]:
-    for one in _found_joined(raw, window):
-        start, last, pieces = _in_text(window, one)
-        if pieces > 2 and not _goes_on(decoded(raw, window[pieces - 1][0], last)):
-            # A word that begins the line behind a token is mostly no part of it.
-            shorter = _found_joined(raw, window[: pieces - 1])
-            start, last, pieces = next(
-                (_in_text(window, other) for other in shorter if other.start == one.start), (start, last, pieces)
-            )
-        before = next((old for old in known if old.start <= start < old.end), None)
-        # The same, if the token is whole without it, or only a name says that it is one.
-        sure = before is None and one.kind not in _GENERAL
-        if pieces > 1 and (
-            sure or ((before is None or last > before.end) and _goes_on(decoded(raw, window[pieces - 1][0], last)))
-        ):
-            yield Found(start, last, one.kind)
-
-
-def _found_joined(raw: bytes, window: list[tuple[int, int]]) -> list[Found]:
-    joined = b"".join(raw[first:last] for first, last in window)
-    return _merged(_looked_at(joined, _SCAN.find_matches_as_indexes(joined, overlapping=True)))
-
-
-def _line_ends(raw: bytes, places: set[int]) -> set[tuple[int, int]]:
-    """The ends of long lines at which a token may be, each up to where the next line begins behind its marks."""
-    ends = {end.span() for place in places for end in _near_line_ends(raw, place)}
-    signs = ((b"\n", _BODY_BEHIND), (b"\\n", _BODY_BEHIND_ESCAPED)) if b"\\n" in raw else ((b"\n", _BODY_BEHIND),)
-    for sign, body in signs:
-        last = 0
-        for match in body.finditer(raw):
-            at = match.start()
-            long, last = at - max(last, raw.rfind(sign, last, at)) > _SHORTEST_LINE, at
-            if long and raw[at - 1] in _TOKEN and (end := _LINE_END.match(raw, at)):
-                ends.add(end.span())
-    return ends
-
-
-def _near_line_ends(raw: bytes, place: int) -> Iterator[re.Match[bytes]]:
-    """The ends of lines before and behind a literal."""
-    signs = (b"\n", b"\\n", b'",')
-    behind = sorted(at for sign in signs if (at := raw.find(sign, place, place + 400)) >= 0)[:2]
-    before = max(raw.rfind(sign, max(0, place - 48), place) for sign in signs)
-    for at in (*behind, before) if before >= 0 else behind:
-        while at > 0 and raw[at - 1] == 0x5C:
-            at -= 1
-        if at > 0 and raw[at - 1] in _TOKEN and (match := _LINE_END.match(raw, at)):
-            yield match
-
-
-def _goes_on(more: str) -> bool:
-    run = re.sub(r"[^A-Za-z0-9]", "", more)
-    cased = len(run) >= 10 and not (run.islower() or run.isupper() or run.istitle())
-    return cased or digit_and_letter(run) or unspeakable(run)
-
-
-def _window(raw: bytes, start: int, end: int, *, dashes: bool) -> list[tuple[int, int]]:
-    """The pieces of text around a line's end, and around those that follow, which may be one token without them. None,
-    if they can't.
-    """
-    left = raw[max(0, start - 400) : start]
-    line = len(left) - max(left.rfind(b"\n") + 1, left.rfind(b"\\n") + 2)
-    before = len(left) - len(left.rstrip(_TOKEN))
-    if line < _SHORTEST_LINE or not before:
-        return []
-    window = [(start - min(before + 80, line), start)]
-    length = before
-    while True:
-        right = raw[end : end + 400]
-        behind = len(right) - len(right.lstrip(_TOKEN))
-        follows = right[behind : behind + 2]
-        if b"=" in right[:behind].rstrip(b"=") or follows[:1] in _NO_TOKEN_ENDS or follows == b'":':
-            break  # the next line has a name of its own
-        length += behind
-        more = _LINE_END.match(raw, end + behind) if behind >= _SHORTEST_LINE - 10 else None  # which fills its line
-        window.append((end, end + behind + (more is None)))
-        if more is None:
-            break
-        end = more.end() - (dashes and raw[more.end() - 1] == 0x2D)
-    return window if len(window) > 1 and length >= _SHORTEST_TOKEN else []
-
-
-def _in_text(window: list[tuple[int, int]], one: Found) -> tuple[int, int, int]:
-    """Where a secret of the joined pieces stands in the text, and over how many pieces it goes."""
-    start = end = -1
-    pieces, at = 0, 0
-    for first, last in window:
-        length = last - first
-        if start < 0 and one.start < at + length:
-            start = first + one.start - at
-        if start >= 0:
-            pieces += 1
-        if one.end <= at + length:
-            end = first + one.end - at
-            break
-        at += length
-    return start, end, pieces
+_GENERAL = frozenset({*_NAMES, "authorization", "cookie", "signature", "password in a URL", "token in a URL"})

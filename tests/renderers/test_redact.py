@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import random
+import string
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,12 @@ def test_named_secrets(text: str, secret: str, kind: str) -> None:
         "connect(\n    password=wordofuser,\n    token=extractJWTSubject\n) # --password prompts; --password asks you",
         "openssl enc -d | curl -k https://a1b2.example; openssl version | curl -k --data1",
         "AKIAIOSFODNN7EXAMPLE",
+        "API_KEY ?= $(shell cat key) #define TOKEN_PASTE a1b2 password?: string; token?: string = undefined; KEY → 12",
+        "ssh-keygen -N '' -f k1; vault login -method=userpass username=bob1; npm config "
+        "set registry https://r1.corp; echo $PASSWORD | sudo -S ls; echo a b | docker login --password-stdin",
+        "Authorization: required2; authorization: AuthConfig2; .corp TRUE\t/\tTRUE\t0\ttheme\tdark-mode",
+        "SHELL=/bin/bash\nPWD=/home/dev/src/shop2\nOLDPWD=/root\nexport PWD=/srv/app-7\npwd: ~/src/x1 PWD='C:\\a1\\b2'",
+        "ENV GPG_KEY=" + "A035C8C19219BA82" * 2 + "1ECEA86B",
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:
@@ -237,6 +244,34 @@ FORMS = [
     'requests.get(u, auth=("bob", "{p}"))',
     "**API key**: {k}",
     "| API key | {k} |",
+    "setenv API_KEY {k}",
+    "set -x API_KEY {k}",
+    "set -gx DB_PASSWORD {p}",
+    "API_KEY ?= {k}",
+    "API_KEY → {k}",
+    '#define API_KEY "{k}"',
+    'password?: string = "{p}"',
+    'let token: &str = "{k}";',
+    "getenv('DB_PASSWORD') ?: '{p}'",
+    "<key>API_KEY</key><string>{k}</string>",
+    "<key>API_KEY</key>\n\t<string>{k}</string>",
+    ".a.corp\tTRUE\t/\tFALSE\t1799999999\tsession\t{k}",
+    '"Set-Cookie": ["sid={k}; Path=/"]',
+    "gh secret set API_TOKEN -b {k}",
+    'gh secret set API_TOKEN --body "{k}"',
+    "npm config set //registry.a.corp/:_authToken {k}",
+    "npm config set _authToken {k}",
+    "docker login -u=bob -p={p} ghcr.io",
+    "echo {p} | docker login -u bob --password-stdin ghcr.io",
+    "echo '{p}' | sudo -S ls",
+    "printf '%s' '{p}' | docker login --password-stdin",
+    "vault login {k}",
+    "htpasswd -b f bob {p}",
+    "htpasswd -nb bob {p}",
+    "ssh-keygen -t rsa -N {p} -f k",
+    "Authorization: {p}",
+    '"authorization": "{p}"',
+    '["deploy", "--api-key", "{k}", "--now"]',
 ]
 
 
@@ -271,6 +306,28 @@ def test_named_secrets_of_letters_or_of_digits_alone(form: str, values: str) -> 
         text, count = redact(form.replace("{}", value))
         assert (text.partition("[redacted: ")[0], count) == (form.partition("{}")[0], 1)
         assert value not in text
+
+
+@pytest.mark.parametrize(
+    ("form", "length"),
+    [
+        ("API_KEY={}", 16),
+        ("API_KEY={}", 20),
+        ("apiKey = {}", 20),
+        ("curl -H 'PRIVATE-TOKEN: {}' https://a.corp", 20),
+        ("password: {}", 12),
+        ("JWT_SECRET={}", 24),
+        ('{"name":"API_KEY","value":"{}"}', 24),
+        ("Cookie: theme=dark; sessionid={}", 32),
+        ('"client_secret":"{}"', 32),
+        ("GET /v1/x?access_token={}&page=2", 32),
+    ],
+)
+def test_what_is_drawn_at_random_passes_for_words_one_time_in_a_thousand(form: str, length: int) -> None:
+    """Also where it happens to have few digits, or none."""
+    signs, drawing = string.ascii_letters + string.digits, random.Random(3)
+    values = ["".join(drawing.choices(signs, k=length)) for _ in range(1000)]
+    assert len([value for value in values if value in redact(form.replace("{}", value))[0]]) <= 1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -366,6 +423,91 @@ def test_a_token_that_one_gap_goes_through_in_a_short_line(told: str, gap: str) 
     assert looked > 3
 
 
+# What tells a secret, and how it is drawn; each is broken once, or at every so many characters.
+BROKEN = [
+    ("see {} there", "hf_ z34"),
+    ("see {} there", "d10 :AA w33"),
+    ("see {} there", "sk-or-v1- h64"),
+    ("see {} there", "xoxb- d12 - d13 - a24"),
+    ("see {} there", "sk-ant-api03- w93 AA"),
+    ("see {} there", "AKIA u16"),
+    ("see {} there", "dapi h32"),
+    ("API_KEY_2={}", "a24"),
+    ("aws_secret_access_key = {}", "b40"),
+    ("Authorization: Bearer {}", "a40"),
+    ("postgres://app:{}@db.example.net:5432/shop", "a16"),
+]
+JOINTS = {
+    "a line's end": ("", "\n"),
+    "an indented line": ("    ", "\n    "),
+    "a shell's": ("", "\\\n"),
+    "an added line": ("+", "\n+"),
+    "a removed line": ("-", "\n-"),
+    "a diff's context": (" ", "\n "),
+    "a quotation": ("> ", "\n> "),
+    "a table": ("│ ", " │\n│ "),
+    "numbered lines": ("     1→", "\n     2→"),
+    "an escaped one": ("", "\\n"),
+    "one escaped twice": ("", "\\\\n"),
+    "a sign of direction": ("", "⟨RLO⟩"),
+}
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+@pytest.mark.parametrize(("form", "told"), BROKEN)
+def test_what_joins_two_lines_is_no_part_of_a_secret(form: str, told: str, joint: str) -> None:
+    (before, between), secret = JOINTS[joint], build(told)
+    for at in (len(secret) // 2, len(secret) * 2 // 3):
+        text = f"a\n{before}{form.replace('{}', f'{secret[:at]}{between}{secret[at:]}')}\nz"
+        redacted, count = redact(text)
+        assert [half for half in halves(secret[:at]) + halves(secret[at:]) if half in redacted] == []
+        assert (count, redacted[-2:]) == (1, "\nz")
+    if len(secret) > 44 and "postgres" not in form:
+        broken = between.join(secret[i : i + 20] for i in range(0, len(secret), 20))
+        assert redact(f"a\n{before}{form.replace('{}', broken)}\nz")[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("token: ghp_{a36}\n{h40}", "github token"),
+        ("API_KEY={a24}\n{h64}\n", "key"),
+        ("API_KEY={a24}\n3f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e", "key"),
+        ("password: {a12}\nuser2name: x1", "password"),
+        ("DB_PASSWORD={a12}\nhost2\n", "password"),
+        ("API_KEY={a24}\nSIZE_2X=a1b2c3d4e5", "key"),
+        ('["--api-key", "{a24}", "x7Qm9k2Lw8"]', "key"),
+    ],
+)
+def test_what_stands_in_the_line_behind_a_secret_stays(text: str, mark: str) -> None:
+    secret = next(told for told in ("a36", "a24", "a12") if f"{{{told}}}" in text)
+    text = text.replace("{h40}", build("h40")).replace("{h64}", build("h64"))
+    begin = "ghp_" if "ghp_" in text else ""
+    assert redact(text.replace(f"{{{secret}}}", build(secret)))[0] == text.replace(
+        f"{begin}{{{secret}}}", f"[redacted: {mark}]"
+    )
+
+
+@pytest.mark.parametrize("between", ["\n", "\\n", "\n+", "\n    "])
+def test_two_secrets_in_adjacent_lines_are_two(between: str) -> None:
+    for number, kind in enumerate(KINDS):
+        for other in (kind, KINDS[number * 7 % len(KINDS)]):
+            assert (kind.name, other.name, redact(f"x\n{kind.text}{between}{other.text}\ny")[1]) == (
+                kind.name,
+                other.name,
+                2,
+            )
+
+
+def test_wrapped_base64_hashes_and_code_do_not_join_into_tokens() -> None:
+    drawing = random.Random(5)
+    image = base64.encodebytes(drawing.randbytes(200_000)).decode()
+    hashes = "\n".join(f"{drawing.randbytes(20).hex()}  src/token_{number}.py" for number in range(2000))
+    code = Path(json.__file__).with_name("decoder.py").read_text().replace("\n", "\n+    ")
+    for text in (image, image.replace("\n", "\\n"), hashes, "port: http://localhost:8080\nfoo1@bar.com", code):
+        assert redact(text)[1] == 0
+
+
 @pytest.mark.parametrize("mark", ["\u00ad", "\u200b", "\u2060"])
 def test_marks_that_cannot_be_seen_are_no_end_of_a_token(mark: str) -> None:
     for kind in KINDS:
@@ -392,6 +534,54 @@ def test_half_a_token_before_an_ellipsis_is_one(told: str, least: int) -> None:
     token = build(told)
     for length in range(least, len(token) - 1, 3):
         assert redact(f"Use {token[:length]}…")[1] == 1
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "use postgres://app:{z4}/{a9}…",
+        "use postgres://app:{z4}@{a9}…",
+        "use https://app:{z4}/{a9}…",
+        "-----BEGIN RSA PRIVATE {KEY}----- MIIE{z3}CAQ…",
+        "-----BEGIN OPENSSH PRIVATE {KEY}----- {b64} {b64} {b9}…",
+        "-----BEGIN PRIVATE {KEY}----- {b64} {b3}…",
+        "-----BEGIN RSA PRIVATE {KEY}-----\n{b64}\n{b9}…",
+        "-----BEGIN RSA PRIVATE {KEY}----- {b24} {b20} -----END RSA PRI…",
+        "-----BEGIN RSA PRIVATE {KEY}----- {b64} {b9} -----END RSA PRIVATE {KEY}-----…",
+    ],
+)
+def test_what_was_cut_is_secret_up_to_the_ellipsis(form: str) -> None:
+    text = form.replace("{KEY}", "KEY")
+    for told in ("z3", "z4", "a9", "b3", "b9", "b20", "b24", "b64"):
+        text = text.replace(f"{{{told}}}", build(told))
+    before = "" if "BEGIN" in form else form[: form.index(":{") + 1]
+    kind = "private key" if "BEGIN" in form else "password in a URL"
+    assert redact(f"{text} and more") == (f"{before}[redacted: {kind}]… and more", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a -----BEGIN RSA PRIVATE {KEY}----- is how a key begins…",
+        "a -----BEGIN RSA PRIVATE {KEY}-----…",
+        "see http://localhost:8080/path/to1/thing2… and ssh://host:team/repo2/a… and postgres://app:4711…",
+        "https://my-very-long-organization-name@dev.azure.com/x https://3f2a9c1d5b7e4d2a9c1d@o12.ingest.sentry.io/3",
+        "https://3f2a9c1d-5b7e-4d2a-9c1d-3f2a9c1d5b7e@dev.corp/x",
+    ],
+)
+def test_what_was_cut_and_is_no_secret_stays(text: str) -> None:
+    text = text.replace("{KEY}", "KEY")
+    assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("told", ["a32", "z20", "h40", "l24"])
+def test_what_is_drawn_at_random_and_stands_for_a_user_is_a_token(told: str) -> None:
+    for form in (
+        "git clone https://{}@git.corp/x.git",
+        "https://{}:x-oauth-basic@git.corp/x.git",
+        "a https://{}:@h.corp/",
+    ):
+        assert redact(form.replace("{}", build(told))) == (form.replace("{}", "[redacted: token in a URL]"), 1)
 
 
 def test_ordinary_files_have_hardly_any() -> None:
