@@ -363,19 +363,18 @@ class Rollout(History):
         if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
             self._total, self._said = None, said
             return None
-        total, last = counts_of(said), counts_of(info.get("last_token_usage"))
-        before = self._total or counts_of(self._said)
-        if total is None:
-            # Without a running total only equal neighbours can be told for repeats.
-            step, self._last = None if last == self._last else last, last
+        total, before = counts_of(said), self._total or counts_of(self._said)
+        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
+            step: Counts | None = difference(total, before)
         else:
-            self._total, self._said = total, said
-            if before is None:
-                step = last or total  # the total goes on from a thread before
-            elif (total[5] or 0) < (before[5] or 0):
-                step = last
+            last = counts_of(info.get("last_token_usage"))
+            if total is not None:
+                step = last if before is not None else last or total  # the total goes on from a thread before
             else:
-                step = difference(total, before)
+                # Without a running total only equal neighbours can be told for repeats.
+                step, self._last = None if last == self._last else last, last
+        if total is not None:
+            self._total, self._said = total, said
         if exact or step is None or not any((usage := usage_of(step))[:5]):
             return None
         name = self._name()

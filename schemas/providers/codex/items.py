@@ -187,15 +187,11 @@ def _header(meta: Data) -> Items:
 
 
 def _setting(settings: Data, record: str) -> Items:
-    model, cwd, turn = settings.get("model"), settings.get("cwd"), settings.get("turn_id")
+    model = text_of(settings.get("model"))
     effort = text_of(settings.get("effort")) or text_of(settings.get("reasoning_effort"))
-    setting = Setting(_NOTE, model=model if type(model) is str else "", record=record)
-    setting.label = f"Model: {setting.model} ({effort})" if effort else f"Model: {setting.model}"
-    if type(cwd) is str:
-        setting.cwd = local_path(cwd)
-    if type(turn) is str:
-        setting.turn = turn
-    return [setting]
+    label = f"Model: {model} ({effort})" if effort else f"Model: {model}"
+    cwd, turn = local_path(text_of(settings.get("cwd"))), text_of(settings.get("turn_id"))
+    return [Setting(_NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
 
 
 def _compacted(payload: Data) -> Items:
