@@ -61,7 +61,6 @@ class Codex(Lines):
         b'"record_type"',
         b'"items"',
     )
-    resume = ("codex", "resume")
     copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
     # -- files ---------------------------------------------------------------------------------------------------------
@@ -117,8 +116,9 @@ class Codex(Lines):
     _clock = Clock()
 
     def time(self, record: Data) -> float | None:
-        time = record.get("timestamp")
-        return self._clock.read(time) if type(time) is str else when(time)
+        stamp = record.get("timestamp")
+        time = self._clock.read(stamp)
+        return when(stamp) if time is None else time
 
     def name_of(self, record: Data) -> str:
         """Nothing: ids repeat in rollouts, where a record lies is its own."""
@@ -134,6 +134,9 @@ class Codex(Lines):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
+        if isinstance(use.input, tools.Asked):
+            use.name, use.input = use.input.told
+            use.type = tools.tool_type(use.name)
         tool, facts = super().tool(use, answer, path)
         script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from schemas.path_hints import local_path
+from schemas.providers.kit.contract import Data
 from schemas.providers.kit.words import Fact
 from schemas.values import dict_of, text_of, when, whole
 
-Data = dict[str, Any]
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
 _BURST = 1.0
@@ -41,7 +40,7 @@ def is_typescript(document: object) -> bool:
 # -- what it says --------------------------------------------------------------------------------------------------
 
 
-def _of_subagent(meta: Data, key: str) -> str:
+def of_subagent(meta: Data, key: str) -> str:
     """A fact of a subagent: it stands in the header or in what that says of its source."""
     spawn = dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
     return text_of(spawn.get(key)) or text_of(meta.get(key))
@@ -64,21 +63,16 @@ def is_internal(meta: Data) -> bool:
 
 def parent_of(meta: Data) -> str:
     """The thread that spawned this one; a fork that a person made has none."""
-    parent = _of_subagent(meta, "parent_thread_id")
+    parent = of_subagent(meta, "parent_thread_id")
     return parent or (text_of(meta.get("forked_from_id")) if is_subagent(meta) else "")
 
 
 def agent_name(meta: Data) -> str:
     """A subagent's nickname and role: `Confucius (explorer)`; what it is if it has neither."""
-    name = _of_subagent(meta, "agent_nickname")
-    role = _of_subagent(meta, "agent_role") or _of_subagent(meta, "agent_type")
+    name = of_subagent(meta, "agent_nickname")
+    role = of_subagent(meta, "agent_role") or of_subagent(meta, "agent_type")
     kind = dict_of(meta.get("source")).get("subagent")
     return f"{name} ({role})" if name and role else name or role or text_of(kind) or text_of(dict_of(kind).get("other"))
-
-
-def agent_path(meta: Data) -> str:
-    """A subagent's place in the tree of agents: `/root/confucius`."""
-    return _of_subagent(meta, "agent_path")
 
 
 def facts_of(meta: Data) -> Fact:

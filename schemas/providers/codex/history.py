@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
-from schemas.providers.codex.header import UUID, Ownership, agent_path, facts_of
+from schemas.providers.codex.header import UUID, Ownership, facts_of, of_subagent
 from schemas.providers.codex.items import EVENT, ITEM
 from schemas.providers.codex.outputs import Result
-from schemas.providers.codex.tokens import Counts, difference, usage_of
-from schemas.providers.codex.tools import SCRIPTS
+from schemas.providers.codex.tokens import Counts, counts_of, difference, usage_of
+from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Link, Say, Skip, Task, Turn
-from schemas.usage import TokenUsage
+from schemas.usage import as_count
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -31,18 +31,14 @@ _TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
 """Of these there is one at a time, whatever is said of it."""
 _AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
-_NOTHING = TokenUsage()
 
 
-class _Texts:
-    """The texts, by their hashes, that may still come from another source."""
-
-    def __init__(self) -> None:
-        self._rows: dict[int, list[list[int]]] = {}
+class _Texts(dict[int, list[list[int]]]):
+    """The messages, and the sources that were met, of the texts, by their hashes, that may still come from another."""
 
     def match(self, key: Hashable, source: int) -> int:
         """The message that shows a text and was not met in `source` yet, now it is; -1 if there is none."""
-        for entry in self._rows.get(hash(key), ()):
+        for entry in self.get(hash(key), ()):
             if not entry[1] & source:
                 entry[1] |= source
                 return entry[0]
@@ -50,12 +46,7 @@ class _Texts:
 
     def note(self, key: Hashable, row: int, source: int) -> None:
         """A message shows a text."""
-        self._rows.setdefault(hash(key), []).append([row, source])
-
-    def clear(self) -> None:
-        """Nothing that came so far comes again."""
-        if self._rows:
-            self._rows = {}
+        self.setdefault(hash(key), []).append([row, source])
 
 
 class Rollout(History):
@@ -74,6 +65,8 @@ class Rollout(History):
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._turn, self._in_turn, self._prompted = "", False, False
         self._model = self._goal = ""
+        self._place = "", ""
+        """The model and the directory that were told last."""
         self._uses: dict[int, int] = {}
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
@@ -87,6 +80,8 @@ class Rollout(History):
         self._by_event: set[int] = set()
         """Uses that only an event told until now."""
         self._total: Counts | None = None
+        self._said: object = None
+        """The running total, where it was needed, and the object that said it."""
         self._last: Counts | None = None
         self._exact: set[int] = set()
         self._responses: set[int] = set()
@@ -95,8 +90,8 @@ class Rollout(History):
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
             items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
-            items.Header: self._header, items.Call: self._call, Result: self._result, items.Event: self._event,
-            items.Began: self._turn_begins, items.Ended: self._turn_ends, items.Round: self._round,
+            items.Header: self._header, Call: self._call, Result: self._result, items.Event: self._event,
+            items.Border: self._border, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
@@ -105,13 +100,17 @@ class Rollout(History):
 
     # -- the files of a thread -------------------------------------------------------------------------------------
 
-    def begin(self, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()) -> None:
+    def begin(self, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()) -> Ownership:
         """Take the thread's header, and the turns of the session that it was copied from."""
-        self._meta, self._owner = meta, Ownership(meta, parent_turns)
+        self._meta, owner = meta, Ownership(meta, parent_turns)
+        self._owner: Ownership | None = owner
+        """Whose the records are, until nothing can change that."""
+        return owner
 
     def begin_file(self, foreign: str = "") -> None:
         """The records of another file follow: of another thread, which this one goes on from, or its own."""
-        self._total, self._foreign, self._in_turn, self._prompted = None, foreign, False, False
+        self._total, self._said, self._in_turn, self._prompted = None, None, False, False
+        self.copied = self._foreign = foreign
         self._processes.clear()
         self._forget()
 
@@ -138,16 +137,14 @@ class Rollout(History):
     def enter(self, record: Record, time: float | None) -> bool:
         """Tell whose a record is; a response that was counted is left out."""
         value, owner = record[3], self._owner
-        if self._foreign:
-            self.copied = self._foreign
-        elif not owner.settled:
-            before = bool(self.copied)
+        if owner is not None and not self._foreign:
+            before = self.copied
             owner.look(value, time)
             self.copied = (owner.source or "another session") if owner.inherited else ""
             if before and not self.copied:
                 self._forget()
-        elif self.copied:
-            self.copied = ""
+            if owner.settled:
+                self._owner = None
         if value.get("type") == "token_usage_record":
             response = text_of(dict_of(value.get("payload")).get("response_id"))
             if response and hash(response) in self._responses:
@@ -161,18 +158,16 @@ class Rollout(History):
             self._prompts.clear()
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        word = self._words.get(type(item))
-        return word(record, number, item) if word is not None else super().sift(record, number, item)
+        return self._words[type(item)](record, number, item)
 
     # -- the thread ------------------------------------------------------------------------------------------------
 
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
-            self._headed = True
+            self._headed, self._place = True, ("", "")
             if not self._meta:
-                self.begin(meta)
-                self._owner.look(record[3], None)
+                self.begin(meta).look(record[3], None)
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
                 yield record, number, header
@@ -186,8 +181,9 @@ class Rollout(History):
             self._name_turn(setting.turn)
         changed = bool(setting.model) and self._model not in ("", setting.model)
         self._model = setting.model or self._model
-        root = "" if self.session.workspace_root else setting.cwd
-        yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
+        if (place := (self._model, setting.cwd)) != self._place:
+            self._place, root = place, "" if self.session.workspace_root else setting.cwd
+            yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
@@ -196,9 +192,14 @@ class Rollout(History):
         yield record, number, Skip("thread_goal_updated") if state == self._goal else goal
         self._goal = state
 
-    def _turn_begins(self, record: Record, number: int, began: items.Began) -> Iterator[Placed]:
-        if not (self._in_turn and began.turn and began.turn == self._turn):
-            self._name_turn(began.turn)
+    def _border(self, record: Record, number: int, border: items.Border) -> Iterator[Placed]:
+        if not border.begins:
+            seconds = border.seconds if self._in_turn else None
+            yield record, number, Turn(begins=False, seconds=seconds, failed=border.stopped or None)
+            self._in_turn = self._prompted = False
+            return
+        if not (self._in_turn and border.turn and border.turn == self._turn):
+            self._name_turn(border.turn)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
@@ -206,11 +207,6 @@ class Rollout(History):
     def _name_turn(self, turn: str) -> None:
         if not turn or turn != self._turn:
             self._turn, self._counted, self._number = turn, "", 0 if turn else self._number
-
-    def _turn_ends(self, record: Record, number: int, ended: items.Ended) -> Iterator[Placed]:
-        seconds = ended.seconds if self._in_turn else None
-        yield record, number, Turn(begins=False, seconds=seconds, failed=ended.stopped or None)
-        self._in_turn = self._prompted = False
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +216,7 @@ class Rollout(History):
         row = texts.match(key, say.source)
         if row >= 0:
             self._prompted |= say.kind is Kind.PROMPT and self._in_turn
-            yield record, number, Also(say.kind, say.text, say.label, row=row, images=say.images, extra=say.extra)
+            yield record, number, Also(say.kind, say.text, row=row)
             return
         if say.kind is Kind.PROMPT:
             if self._in_turn and self._prompted:
@@ -238,7 +234,7 @@ class Rollout(History):
         self._instructed = self._row
 
     def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
-        if mail.recipient and not self._prompted and mail.recipient == agent_path(self._meta):
+        if mail.recipient and not self._prompted and mail.recipient == of_subagent(self._meta, "agent_path"):
             mail.kind = Kind.PROMPT
             self._open()
         yield record, number, mail
@@ -271,7 +267,7 @@ class Rollout(History):
 
     # -- tool uses -------------------------------------------------------------------------------------------------
 
-    def _call(self, record: Record, number: int, use: items.Call) -> Iterator[Placed]:
+    def _call(self, record: Record, number: int, use: Call) -> Iterator[Placed]:
         name, key = use.use_id, hash(use.use_id)
         if (name and key in self._by_event) or self._same_search(use, ITEM):
             self._by_event.discard(key)
@@ -292,11 +288,11 @@ class Rollout(History):
         if (origin := self._processes.get(use.goes_on)) is not None:
             yield *origin, Also(Kind.TOOL, row=self._row)
 
-    def _same_search(self, use: items.Call, source: int) -> str:
+    def _same_search(self, use: Call, source: int) -> str:
         """The name of the use that another source told of the same web search."""
         return self._searches.get(self._texts.match(("search", use.search), source), "") if use.search else ""
 
-    def _note_search(self, use: items.Call, source: int) -> None:
+    def _note_search(self, use: Call, source: int) -> None:
         if use.search:
             self._texts.note(("search", use.search), self._row, source)
             self._searches[self._row] = use.use_id
@@ -355,30 +351,37 @@ class Rollout(History):
         return f"{self._turn or self.copied or self.session.id}:{self._number}"
 
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        yield record, number, self._step(item) or Skip("token_count")
+        yield record, number, self._step(item.info) or Skip("token_count")
+        yield record, number, item
 
-    def _step(self, item: items.Round) -> Count | None:
+    def _step(self, info: dict[str, Any]) -> Count | None:
         """What an event adds to those before it; None if it repeats them."""
-        total, before = item.total, self._total
-        if total is None:
-            # Without a running total only equal neighbours can be told for repeats.
-            step, self._last = None if item.last == self._last else item.last, item.last
+        said = info.get("total_token_usage")
+        if said is not None and said == self._said:
+            return None  # as with every refresh of the screen
+        exact = bool(self._turn) and hash(self._turn) in self._exact
+        if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
+            self._total, self._said = None, said
+            return None
+        total, before = counts_of(said), self._total or counts_of(self._said)
+        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
+            step: Counts | None = difference(total, before)
         else:
-            self._total = total
-            if before is None:
-                step = item.last or total  # the total goes on from a thread before
-            elif (total[5] or 0) < (before[5] or 0):
-                step = item.last
+            last = counts_of(info.get("last_token_usage"))
+            if total is not None:
+                step = last if before is not None else last or total  # the total goes on from a thread before
             else:
-                step = difference(total, before)
-        usage = usage_of(step) if step is not None else _NOTHING
-        if not any(usage[:5]) or (self._turn and hash(self._turn) in self._exact):
+                # Without a running total only equal neighbours can be told for repeats.
+                step, self._last = None if last == self._last else last, last
+        if total is not None:
+            self._total, self._said = total, said
+        if exact or step is None or not any((usage := usage_of(step))[:5]):
             return None
         name = self._name()
         if self.copied and not UUID.search(name):
             return None  # nothing tells the copy, which has another time, from a response of its own
         self._counted = name
-        return Count(usage, name, item.model, closes=True)
+        return Count(usage, name, text_of(info.get("model")), closes=True)
 
     def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
         if not self.copied and item.thread not in (None, self.session.id):

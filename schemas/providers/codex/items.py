@@ -7,22 +7,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
+from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import outputs
 from schemas.providers.codex.header import is_old_header
 from schemas.providers.codex.outputs import Result, content_images, content_text, image_part
 from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
-from schemas.providers.codex.tokens import Counts, counts_of, usage_of
-from schemas.providers.codex.tools import SPAWNS, call_input, command_of, search_key, tool_name, tool_type
-from schemas.providers.kit.words import Answer, Dropped, Fact, Piece, Say, Skip, Task, Title, Use
+from schemas.providers.codex.tokens import counts_of, usage_of
+from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
+from schemas.providers.kit.contract import Data
+from schemas.providers.kit.words import Answer, Dropped, Fact, Piece, Say, Skip, Task, Title
 from schemas.records import read_record
-from schemas.usage import TokenUsage
+from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-Data: TypeAlias = "dict[str, Any]"
 Items: TypeAlias = "Iterable[Any]"
 Reader: TypeAlias = "Callable[[Data], Items]"
+
+_NOTE, _PROMPT, _TEXT, _THINKING, _INTERRUPT = Kind.NOTE, Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.INTERRUPT
+_WITHHELD = Flag.WITHHELD
+# An enum's member takes ten times as long to look up.
 
 # -- words beside those of the kit: `history` says what becomes of them ---------------------------------------------
 
@@ -78,15 +82,6 @@ class Goal(Say):
 
 
 @dataclass(slots=True)
-class Call(Use):
-    """A tool use. What it goes on with: the process or the script that an earlier one started."""
-
-    goes_on: str = ""
-    search: str = ""
-    """What stands for a web search, whose ids often differ or lack."""
-
-
-@dataclass(slots=True)
 class Event(Call):
     """What an event tells of a tool use, by its `answer`; a use of its own where there is no other, else a note."""
 
@@ -102,25 +97,25 @@ class Header(Say):
     meta: dict[str, Any] | None = None
 
 
-class Began(NamedTuple):
-    """A turn begins."""
+class Border(NamedTuple):
+    """A turn begins, which names it, or ends, `stopped` by the person."""
 
-    turn: str
-
-
-class Ended(NamedTuple):
-    """A turn is over; `stopped` by the person."""
-
+    begins: bool
+    turn: str = ""
     seconds: float | None = None
     stopped: bool = False
 
 
-class Round(NamedTuple):
-    """Running totals, and what came last to them."""
+class Round(Fact):
+    """A count of tokens: running totals, and what came last to them; what is in the window is a fact."""
 
-    total: Counts | None
-    last: Counts | None
-    model: str = ""
+    __slots__ = ("info",)
+
+    def __init__(self, info: Data) -> None:
+        last, window = info.get("last_token_usage"), info.get("model_context_window")
+        used = as_count(last.get("total_tokens")) if type(last) is dict else None
+        super().__init__(context_window=whole(window), context_used=used)
+        self.info = info
 
 
 class Response(NamedTuple):
@@ -137,12 +132,14 @@ class Response(NamedTuple):
 
 def read(record: Data) -> Items:
     """What a record holds."""
-    kind, payload = record.get("type"), record.get("payload")
-    if not isinstance(payload, dict):
+    payload = record.get("payload")
+    if type(payload) is not dict:
         return _bare(record)
-    sub = text_of(payload.get("type"))
+    kind, sub = record.get("type"), payload.get("type")
+    if not sub or type(sub) is not str:
+        sub = "message" if "role" in payload else ""
     if kind == "response_item":
-        reader = _ITEMS.get(sub or ("message" if "role" in payload else ""))
+        reader = _ITEMS.get(sub)
     elif kind == "event_msg":
         reader = _EVENTS.get(sub) or (_hidden if sub.endswith(("_begin", "_delta")) else None)
     else:
@@ -192,9 +189,9 @@ def _header(meta: Data) -> Items:
 def _setting(settings: Data, record: str) -> Items:
     model = text_of(settings.get("model"))
     effort = text_of(settings.get("effort")) or text_of(settings.get("reasoning_effort"))
-    label = f"Model: {model}{f' ({effort})' if effort else ''}"
+    label = f"Model: {model} ({effort})" if effort else f"Model: {model}"
     cwd, turn = local_path(text_of(settings.get("cwd"))), text_of(settings.get("turn_id"))
-    return [Setting(Kind.NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
+    return [Setting(_NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
 
 
 def _compacted(payload: Data) -> Items:
@@ -222,11 +219,11 @@ def _response(payload: Data) -> Items:
 
 def _message(payload: Data, source: int = ITEM) -> Items:
     """A message of any role."""
-    if payload.get("role") == "assistant":
+    role = payload.get("role")
+    if role == "assistant":
         return _spoken(payload.get("content"), source, payload)
-    if payload.get("role") == "user":
-        return _typed(segments(payload), source, content_images(payload.get("content")))
-    return _typed(segments(payload), 0)
+    pieces, images = segments(payload)
+    return _typed(pieces, source, images) if role == "user" else _typed(pieces, 0)
 
 
 _PLAN = re.compile(r"<proposed_plan>(.*?)(?:</proposed_plan>|\Z)", re.DOTALL)
@@ -235,29 +232,29 @@ _CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DO
 
 def _spoken(content: object, source: int, body: Data) -> Items:
     """What the assistant said: its event lacks the citations that its item carries."""
-    text, phase, plan = content_text(content), text_of(body.get("phase")), None
+    text, phase, plan = content_text(content), body.get("phase"), None
     if "<oai-mem-citation>" in text:
         text = _CITATION.sub("", text).rstrip()
     if "<proposed_plan>" in text:
         plan = _PLAN.search(text)
     if not text.strip():
         return [Skip("empty message")]
-    say = Twin(Kind.TEXT, text, source=source, extra={"phase": phase} if phase else None)
+    say = Twin(_TEXT, text, source=source, extra={"phase": phase} if phase and type(phase) is str else None)
     if plan is not None:
         say.plan, say.text = plan[1], _PLAN.sub(r"\1", text)
-    if isinstance(content, list) and len(content) > 1:
+    if type(content) is list and len(content) > 1:
         say.images = content_images(content)
     return [say]
 
 
 def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) -> Items:
     """A user's or developer's message, piece by piece; no event repeats what a developer said."""
-    for kind, text, label in pieces:
-        if source or kind is Kind.INTERRUPT:
-            mine = images if kind is Kind.PROMPT else ()
-            yield Twin(kind, text, label, source=source or ITEM, images=mine)
-        else:
-            yield Instruction(kind, text, label)
+    return [
+        Twin(kind, text, label, source=source or ITEM, images=images if kind is _PROMPT else ())
+        if source or kind is _INTERRUPT
+        else Instruction(kind, text, label)
+        for kind, text, label in pieces
+    ]
 
 
 def _prompted(event: Data) -> Items:
@@ -265,17 +262,20 @@ def _prompted(event: Data) -> Items:
     return _typed(event_segments(event), EVENT, [part for url in urls if (part := image_part(url)) is not None])
 
 
+_KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
+
+
 def _thought(body: Data, source: int = ITEM) -> Items:
     """The readable parts of the thinking: its raw content if there is any, else the summary."""
+    parts: list[str] = []
     for key in ("content", "raw_content", "summary", "summary_text"):
-        if parts := [text for item in list_of(body.get(key)) if (text := content_text(item)).strip()]:
-            break
-    else:
-        if source != ITEM:
-            return [Skip("empty reasoning")]
-    withheld = "" if parts else "The provider keeps the text of this thinking back; the file holds it encrypted."
-    flags = NO_FLAGS if parts else Flag.WITHHELD
-    thoughts = [Thought(Kind.THINKING, part, withheld, source=source, flags=flags) for part in parts or [""]]
+        if not parts and type(said := body.get(key)) is list:
+            parts = [text for item in said if (text := content_text(item)).strip()]
+    if not parts and source != ITEM:
+        return [Skip("empty reasoning")]
+    thoughts = [Thought(_THINKING, part, source=source) for part in parts or [""]]
+    if not parts:
+        thoughts[0].flags, thoughts[0].label = _WITHHELD, _KEPT_BACK
     if (spent := whole(body.get("duration_ms"))) is not None:
         thoughts[0].extra = {"duration_ms": spent}
     return thoughts
@@ -304,36 +304,34 @@ def _error(body: Data, source: int = EVENT) -> Items:
 
 
 def _id_of(body: Data) -> str:
-    return text_of(body.get("call_id")) or text_of(body.get("callId")) or text_of(body.get("id"))
-
-
-def _command(given: Data) -> Data | None:
-    command = command_of(given)
-    return {"command": command} if command else None
+    name = body.get("call_id")
+    return name if name and type(name) is str else text_of(body.get("callId")) or text_of(body.get("id"))
 
 
 def _call(payload: Data) -> Items:
-    kind, given, use_id = text_of(payload.get("type")), call_input(payload), _id_of(payload)
+    kind = payload["type"]
     name = tool_name(payload) if kind in ("function_call", "custom_tool_call") else kind.removesuffix("_call")
-    use = Call(name=name, use_id=use_id, input=given, type=tool_type(name), extra=_command(given))
+    asked = Asked(lambda: (name, call_input(payload)))
+    use = Call(name=name, use_id=_id_of(payload), input=asked, extra=asked)
     if name == "apply_patch":
-        use.text = text_of(given.get("input")) or text_of(payload.get("arguments"))
+        use.text = text_of(asked.told[1].get("input")) or text_of(payload.get("arguments"))
     elif name in ("write_stdin", "wait"):
-        use.goes_on = str(given.get("session_id" if name == "write_stdin" else "cell_id"))
+        use.goes_on = str(asked.told[1].get("session_id" if name == "write_stdin" else "cell_id"))
     elif text_of(payload.get("name")) in SPAWNS:
+        given = asked.told[1]
         prompt = text_of(given.get("message")) or text_of(given.get("prompt"))
         use.task, use.flags = Task("", text_of(given.get("task_name")), prompt), Flag.SUBAGENT
     elif kind in ("web_search_call", "image_generation_call"):  # they have no result item
         status = ToolStatus.ERROR if payload.get("status") == "failed" else ToolStatus.OK
-        use.answer = Answer(use_id, status=status, images=_made(payload), beside=True)
+        use.answer = Answer(use.use_id, status=status, images=_made(payload), beside=True)
         use.search = search_key(payload.get("action")) if kind == "web_search_call" else ""
     return [use]
 
 
 def _output(payload: Data) -> Items:
     found = outputs.decode(payload["tools"] if "tools" in payload else payload.get("output"))
-    found.use_id, name, text = _id_of(payload), text_of(payload.get("name")), found.text or ""
-    if not found.use_id and name:  # delivered by itself
+    found.use_id, text = _id_of(payload), found.text or ""
+    if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
         return [Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
@@ -347,16 +345,17 @@ def _made(payload: Data) -> list[Part]:
     return [Part("image", f"[image{f' {saved}' if saved else ','} {size:,} bytes]", None, size)] if result else []
 
 
-def _event(body: Data, name: str, found: Result, given: Data, **more: Any) -> Items:
+def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **more: Any) -> Items:
     """What an event tells of a tool use."""
-    lasted, spent = body.get("duration"), number(body.get("duration_ms"))
-    found.seconds = number(lasted) if spent is None else spent / 1000
-    if isinstance(lasted, dict):  # as Rust serialises it
+    lasted = body.get("duration")
+    if type(lasted) is dict:  # as Rust serialises it
         found.seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
+    else:
+        spent = number(body.get("duration_ms"))
+        found.seconds = number(lasted) if spent is None else spent / 1000
     found.use_id, found.details, found.beside = _id_of(body), body, True
-    use = Event(name=name, use_id=found.use_id, input=given, type=tool_type(name), answer=found, **more)
-    use.extra = _command(given)
-    return [use]
+    told = Asked(asked)
+    return [Event(use_id=found.use_id, answer=found, input=told, extra=told, **more)]
 
 
 def _remark(
@@ -369,41 +368,47 @@ def _remark(
 
 def _executed(body: Data) -> Items:
     """A command ended: the agent's, or one that a person typed."""
-    given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
+    found = outputs.ended(body)
     if body.get("source") in ("user_shell", "userShell"):
-        return _typed([Segment(Kind.COMMAND, command_of(given), "shell"), *printed(outputs.ended(body))], EVENT)
-    if text_of(given.get("cwd")):
-        given["cwd"] = local_path(given["cwd"])
-    return _event(body, "exec_command", outputs.ended(body), given)
+        command = command_of({"command": body.get("command")})
+        return _typed([(Kind.COMMAND, command, "shell"), *printed(found)], EVENT)
+
+    def asked() -> tuple[str, Data]:
+        given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
+        return "exec_command", given | ({"cwd": local_path(given["cwd"])} if text_of(given.get("cwd")) else {})
+
+    return _event(body, found, asked)
 
 
 def _patched(body: Data) -> Items:
     """A patch was applied or not."""
-    return _event(body, "apply_patch", outputs.ended(body), {})
+    return _event(body, outputs.ended(body), lambda: ("apply_patch", {}))
 
 
 def _mcp(body: Data) -> Items:
-    invocation = dict_of(body.get("invocation")) or body
-    name = f"mcp__{text_of(invocation.get('server'))}__{text_of(invocation.get('tool'))}"
-    return _event(body, name, outputs.mcp_outcome(body), dict_of(invocation.get("arguments")))
+    """A tool of an MCP server was used."""
+    use = dict_of(body.get("invocation")) or body
+    name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
+    return _event(body, outputs.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
 
 
 def _searched(body: Data) -> Items:
     """A web search ended; its item may lack the id."""
-    given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
-    return _event(body, "web_search", Result(text=outputs.hits(body)), given, search=search, source=source)
+    given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
+    found = Result(text=outputs.hits(body))
+    return _event(body, found, lambda: ("web_search", given), search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
     part = image_part(None, path)
-    return _event(body, "view_image", Result(images=[part] if part else []), {"path": path} if path else {})
+    return _event(body, Result(images=[part] if part else []), lambda: ("view_image", {"path": path} if path else {}))
 
 
 def _pictured(body: Data) -> Items:
     given = {"prompt": body["revised_prompt"]} if body.get("revised_prompt") else {}
-    return _event(body, "image_generation", Result(images=_made(body)), given)
+    return _event(body, Result(images=_made(body)), lambda: ("image_generation", given))
 
 
 def _dynamic(body: Data) -> Items:
@@ -415,7 +420,7 @@ def _dynamic(body: Data) -> Items:
     elif body.get("type") == "dynamic_tool_call_request":
         found.status = ToolStatus.PENDING
     name = tool_name({"name": body.get("tool"), "namespace": body.get("namespace")})
-    return _event(body, name, found, dict_of(body.get("arguments")))
+    return _event(body, found, lambda: (name, dict_of(body.get("arguments"))))
 
 
 _COLLAB = {
@@ -442,7 +447,7 @@ def _collab(body: Data) -> Items:
     links = [thread for thread in threads if isinstance(thread, str) and thread]
     nickname = text_of(body.get("new_agent_nickname")) or text_of(body.get("new_agent_role"))
     task, given = Task(nickname, "", text_of(body.get("prompt"))), {key: body[key] for key in _ASKED if body.get(key)}
-    return _event(body, name, Result(text="\n\n".join(filter(None, lines))), given, links=links, task=task)
+    return _event(body, Result(text="\n\n".join(filter(None, lines))), lambda: (name, given), links=links, task=task)
 
 
 def _activity(body: Data) -> Items:
@@ -466,17 +471,12 @@ def _assessment(body: Data) -> Items:
 def _counted(payload: Data) -> Items:
     """Running totals, which are written again for every refresh of the screen."""
     info = payload.get("info")
-    if not isinstance(info, dict):
-        return [Skip("token_count")]
-    last = counts_of(info.get("last_token_usage"))
-    window, used = whole(info.get("model_context_window")), last[5] if last is not None else None
-    total = counts_of(info.get("total_token_usage"))
-    return [Round(total, last, text_of(info.get("model"))), Fact(context_window=window, context_used=used)]
+    return [Round(info) if type(info) is dict else Skip("token_count")]
 
 
 def _started(payload: Data) -> Items:
     window = whole(payload.get("model_context_window"))
-    return [Began(text_of(payload.get("turn_id"))), Fact(context_window=window)]
+    return [Border(True, text_of(payload.get("turn_id"))), Fact(context_window=window)]
 
 
 def _ended(payload: Data, *, stopped: bool = False) -> Items:
@@ -489,7 +489,7 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
     else:
         yield Skip("task_complete")
-    yield Ended(spent / 1000 if spent is not None and spent > 0 else None, stopped)
+    yield Border(False, "", spent / 1000 if spent is not None and spent > 0 else None, stopped)
 
 
 _ABORTS = {
@@ -548,7 +548,7 @@ def _completed(payload: Data) -> Items:
     """What paginated rollouts write of each item, mostly what a response item says too."""
     item = dict_of(payload.get("item"))
     kind = text_of(item.get("type"))
-    reader = _COMPLETED.get(kind[:1].upper() + kind[1:])
+    reader = _COMPLETED.get(kind) or _COMPLETED.get(kind[:1].upper() + kind[1:])
     return reader(item) if reader is not None else [Say(Kind.UNKNOWN, label=f"item_completed {kind or '(no type)'}")]
 
 

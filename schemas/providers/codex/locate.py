@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.folders import entries_of, matching, reason_of
+from schemas.folders import entries_of, matching, reason_of, state_of
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex import header, zst
 from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
@@ -129,14 +129,9 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
     if name := text_of(meta.get("id")):
         base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
-        facts = (
-            header.parent_of(meta),
-            header.is_subagent(meta),
-            header.is_internal(meta),
-            base,
-            header.agent_name(meta),
-        )
-        return Found(path, name, size, changed, *facts)
+        subagent, internal = header.is_subagent(meta), header.is_internal(meta)
+        parent, agent = header.parent_of(meta), header.agent_name(meta)
+        return Found(path, name, size, changed, parent, subagent, internal, base, agent)
     is_document = path.suffix == ".json"
     data = path.read_bytes() if is_document else data
     head = read_head(path, data, whole=is_document or len(data) >= size)
@@ -262,7 +257,7 @@ def stamps(session: Session) -> object:
     home, folders = _places(session)
     if not all(_rollouts_in(folder)[1] for folder in folders):
         return None
-    return [_state(place) for place in (*folders, *((home / _INDEX, *_databases(home)) if home is not None else ()))]
+    return [state_of(place) for place in (*folders, *((home / _INDEX, *_databases(home)) if home is not None else ()))]
 
 
 def beside(session: Session) -> Iterator[Item]:
@@ -285,14 +280,6 @@ def _places(session: Session) -> tuple[Path | None, list[Path]]:
     path = session.path.absolute()
     home = home_of(path)
     return home, folders_near(path, home, session.created, session.updated)
-
-
-def _state(path: Path) -> tuple[int, int]:
-    try:
-        stat = path.stat()
-    except OSError:
-        return -1, -1  # there need not be one
-    return stat.st_size, stat.st_mtime_ns
 
 
 def _fallback(session: Session) -> str:
@@ -341,7 +328,7 @@ _looked: dict[Path, tuple[int, list[Found]]] = {}
 
 def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
     """The rollouts directly in a folder, and whether that is final: not while a writer has only begun with one."""
-    changed = _state(folder)[1]
+    changed = state_of(folder)[0]
     if (known := _looked.get(folder)) is not None and known[0] == changed:
         return known[1], True
     rollouts: list[Found] = []

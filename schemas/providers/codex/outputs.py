@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,37 +26,46 @@ def image_part(url: object, name: object = None) -> Part | None:
     return Part("image", f"[image {clean(shown[:200])}]") if shown else None
 
 
-def content_items(content: object) -> Iterator[tuple[str, Any]]:
+_TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
+"""The usual types of texts, which are told at once."""
+
+
+def content_items(content: object) -> list[tuple[str, Any]]:
     """The pieces of a message's or an output's content, one an item: ("text", str), ("image", Part), ("other", label),
     and ("none", "") for what holds nothing to show.
     """
-    for item in content if isinstance(content, list) else [content]:
-        if isinstance(item, str):
-            yield "text", item
-            continue
-        body = dict_of(item)
-        kind, text = text_of(body.get("type")), body.get("text")
-        if "image" in kind.lower():
-            url = body.get("image_url") or body.get("url")
-            if "data" in body:
-                url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
-            part = image_part(url, body.get("file_id") or body.get("path"))
-            yield ("image", part) if part is not None else ("none", "")
-        elif isinstance(text, str):
-            yield "text", text
-        elif kind == "encrypted_content":
-            sealed = text_of(body.get("encrypted_content"))
-            yield ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
-        elif body:
-            name = body.get("name") or body.get("path") or body.get("uri")
-            yield "other", f"[{clean(' '.join(str(v)[:200] for v in (kind, name) if v))}]"
-        else:
-            yield "none", ""
+    return list(map(_content_item, content)) if type(content) is list else [_content_item(content)]
+
+
+def _content_item(item: object) -> tuple[str, Any]:
+    if type(item) is str:
+        return "text", item
+    body = item if isinstance(item, dict) else {}
+    kind, text = body.get("type"), body.get("text")
+    if kind in _TEXTS and type(text) is str:
+        return "text", text
+    if type(kind) is str and "image" in kind.lower():
+        url = body.get("image_url") or body.get("url")
+        if "data" in body:
+            url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
+        part = image_part(url, body.get("file_id") or body.get("path"))
+        return ("image", part) if part is not None else ("none", "")
+    if type(text) is str:
+        return "text", text
+    if kind == "encrypted_content":
+        sealed = text_of(body.get("encrypted_content"))
+        return ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
+    if body:
+        name = body.get("name") or body.get("path") or body.get("uri")
+        return "other", f"[{clean(' '.join(str(v)[:200] for v in (text_of(kind), name) if v))}]"
+    return "none", ""
 
 
 def content_text(content: object, between: str = "") -> str:
     """The readable text of content, images apart."""
-    return between.join([value for kind, value in content_items(content) if kind in ("text", "other")])
+    if type(content) is str:
+        return content
+    return between.join([value for kind, value in content_items(content) if kind == "text" or kind == "other"])
 
 
 def content_images(content: object) -> list[Part]:
@@ -180,8 +188,10 @@ def mcp_outcome(body: dict[str, Any]) -> Result:
 def ended(body: dict[str, Any]) -> Result:
     """How a command or a patch ended, by its event or its completed item."""
     code, status = whole(body.get("exit_code")), text_of(body.get("status"))
-    printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
-    text = text_of(body.get("aggregated_output")) or "\n".join(printed) or text_of(body.get("formatted_output"))
+    text = text_of(body.get("aggregated_output"))
+    if not text:
+        printed = filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr"))))
+        text = "\n".join(printed) or text_of(body.get("formatted_output"))
     found = Result(text=text, exit_code=code)
     if status == "declined":
         found.status = ToolStatus.DENIED

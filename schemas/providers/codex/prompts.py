@@ -9,23 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
-from schemas.message import Kind
+from schemas.message import Kind, Part
 from schemas.providers.codex.outputs import Result, content_items, decode
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
-
-class Segment(NamedTuple):
-    """A piece of a user or developer message that is shown as a message of its own."""
-
-    kind: Kind
-    text: str
-    label: str = ""
-
-
-PROMPT = int(Kind.PROMPT)  # an enum's member takes ten times as long to look up
+Segment: TypeAlias = "tuple[Kind, str, str]"
+"""A piece of a user or developer message that is shown as a message of its own: its kind, text and label."""
+_PROMPT, _CONTEXT = Kind.PROMPT, Kind.CONTEXT  # an enum's member takes ten times as long to look up
 _TAGS = {
     "user_instructions": "project instructions",
     "instructions": "project instructions",
@@ -76,40 +69,38 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
             inner = rest[match.end() : closing.start() if closing else end].strip()
             segments.extend(_tagged(tag, inner, rest[:end]))
         elif developer and (match := _ANY_TAG.match(rest)):
-            segments.append(Segment(Kind.CONTEXT, rest, match[1].replace("_", " ")))
+            segments.append((_CONTEXT, rest, match[1].replace("_", " ")))
         elif match := _AGENTS.match(rest):
             end = match.end()
-            segments.append(Segment(Kind.CONTEXT, match[0], "project instructions"))
+            segments.append((_CONTEXT, match[0], "project instructions"))
         elif rest.startswith(_HANDOVER):
-            segments.append(Segment(Kind.CONTEXT, rest, "summary of the earlier conversation"))
+            segments.append((_CONTEXT, rest, "summary of the earlier conversation"))
         elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
-            segments.append(Segment(Kind.CONTEXT, rest[:cut].rstrip(), "IDE context"))
-            segments.append(Segment(Kind.PROMPT, rest[cut + len(_REQUEST) :].strip()))
+            segments.append((_CONTEXT, rest[:cut].rstrip(), "IDE context"))
+            segments.append((_PROMPT, rest[cut + len(_REQUEST) :].strip(), ""))
         else:
-            segments.append(Segment(Kind.PROMPT, rest))
+            segments.append((_PROMPT, rest, ""))
         rest = rest[end:].strip()
     return tuple(segments)
 
 
 def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
     if tag == "turn_aborted":
-        return [Segment(Kind.INTERRUPT, inner)]
+        return [(Kind.INTERRUPT, inner, "")]
     if tag == "subagent_notification":  # a child's result, as Codex tells it to its parent
         data = read_record(inner.encode("utf-8", "replace"))
         state, text = status_text(data.get("status"))
         name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
-        return [Segment(Kind.NOTE, text or inner, " ".join(filter(None, ("subagent", name, state))))]
+        return [(Kind.NOTE, text or inner, " ".join(filter(None, ("subagent", name, state))))]
     if tag == "user_shell_command" and (match := _SHELL.search(inner)):
-        return [
-            Segment(Kind.COMMAND, match[1].strip(), "shell"), *printed(decode((match[2] or "").strip("\n"))),
-        ]  # fmt: skip
-    return [Segment(Kind.CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
+        return [(Kind.COMMAND, match[1].strip(), "shell"), *printed(decode((match[2] or "").strip("\n")))]
+    return [(_CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
 
 
 def printed(found: Result) -> list[Segment]:
     """What a command printed that a person typed, and how it ended."""
     text, ended = found.text or "", "" if found.exit_code is None else f"exit {found.exit_code}"
-    return [Segment(Kind.OUTPUT, text, ended)] if ended or text.strip() else []
+    return [(Kind.OUTPUT, text, ended)] if ended or text.strip() else []
 
 
 def status_text(status: object) -> tuple[str, str]:
@@ -118,43 +109,45 @@ def status_text(status: object) -> tuple[str, str]:
     return text_of(word), text_of(text)
 
 
-def segments(payload: dict[str, Any]) -> list[Segment]:
-    """The segments of a `message` item of role user, developer or system, in the order of its parts.
+def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
+    """The segments of a `message` item of role user, developer or system, in the order of its parts, and a user's
+    images.
 
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """
-    kinds = list_of(dict_of(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
+    passed = payload.get("internal_chat_message_metadata_passthrough")
+    kinds = list_of(passed.get("content_item_kinds")) if isinstance(passed, dict) else []
     is_user = payload.get("role") == "user"
     found: list[Segment] = []
+    images: list[Part] = []
     typed: list[str] = []
-    at: int | None = None
+    at = -1
     for number, (what, value) in enumerate(content_items(payload.get("content"))):
-        kind = text_of(kinds[number]) if number < len(kinds) else ""
-        if what == "none" or (what == "text" and _IMAGE_TAG.fullmatch(value)):
-            continue
-        if what == "image" and is_user:
-            at = len(found) if at is None else at
-            continue
         if what == "text":
-            pieces = split_text(value, not is_user)
+            pieces = () if _IMAGE_TAG.fullmatch(value) else split_text(value, not is_user)
+        elif what == "image" and is_user:
+            at = len(found) if at < 0 else at
+            images.append(value)
+            continue
         else:
-            pieces = (Segment(Kind.PROMPT, value if what == "other" else value.text),)
+            pieces = ((_PROMPT, value.text if what == "image" else value, ""),) if what != "none" else ()
         for piece in pieces:
-            if piece.kind != PROMPT:
+            kind = text_of(kinds[number]) if number < len(kinds) else ""
+            if piece[0] is not _PROMPT:
                 found.append(piece)
             elif not is_user:
-                found.append(Segment(Kind.CONTEXT, piece.text, f"{text_of(payload.get('role')) or 'unknown'} message"))
+                found.append((_CONTEXT, piece[1], f"{text_of(payload.get('role')) or 'unknown'} message"))
             elif kind and kind != "unknown" and not kind.startswith("user."):
-                found.append(Segment(Kind.CONTEXT, piece.text, kind.rsplit(".", 1)[-1].replace("_", " ")))
+                found.append((_CONTEXT, piece[1], kind.rsplit(".", 1)[-1].replace("_", " ")))
             else:
-                at = len(found) if at is None else at
-                typed.append(piece.text)
-    if at is not None:
-        found.insert(at, Segment(Kind.PROMPT, "\n".join(typed)))
-    return found
+                at = len(found) if at < 0 else at
+                typed.append(piece[1])
+    if at >= 0:
+        found.insert(at, (_PROMPT, "\n".join(typed), ""))
+    return found, images
 
 
 def event_segments(payload: dict[str, Any]) -> Sequence[Segment]:
     """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
     pictured = payload.get("images") or payload.get("local_images")
-    return split_text(text_of(payload.get("message"))) or [Segment(Kind.PROMPT, "")] * bool(pictured)
+    return split_text(text_of(payload.get("message"))) or [(_PROMPT, "", "")] * bool(pictured)

@@ -18,6 +18,7 @@ from schemas.providers.codex import zst
 from schemas.providers.codex.header import is_typescript, parent_of, uuid_time
 from schemas.providers.codex.history import Rollout
 from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
+from schemas.providers.kit.contract import Data
 from schemas.providers.kit.reader import Reader
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, JsonLines, read_record
@@ -25,7 +26,6 @@ from schemas.session import Change
 from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of, whole
 
-Data = dict[str, Any]
 _MOST_FILES = 100
 
 

@@ -6,18 +6,21 @@ from typing import TypeAlias
 
 from schemas.usage import TokenUsage, as_count
 
-Counts: TypeAlias = tuple[int | None, ...]
+Counts: TypeAlias = "list[int | None]"
 """Input, cached, cache written, output, reasoning and total, None where one is not given."""
 _KEYS = (
     *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
     *("output_tokens", "reasoning_output_tokens", "total_tokens"),
 )
+_NONE = [None] * len(_KEYS)
 
 
 def counts_of(usage: object) -> Counts | None:
     """The figures of a usage object; None if it is none or names no figure."""
-    counts = tuple(map(as_count, map(usage.get, _KEYS))) if isinstance(usage, dict) else ()
-    return counts if any(count is not None for count in counts) else None
+    if not isinstance(usage, dict):
+        return None
+    counts = [n if n is None or (type(n) is int and 0 <= n < 1 << 62) else as_count(n) for n in map(usage.get, _KEYS)]
+    return counts if counts != _NONE else None
 
 
 def usage_of(counts: Counts) -> TokenUsage:
@@ -29,4 +32,4 @@ def usage_of(counts: Counts) -> TokenUsage:
 
 def difference(new: Counts, old: Counts) -> Counts:
     """What a running total grew by."""
-    return tuple(n if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True))
+    return [n if n is None else max(0, n - (o or 0)) for n, o in zip(new, old, strict=True)]

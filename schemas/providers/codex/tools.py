@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import UserDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Tool, ToolStatus, ToolType
+from schemas.providers.kit.contract import Data
+from schemas.providers.kit.words import Use
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 
@@ -34,7 +40,34 @@ _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
 
 
-def tool_name(payload: dict[str, Any]) -> str:
+class Asked(UserDict[str, Any]):
+    """What a tool was asked, taken from its record once somebody looks at it; as a mapping the facts of its message."""
+
+    def __init__(self, find: Callable[[], tuple[str, Data]]) -> None:
+        self._find = find
+
+    @cached_property
+    def told(self) -> tuple[str, Data]:
+        """The tool's name and its input."""
+        return self._find()
+
+    @cached_property
+    def data(self) -> Data:  # type: ignore[override]
+        """The command line, if it is one."""
+        command = command_of(self.told[1])
+        return {"command": command} if command else {}
+
+
+@dataclass(slots=True)
+class Call(Use):
+    """A tool use. What it goes on with: the process or the script that an earlier one started."""
+
+    goes_on: str = ""
+    search: str = ""
+    """What stands for a web search, whose ids often differ or lack."""
+
+
+def tool_name(payload: Data) -> str:
     """A tool's name with its namespace, as Codex itself joins them: `mcp__server__tool`."""
     name, space = text_of(payload.get("name")), text_of(payload.get("namespace"))
     if space and name and not name.startswith(space):
@@ -49,7 +82,7 @@ def tool_type(name: str) -> ToolType:
     return "generic" if name.startswith("mcp__") or "__" in name else "unknown"
 
 
-def call_input(payload: dict[str, Any]) -> dict[str, Any]:
+def call_input(payload: Data) -> Data:
     """What a tool was asked, as an object; what is none stands under `arguments`, a custom tool's under `input`."""
     kind = payload.get("type")
     if kind == "custom_tool_call":
@@ -67,7 +100,7 @@ def call_input(payload: dict[str, Any]) -> dict[str, Any]:
     return {} if arguments is None else {"arguments": arguments}
 
 
-def command_of(asked: dict[str, Any]) -> str:
+def command_of(asked: Data) -> str:
     """The command line that a shell tool was asked to run, without the shell around it; empty if there is none."""
     for key in ("command", "cmd"):
         command = asked.get(key)
@@ -86,7 +119,7 @@ def command_line(words: list[str]) -> str:
     return shlex.join(words)
 
 
-def patch_text(name: str, asked: dict[str, Any]) -> str:
+def patch_text(name: str, asked: Data) -> str:
     """The patch in a tool use, however it is dressed: a custom tool's input, an argument, or a shell command."""
     if name == "apply_patch":
         return next((v for key in ("input", "patch", "arguments") if isinstance(v := asked.get(key), str)), "")
