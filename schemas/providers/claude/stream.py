@@ -95,10 +95,12 @@ class Inserted(Piece):
     """What the program says in the person's place: behind a compaction its summary."""
 
 
+@dataclass(slots=True)
 class Woken:
     """Something other than a person lets the agent go on."""
 
 
+@dataclass(slots=True)
 class Init:
     """A turn begins."""
 
