@@ -63,8 +63,10 @@ _BODY_BEHIND_ESCAPED = re.compile(rb"\\n" + _BODY)
 """Behind a line's end stands the better part of a token, of which the telling sign may have been cut in two."""
 _LONG_LINE = 40
 """Of a text that was wrapped."""
-_LONGEST = 200
-"""Pieces that one token is looked for in."""
+_LONGEST = 16_000
+"""Characters that one token is looked for in."""
+_FEW = 450
+"""Characters that are looked at first, so that wrapped base64 costs little."""
 _NUMBER = re.compile(rb"\d:\Z")  # of a bot, with which its token begins
 _ALONE = re.compile(rb"[ \t]*(?:\xe2\x94\x82|\|)?[ \t]*(?:[\r\n\"'`]|\\|\Z)")
 
@@ -83,10 +85,13 @@ def over_joints(
             continue  # looked at with one before it
         # A dash at a line's beginning is a diff's sign or a part of the token.
         for first in (end, end - 1) if raw[end - 1] in b"+-" else (end,):
-            window = _window(raw, start, first)
+            window = _window(raw, start, first, _FEW)
             if len(window) < 2:
                 continue
             found = list(_in_window(raw, window, known, starts, look, general))
+            if window[-1][1] - start >= _FEW and any(one.end >= window[-1][0] for one in found):  # a long one
+                window = _window(raw, start, first, _LONGEST)
+                found = list(_in_window(raw, window, known, starts, look, general))
             yield from found
             if found:
                 reach = window[-1][0]
@@ -160,12 +165,12 @@ def _may_go_on(more: str) -> bool:
     return digit_and_letter(more) or _goes_on(more)
 
 
-def _window(raw: bytes, start: int, end: int) -> list[tuple[int, int]]:
+def _window(raw: bytes, start: int, end: int, longest: int) -> list[tuple[int, int]]:
     """The pieces of text around a joint, and around those that follow, which may be one secret without them."""
     lowest = max(0, start - 200)
     begin = max(raw.rfind(b"\n", lowest, start) + 1, raw.rfind(b"\\n", lowest, start) + 2, lowest)
     window = [(begin if begin > 1 else lowest, start)]
-    while len(window) < _LONGEST and (run := _RUN.match(raw, end)):
+    while end - start < longest and (run := _RUN.match(raw, end)):
         behind = run.end()
         follows = raw[behind : behind + 2]
         if b"=" in run[0].rstrip(b"=") or follows[:1] in (b"(", b"[", b"{") or follows == b'":':
