@@ -22,7 +22,7 @@ from viewer.widgets.rows import HERE, Row
 if TYPE_CHECKING:
     from viewer.summary import Summary
 
-_COLUMNS = (("agent", 9, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
+_COLUMNS = (("agent", 8, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
 """Name, width, and the width the list must have for the column to be shown."""
 _PROJECT = 18
 """The most cells that a project's name takes from the title."""
