@@ -22,7 +22,7 @@ from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, text_of, when, whole
+from schemas.values import dict_of, list_of, text_of, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 _WIRE, _CONTEXT = "wire.jsonl", "context.jsonl"
 _EXIT = re.compile(r"exit code: (-?\d{1,6})")
 _SILENT = frozenset(
-    """StepBegin ApprovalRequest ApprovalResponse ApprovalRequestResolved CompactionEnd ToolCallRequest MCPLoadingBegin
-    MCPLoadingEnd MCPStatusSnapshot BtwBegin BtwEnd HookTriggered HookResolved PlanDisplay QuestionRequest""".split()  # noqa: SIM905
+    """metadata StepBegin ApprovalRequest ApprovalResponse ApprovalRequestResolved CompactionEnd ToolCallRequest
+    MCPLoadingBegin MCPLoadingEnd MCPStatusSnapshot BtwBegin BtwEnd HookTriggered HookResolved PlanDisplay
+    QuestionRequest""".split()  # noqa: SIM905
 )
 
 
@@ -104,7 +105,7 @@ class KimiCli(Lines):
         """The wires, and the contexts of those that are not there or tell no event."""
         for file in super().find(location, problems):
             wire, context = (file.path.with_name(name) for name in (_WIRE, _CONTEXT))
-            instead = not _tells(wire) and bool(bytes_in(context, 1))
+            instead = b'"payload"' not in bytes_in(wire, 4096) and bool(bytes_in(context, 1))
             if file.path == (context if instead else wire):
                 yield file
 
@@ -170,21 +171,13 @@ class KimiCli(Lines):
             case "CompactionBegin":
                 yield Say(Kind.COMPACTION)
             case "Notification":
-                yield Say(
-                    Kind.NOTE, text_of(payload.get("body")), label=text_of(payload.get("title")) or "Notification"
-                )
-            case "metadata":
-                yield Skip("metadata")
+                yield Say(Kind.NOTE, text_of(payload.get("body")), text_of(payload.get("title")) or "Notification")
             case None:
                 yield from _message(record)
-            case _ if kind in _SILENT:
-                yield Skip(kind)
+            case str() as what if what in _SILENT:
+                yield Skip(what)
             case _:
                 yield Say(Kind.UNKNOWN)
-
-    def time(self, record: Data) -> float | None:
-        """When the event came, in seconds."""
-        return when(record.get("timestamp"))
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What the result displays, else what the input says."""
@@ -214,11 +207,6 @@ def event_of(record: Data) -> tuple[str, Data]:
 def is_of_context(record: Data) -> bool:
     """Whether a record is one of those in a context that are no messages."""
     return record.get("role") in ("_system_prompt", "_checkpoint")
-
-
-def _tells(wire: Path) -> bool:
-    """Whether there is an event in a wire."""
-    return b'"payload"' in bytes_in(wire, 4096)
 
 
 def _message(record: Data) -> Iterator[Item]:

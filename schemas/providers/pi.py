@@ -7,7 +7,7 @@ parent with their ids, times and usage: what is older than a file with a `parent
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, ClassVar
 
 from schemas.diffs import FileDiff
@@ -48,9 +48,8 @@ class Branches(Chain):
 
 
 def session_of(path: str) -> str:
-    """The id of the session in a file that a header names: `<time>_<id>.jsonl`."""
-    name = (PureWindowsPath(path) if "\\" in path else PurePosixPath(path)).name
-    return name.removesuffix(".jsonl").rpartition("_")[2]
+    """The id of the session in a file that a header names, with slashes of either kind: `<time>_<id>.jsonl`."""
+    return PureWindowsPath(path).name.removesuffix(".jsonl").rpartition("_")[2]
 
 
 class Pi(Lines):
@@ -99,8 +98,7 @@ class Pi(Lines):
             case "message":
                 yield from self._message(message)
             case "model_change":
-                model = text_of(record.get("modelId")) or text_of(record.get("model")).rpartition("/")[2]
-                yield Fact(model=model)
+                yield Fact(model=text_of(record.get("modelId")) or text_of(record.get("model")).rpartition("/")[2])
                 yield Skip("model_change")
             case "compaction":
                 before = whole(record.get("tokensBefore"))
@@ -115,11 +113,9 @@ class Pi(Lines):
                 yield Count(usage_of(record), model=text_of(record.get("model")))
             case "custom_message" if record.get("display") is not False:
                 yield Say(Kind.CONTEXT, texts_of(record)[0], label=text_of(record.get("customType")) or "Added")
-            case "session_info":
-                yield Title(text_of(record.get("name")), 3)
-                yield Skip("session_info")
-            case "title" | "title_change" as kind:
-                yield Title(text_of(record.get("title")), 2)
+            case "session_info" | "title" | "title_change" as kind:
+                name, rank = ("name", 3) if kind == "session_info" else ("title", 2)
+                yield Title(text_of(record.get(name)), rank)
                 yield Skip(kind)
             case "custom" | "custom_message" as kind:
                 yield Skip(text_of(record.get("customType")) or kind)
@@ -261,9 +257,7 @@ def texts_of(holder: Data) -> tuple[str, list[Part]]:
 class PiStream(Stream, Pi):
     """`pi --mode json`, and its kin's: a message is printed whole when it ends, and once more with its turn."""
 
-    formats: ClassVar[tuple[Format, ...]] = (
-        Format("Pi, `--mode json`", "a session's header, and events that tell a run"),
-    )
+    formats: ClassVar[tuple[Format, ...]] = (Format("Pi, `--mode json`", "a session's header, and events of a run"),)
     history = History
     unended = ""
     silent = frozenset(

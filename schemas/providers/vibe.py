@@ -74,7 +74,6 @@ class Vibe(Tree):
     def gather(self, path: Path, files: Files) -> Iterable[Data]:
         """The facts of the session, its entries or messages, and how its last turn ended."""
         meta = files.document(path.with_name("meta.json"), needed=True)
-        model = _model(meta)
         if path.name != "CURRENT":
             if messages := files.lines(path):
                 yield {"type": "session", **meta}
@@ -82,7 +81,7 @@ class Vibe(Tree):
                 for child in map(dict_of, list_of(meta.get("child_sessions"))):
                     folder = path.parent / "agents" / PurePath(text_of(child.get("relative_path"))).name
                     yield {"type": "subagent", **child, "path": str(folder / path.name)}
-                yield {"type": "tokens", "model": model, **dict_of(meta.get("stats"))}
+                yield {"type": "tokens", "model": _model(meta), **dict_of(meta.get("stats"))}
             return
         current = files.document(path)
         entries, state = self._entries(path.parent, PurePath(text_of(current.get("generation"))).name, files)
@@ -91,7 +90,7 @@ class Vibe(Tree):
         yield {"type": "session", **facts, **{key: value for key, value in meta.items() if value is not None}}
         yield from entries
         yield {"type": "turn", **dict_of(state.get("latestTurn"))}
-        yield {"type": "tokens", "model": model, **dict_of(session.get("tokenUsage"))}
+        yield {"type": "tokens", "model": _model(meta), **dict_of(session.get("tokenUsage"))}
 
     def _entries(self, folder: Path, generation: str, files: Files) -> tuple[list[Data], Data]:
         """The entries of a store in order, and what it says of the session, both with what its journal adds; of the
