@@ -18,7 +18,7 @@ from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import wide_encoding
 from schemas.paths import source_of
 from schemas.provider import HEAD_BYTES, NOISE_BYTES, Foreworded, Head, Keyed, Provider, Reading, beginning, read_head
-from schemas.providers import each_provider, likely
+from schemas.providers import each_provider, likely, provider_of
 from schemas.records import MAX_LINE, breaks_off, document_fault, read_document, read_record
 from schemas.session import Session, Subagent
 from schemas.troubles import NotYet as NotYet
@@ -34,14 +34,14 @@ MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 
 
-def open_reading(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
+def open_reading(path: Path, *, start: int = 0, growing: bool = False, agent: str = "") -> Reading:
     """Begin to read the session at an address; of a source that holds many, and no key, the newest.
 
-    `start` skips to a big file's end; `growing` is recognise's.
+    `start` skips to a big file's end; `growing` and `agent` are recognise's.
     """
     source, key = source_of(path)
     try:
-        provider = recognise(head_of(source), growing=growing)
+        provider = recognise(head_of(source), growing=growing, agent=agent)
         with guarded():
             if isinstance(provider, Keyed):
                 if not key and not (held := provider.held(source)):
@@ -124,14 +124,16 @@ def _decompressed_head(path: Path) -> bytes:
 
 
 @guarded()
-def recognise(head: Head, *, growing: bool = False) -> Provider:
-    """The provider whose session this is. Raises OpenError that says what was seen instead.
+def recognise(head: Head, *, growing: bool = False, agent: str = "") -> Provider:
+    """The provider whose session this is; the `agent` in whose home it lies is asked first. Raises OpenError that says
+    what was seen instead.
 
     Of the published formats and of agents that keep a document a session also one that breaks off, unless it is
     `growing`, so that the rest may come.
     """
     failed: list[str] = []
-    if provider := _first_that_detects(chain(likely(head), readers()), head, failed):
+    finder = provider_of(agent) if agent else None
+    if provider := _first_that_detects(chain([finder] if finder else [], likely(head), readers()), head, failed):
         return provider
     if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
         part = head._replace(document=broken.document)
@@ -233,12 +235,12 @@ def _why(error: OSError) -> str:
     return words.get(type(error), os.strerror(error.errno).lower() if error.errno else str(error))
 
 
-def read_session(path: Path, progress: Callable[[int, int], None] | None = None) -> Session:
+def read_session(path: Path, progress: Callable[[int, int], None] | None = None, *, agent: str = "") -> Session:
     """The whole session at an address, its subagents found and linked but not read.
 
-    `progress` is called after each MB with the bytes read and the bytes there are.
+    `progress` is called after each MB with the bytes read and the bytes there are; `agent` is recognise's.
     """
-    return read_to_end(open_reading(path), progress)
+    return read_to_end(open_reading(path, agent=agent), progress)
 
 
 def read_to_end(reading: Reading, progress: Callable[[int, int], None] | None = None) -> Session:

@@ -37,7 +37,7 @@ def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
     Where a worker is killed, by the kernel for memory or by a person, this process reads what is left.
     """
     # By name, which is what comes back from the workers.
-    left = {file.file: _Job(file.file, file.size, file.mtime_ns) for file in _in_order(files)}
+    left = {file.file: _Job(file.file, file.size, file.mtime_ns, file.provider) for file in _in_order(files)}
     workers = min(os.cpu_count() or 1, 4)
     if workers > 1 and len(left) > 1 and sum(job.cost for job in left.values()) >= _PARALLEL_BYTES:
         for indexed in _in_parallel(list(left.values()), workers):
@@ -58,11 +58,12 @@ def _in_order(files: list[SessionFile]) -> list[SessionFile]:
 
 
 class _Job(NamedTuple):
-    """A session to read, with its size and time as discovery saw them."""
+    """A session to read, with its size, its time and its agent as discovery saw them."""
 
     path: str
     size: int
     mtime_ns: int
+    agent: str
 
     @property
     def cost(self) -> int:
@@ -73,7 +74,7 @@ class _Job(NamedTuple):
 def index_one(job: _Job) -> Indexed:
     """`index_file`, with an error for whatever it raises."""
     try:
-        return index_file(job.path, (job.size, job.mtime_ns))
+        return index_file(job.path, (job.size, job.mtime_ns), job.agent)
     except Exception as error:  # noqa: BLE001
         # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
         return Indexed(job.path, job.size, job.mtime_ns, error=bug(error))

@@ -207,11 +207,11 @@ def list_object(summary: Summary) -> dict[str, Any]:
     }
 
 
-def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
+def index_file(path: str, found: tuple[int, int] | None = None, agent: str = "") -> Indexed:
     """Read a session and its subagents, one after the other, and keep what a list needs.
 
     `found` is the size and the time of the session as discovery saw it: of a source with several files they are not
-    those of one of them.
+    those of one of them. `agent` is the one in whose home it was found.
     """
     # Imported here: a list that is up to date reads no session.
     from schemas.opening import OpenError, open_reading, read_to_end
@@ -220,7 +220,7 @@ def index_file(path: str, found: tuple[int, int] | None = None) -> Indexed:
     indexed = Indexed(path, state.size, state.mtime_ns)
     sides: dict[str, Side] = {}
     try:
-        reading = open_reading(Path(path))
+        reading = open_reading(Path(path), agent=agent)
         _add_sources(reading, sides)
         session = read_to_end(reading)
         _add_sources(reading, sides)  # what it found only now
@@ -295,7 +295,7 @@ def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
                 continue
             seen.add(real)
             try:
-                member = opened = read_session(subagent.path)
+                member = opened = read_session(subagent.path, agent=session.provider)
             except OpenError as error:
                 # Gone, or no session: the call that started it says so in the transcript.
                 if is_failure(error):

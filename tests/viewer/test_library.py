@@ -74,7 +74,7 @@ def test_only_what_changed_is_read_again(machine: Machine, monkeypatch: pytest.M
     library.bring_up_to_date()
     machine.session(changed.stem, ["prompt", "answer", "more", "yes"], minute=9)
     read: list[str] = []
-    monkeypatch.setattr(indexing, "index_file", lambda path, found: read.append(path) or index_file(path, found))
+    monkeypatch.setattr(indexing, "index_file", lambda path, *found: read.append(path) or index_file(path, *found))
     batches = list(library.refresh())
     assert read == [str(changed)]
     assert [ids(batch) for batch in batches] == [[changed.stem]]
@@ -120,7 +120,7 @@ def test_what_is_no_session_is_a_problem_and_not_read_twice(machine: Machine, mo
     library = open_library(machine)
     assert library.bring_up_to_date() == []
     assert [problem.path for problem in library.problems] == [path]
-    monkeypatch.setattr(indexing, "index_file", lambda path, found: pytest.fail("read again"))
+    monkeypatch.setattr(indexing, "index_file", lambda path, *found: pytest.fail("read again"))
     again = open_library(machine)
     assert again.bring_up_to_date() == []
     assert [problem.path for problem in again.problems] == [path]
@@ -191,7 +191,7 @@ def test_much_to_read_goes_to_other_processes(machine: Machine, monkeypatch: pyt
     for number in range(4):
         machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
     monkeypatch.setattr(indexing, "_PARALLEL_BYTES", 1)
-    monkeypatch.setattr(indexing, "index_file", lambda path, found: pytest.fail("read in this process"))
+    monkeypatch.setattr(indexing, "index_file", lambda path, *found: pytest.fail("read in this process"))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     assert len(open_library(machine).bring_up_to_date()) == 4
 
@@ -450,6 +450,6 @@ def test_the_newest_are_read_first_then_folder_after_folder(monkeypatch: pytest.
     times = {"a/1": 9, "b/1": 8, "b/2": 7, "c/1": 6, "b/3": 5, "c/2": 4, "b/4": 3}
     files = [SessionFile("claude", name, name, 1, when) for name, when in sorted(times.items())]
     monkeypatch.setattr(indexing, "_NEWEST", 2)
-    monkeypatch.setattr(indexing, "index_file", lambda path: Indexed(path, 1, 1))
+    monkeypatch.setattr(indexing, "index_file", lambda path, *found: Indexed(path, 1, 1))
     read = [indexed.path for indexed in indexing.index_all(files)]
     assert read == ["a/1", "b/1", "b/2", "b/3", "b/4", "c/1", "c/2"]
