@@ -4,6 +4,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -219,10 +220,10 @@ def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monke
     good, bad = (machine.session(f"{n * 8}-0000-4000-8000-000000000001", ["x", "y"], usage=FIGURES) for n in "ab")
     real = opening.open_reading
 
-    def open_reading(path: Path, *, start: int = 0) -> Reading:
+    def open_reading(path: Path, **how: Any) -> Reading:
         if path == bad:
             raise KeyError("no such key")
-        return real(path, start=start)
+        return real(path, **how)
 
     monkeypatch.setattr(opening, "open_reading", open_reading)
     said: list[str] = []
