@@ -86,7 +86,7 @@ class ThreadReading(LinesReading):
             store = _open_store(path)
         except OSError:
             return None
-        return Part(path, store, first_meta(_first_line(store)))
+        return Part(path, store, first_meta(store.first_line()))
 
     def _add(self, part: Part, parts: list[Part]) -> None:
         part.number = len(self.session.stores)
@@ -197,7 +197,7 @@ class ThreadReading(LinesReading):
 def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0) -> Reading:
     """Begin to read a rollout; `make` makes a reader for its path and id. Raises OSError."""
     store = _open_store(path)
-    line = _first_line(store)
+    line = store.first_line()
     # A document of the TypeScript program is its first line, or begins with what is no record.
     record = read_record(line)
     if not record and path.suffix == ".json":
@@ -232,10 +232,3 @@ def _open_store(path: Path) -> FileStore:
         return store
     store.close()
     return FileStore(path, zst.decompress(path))
-
-
-def _first_line(store: FileStore) -> bytes:
-    data = b""
-    while b"\n" not in data and len(data) < 16 << 20 and (more := store.read(len(data), 1 << 16)):
-        data += more
-    return data.partition(b"\n")[0]

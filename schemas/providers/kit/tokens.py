@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from schemas.clean import clean
+from schemas.clean import clean, set_number
 from schemas.message import Kind, SpanRole
 from schemas.providers.kit.rows import Rows
 from schemas.providers.kit.talk import Talk
@@ -18,8 +18,6 @@ from schemas.usage import REST, TokenUsage, total_usage
 _USAGE = int(SpanRole.USAGE)
 _TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
 _NOTHING = TokenUsage()
-_set = object.__setattr__
-"""For a number that nearly every record sets: what `Cleaned` does with texts takes longer."""
 
 
 class _Rest(NamedTuple):
@@ -105,7 +103,7 @@ class Tokens:
         if closes and new:
             self._move(group, session.messages.exchange[new[-1]])
         if number >= 0 and not beside:
-            _set(session, "context_used", usage.context)
+            set_number(session, "context_used", usage.context)
         return True
 
     def _since_last(self) -> Sequence[int]:
