@@ -95,6 +95,8 @@ class Rewinds(History):
         self._is_aside = False
         """Whether it is a question beside the talk, `/btw`: its file repeats all that was said until then."""
         self._facts: Data | None = None
+        self._answer: Data | None = None
+        """The last answer, while nothing came after it."""
         self._queue = _Queue()
         self._mode = ""
 
@@ -154,6 +156,7 @@ class Rewinds(History):
                 return True
         node = above
         if not above or kind == "user" or kind == "assistant":
+            self._answer = value if kind == "assistant" else None
             node = len(owner)
             owner.append(owner[above])
         nodes[name] = node
@@ -231,13 +234,17 @@ class Rewinds(History):
         """Whether the record with that uuid, or the hash of one, is in the session."""
         return (name if type(name) is int else hash(name)) in self._nodes
 
+    def _has_ended(self) -> bool:
+        """Whether the last answer ended its turn, as far as the records go."""
+        return dict_of((self._answer or {}).get("message")).get("stop_reason") in {"end_turn", "stop_sequence"}
+
     # -- the queue, and modes ------------------------------------------------------------------------------------------
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Text of the queue is one message, wherever it is told."""
         match item:
             case Queued():
-                yield from self._queue.take(record, number, item, begun=len(self._owner) > 1)
+                yield from self._queue.take(record, number, item, busy=len(self._owner) > 1 and not self._has_ended())
                 yield record, -1, Skip("queue-operation")
             case Typed():
                 name, moved = self._queue.deliver(item)
@@ -264,16 +271,16 @@ class _Queue:
         self.fresh: set[str] = set()
         """Those of these messages since which the agent has said nothing."""
 
-    def take(self, record: Record, number: int, queued: Queued, *, begun: bool) -> Iterator[Placed]:
-        """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18), if something
-        was said before: `claude -p` writes its prompt into the queue first, and a fork what it copied behind that.
+    def take(self, record: Record, number: int, queued: Queued, *, busy: bool) -> Iterator[Placed]:
+        """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18), if the agent
+        is at work: `claude -p` writes each prompt into the queue first, and a fork what it copied behind that.
         """
         text = queued.text.strip()
         match queued.operation:
             case "enqueue":
                 if len(self._waiting) < _MOST_QUEUED:
                     self._waiting.append(((*record[:3], {}), number, queued))
-                if begun and _is_typed(text):
+                if busy and _is_typed(text):
                     yield record, number, as_word(queued, Say, id=self._show(text, record))
             case "dequeue":
                 del self._waiting[:1]
