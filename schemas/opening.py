@@ -137,7 +137,7 @@ def recognise(head: Head, *, growing: bool = False, agent: str = "") -> Provider
         return provider
     if not growing and not head.records and not head.compressed and (broken := read_broken(head.data)):
         part = head._replace(document=broken.document)
-        from schemas.providers.kit.agent import Document  # whoever comes here has imported it with an agent
+        from schemas.providers.kit.bases import Document  # whoever comes here has imported it with an agent
 
         agents = (agent for agent in likely(part) if isinstance(agent, Document))  # they read it as far as it goes
         if provider := _first_that_detects(chain(agents, readers()), part, failed):

@@ -382,13 +382,6 @@ class Session(Cleaned):
         self.messages.group[message] = group
         self.groups.last[group] = message
 
-    def anew(self) -> Session:
-        """An empty session of the same source, to be filled again because history was rewritten."""
-        session = Session(self.provider, self.provider_name, self.path, self.id)
-        session.stores, session.unreadable, session.build = self.stores, self.unreadable, self.build
-        session.lacks = self.lacks
-        return session
-
     def become(self, new: Session) -> None:
         """Take over all that `new` holds, so that whoever holds this session or its columns sees it."""
         for mine, other in ((self.messages, new.messages), (self.groups, new.groups), (self.spans, new.spans)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import Any
 
@@ -41,15 +41,6 @@ class SpanTable:
         self.data += pack_span(offset, length, line, store, role, item)
         self.following.append(NONE)
         return len(self.following) - 1
-
-    def take(self, other: SpanTable, count: int) -> None:
-        """Append the first `count` entries of another table; no chain of theirs may lead further."""
-        self.data += other.data[: count * _SPAN.size]
-        self.following.extend(other.following[:count])
-
-    def cut(self, count: int) -> None:
-        """Keep the first `count` entries only; no chain of theirs may lead further."""
-        del self.data[count * _SPAN.size :], self.following[count:]
 
     def move(self, first: int, offset: int, length: int, line: int) -> None:
         """Let the entries from `first` on be of another record of the same store."""
@@ -98,7 +89,7 @@ class MessageTable:
     """
 
     __slots__ = (
-        "_appends", "_extends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span",
+        "_appends", "block", "chars", "exchange", "flags", "group", "key", "kind", "lines", "model", "span",
         "time",
     )  # fmt: skip
 
@@ -112,7 +103,6 @@ class MessageTable:
         columns: tuple[Any, ...] = (self.kind, self.flags, self.block, self.model, self.exchange, self.group, self.span)
         columns += (self.chars, self.lines, self.time, self.key)
         self._appends = tuple(column.append for column in columns)  # looked up once: this runs for every message
-        self._extends = tuple(column.extend for column in columns)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -137,25 +127,6 @@ class MessageTable:
         add_time(math.nan if time is None else time)
         add_key(key & 0xFFFF_FFFF_FFFF_FFFF)
         return len(self.kind) - 1
-
-    def extend(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Many rows at once, each with all columns in the order: kind, flags, block, model, exchange, group, span,
-        chars, lines, time, key. Values must fit their columns.
-        """
-        for extend, values in zip(self._extends, zip(*rows, strict=True), strict=True):
-            extend(values)
-
-    def take(self, other: MessageTable, count: int) -> None:
-        """Append the first `count` rows of another table."""
-        for name in type(self).__slots__:
-            if not name.startswith("_"):
-                getattr(self, name).extend(getattr(other, name)[:count])
-
-    def cut(self, count: int) -> None:
-        """Keep the first `count` rows only."""
-        for name in type(self).__slots__:
-            if not name.startswith("_"):
-                del getattr(self, name)[count:]
 
     def when(self, index: int) -> float | None:
         """Seconds since 1970, or None."""
@@ -197,17 +168,3 @@ class GroupTable:
         self.span.append(span)
         self.model.append(model)
         return self.usage.append(usage)
-
-    def take(self, other: GroupTable, count: int) -> None:
-        """Append the first `count` rows of another table."""
-        for name in type(self).__slots__:
-            if name != "usage":
-                getattr(self, name).extend(getattr(other, name)[:count])
-        self.usage.take(other.usage, count)
-
-    def cut(self, count: int) -> None:
-        """Keep the first `count` rows only."""
-        for name in type(self).__slots__:
-            if name != "usage":
-                del getattr(self, name)[count:]
-        self.usage.cut(count)

@@ -164,13 +164,6 @@ class UsageColumns:
         """Lists in place of arrays: Normalized Events may count up to 2^64-1, and a figure is exact or it is wrong."""
         self._set(list(column) for column in self._columns)
 
-    def take(self, other: UsageColumns, count: int) -> None:
-        """Append the first `count` of another one."""
-        if isinstance(other._columns[0], list):
-            self._widen()
-        for mine, its in zip(self._columns, other._columns, strict=True):
-            mine.extend(its[:count])
-
     def cut(self, count: int) -> None:
         """Keep the first `count` only."""
         for column in self._columns:

@@ -26,11 +26,6 @@ def texts_of(value: object) -> list[str]:
     return [one for one in list_of(value) if isinstance(one, str)]
 
 
-def size_of(text: str) -> tuple[int, int]:
-    """Characters and lines of a text."""
-    return len(text), text.count("\n") + 1 if text else 0
-
-
 def number(value: object) -> float | None:
     """A finite number, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:

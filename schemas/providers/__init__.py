@@ -21,7 +21,7 @@ import orjson
 from schemas.provider import HEAD_BYTES, Environment, Head, Home, Provider, places_of
 
 if TYPE_CHECKING:
-    from schemas.providers.kit.agent import Stream
+    from schemas.providers.kit.bases import Stream
 
 
 class Row(NamedTuple):

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
-from schemas.providers.kit.keys import MILLIS, SECONDS
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, text_of, when
+from schemas.values import dict_of, list_of, text_of
 
 Data = dict[str, Any]
 
@@ -137,22 +135,6 @@ _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
     return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
-
-
-# -- times -----------------------------------------------------------------------------------------------------------
-
-
-def time_of(stamp: object) -> float | None:
-    """`when`, quicker for what both agents write (`2026-07-01T10:00:04.000Z`): records share their minutes."""
-    try:
-        return _minute(stamp[:17]) + (SECONDS[stamp[17:20]] + MILLIS[stamp[20:]])  # type: ignore[index,operator]
-    except (KeyError, TypeError):
-        return when(stamp)
-
-
-@lru_cache(maxsize=256)
-def _minute(start: str) -> float | None:
-    return when(f"{start}00.000Z")
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
-from schemas.providers.kit.agent import Data
+from schemas.providers.kit.bases import Data
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Count, Item, Say, Skip, Turn

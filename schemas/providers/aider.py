@@ -18,7 +18,7 @@ from schemas.diffs import FileDiff, added_file, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.paths import source_of
 from schemas.provider import Environment, Format, Head, Location
-from schemas.providers.kit.agent import Data, Home, Prose, Section
+from schemas.providers.kit.bases import Data, Home, Prose, Section
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Use
 from schemas.values import dict_of, list_of, text_of, when
 

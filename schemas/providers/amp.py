@@ -10,7 +10,7 @@ from schemas.clean import as_json
 from schemas.diffs import FileDiff
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document, Home, diff_of
+from schemas.providers.kit.bases import Data, Document, Home, diff_of
 from schemas.providers.kit.blocks import block_items, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.usage import TokenUsage, as_count

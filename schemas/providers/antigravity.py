@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Fact, Item, Say, Skip
 from schemas.records import read_record
 from schemas.values import dict_of, text_of, when

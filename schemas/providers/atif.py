@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document
+from schemas.providers.kit.bases import Data, Document
 from schemas.providers.kit.blocks import arguments_of, image_part, texts_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Link, Say, Skip, Task, Total, Use

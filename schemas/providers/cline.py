@@ -19,7 +19,7 @@ from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
-from schemas.providers.kit.agent import Data, Document, Home
+from schemas.providers.kit.bases import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document

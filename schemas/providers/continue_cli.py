@@ -11,7 +11,7 @@ from schemas.diffs import FileDiff
 from schemas.folders import state_of
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document, Home, Stream, diff_of
+from schemas.providers.kit.bases import Data, Document, Home, Stream, diff_of
 from schemas.providers.kit.blocks import figures_in, message_items, texts_in
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use

@@ -15,7 +15,7 @@ from schemas.diffs import FileDiff
 from schemas.folders import state_of
 from schemas.message import Flag, Kind, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines, diff_of
+from schemas.providers.kit.bases import Data, Home, Lines, diff_of
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Say, Skip, Task, Title, Total, Turn, Use

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Environment, Format, Head, Location
-from schemas.providers.kit.agent import Data, Database, Home
+from schemas.providers.kit.bases import Data, Database, Home
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.tables import rows_of

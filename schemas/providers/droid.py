@@ -14,7 +14,7 @@ from schemas.clean import as_json
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Stream, Tree
+from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use

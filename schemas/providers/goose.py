@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.kit.agent import Data, Database, Home, Tree
+from schemas.providers.kit.bases import Data, Database, Home, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.tables import columns_of, rows_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Title, Use
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Tree
+from schemas.providers.kit.bases import Data, Home, Tree
 from schemas.providers.kit.blocks import arguments_of, message_items, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Title, Turn, Use

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.provider import Format
-from schemas.providers.kit.agent import Home
+from schemas.providers.kit.bases import Home
 from schemas.providers.opencode import OpenCode
 
 

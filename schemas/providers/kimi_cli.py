@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, SessionFile
-from schemas.providers.kit.agent import Data, Home, Lines, Stream
+from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word

@@ -14,7 +14,7 @@ from schemas.folders import state_of
 from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers import _kimi_parts as parts
-from schemas.providers.kit.agent import Data, Home, Lines, Stream
+from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.history import History

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document, Home
+from schemas.providers.kit.bases import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
 from schemas.values import dict_of, list_of, text_of, when, whole

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from schemas.message import Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document, Home
+from schemas.providers.kit.bases import Data, Document, Home
 from schemas.providers.kit.blocks import message_items
 from schemas.providers.kit.words import Answer, Fact, Item, Skip, Title
 from schemas.values import dict_of, list_of, text_of, when

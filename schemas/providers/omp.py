@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from schemas.folders import matching
 from schemas.message import Kind, Part
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home
+from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
 from schemas.providers.pi import PRINTED, Pi, PiStream, keeps_titles
 from schemas.values import dict_of, list_of, text_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from schemas.folders import matching
 from schemas.provider import Format, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.kit.agent import Data, Database, Home, Lines
+from schemas.providers.kit.bases import Data, Database, Home, Lines
 from schemas.providers.kit.words import Item, Skip
 from schemas.providers.pi import Pi, is_embedded
 from schemas.records import read_record

@@ -18,7 +18,7 @@ from schemas.diffs import FileDiff
 from schemas.folders import matching
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.kit.agent import Data, Database, Home, Stream, Tree, diff_of, sources_in
+from schemas.providers.kit.bases import Data, Database, Home, Stream, Tree, diff_of, sources_in
 from schemas.providers.kit.blocks import arguments_of, image_part
 from schemas.providers.kit.files import Files, object_in
 from schemas.providers.kit.history import History, Placed

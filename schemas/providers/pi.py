@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from schemas.diffs import FileDiff
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Lines, Stream, diff_of
+from schemas.providers.kit.bases import Data, Home, Lines, Stream, diff_of
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.history import Chain, History
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Turn, Use

@@ -10,7 +10,7 @@ from schemas.folders import state_of
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.cline import Cline, in_editors
-from schemas.providers.kit.agent import Data, Home
+from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Fact, Item, Title
 from schemas.values import dict_of, text_of, when

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.kit.agent import Data, Document
+from schemas.providers.kit.bases import Data, Document
 from schemas.providers.kit.blocks import message_items
 from schemas.providers.kit.words import Answer, Fact, Item, Say, Skip, Total, Use
 from schemas.usage import TokenUsage, as_count

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from schemas.message import NO_FLAGS, Flag, Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers import likely
-from schemas.providers.kit.agent import Data, Prose, Section
+from schemas.providers.kit.bases import Data, Prose, Section
 from schemas.providers.kit.blocks import arguments_of, block_items, figures_in, message_items, texts_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Use
 from schemas.records import JsonLines, read_document, read_record

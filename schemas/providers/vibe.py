@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from schemas.diffs import FileDiff, from_strings
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.agent import Data, Home, Stream, Tree
+from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use

@@ -23,7 +23,7 @@ from schemas.message import Message
 from schemas.paths import address_of
 from schemas.provider import Keyed, Location
 from schemas.providers import printers, providers
-from schemas.providers.kit.agent import Agent, Database, Document, Tree
+from schemas.providers.kit.bases import Agent, Database, Document, Tree
 from schemas.providers.kit.words import Answer, Use
 from schemas.records import read_record
 from schemas.session import Session

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
-from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History
 from schemas.providers.kit.pipe import MOST_RECORDS, is_printed
 from schemas.providers.kit.printed import Printed, open_printed

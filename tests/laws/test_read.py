@@ -14,7 +14,7 @@ from schemas.message import Flag, Kind
 from schemas.opening import OpenError, head_of, open_reading, recognise
 from schemas.provider import Keyed
 from schemas.providers import printers, providers
-from schemas.providers.kit.agent import Agent, Stream
+from schemas.providers.kit.bases import Agent, Stream
 from schemas.records import MemoryStore
 from schemas.session import Op, Session
 

@@ -10,8 +10,9 @@ import pytest
 from schemas.message import Flag, Kind
 from schemas.providers.claude import PROVIDER
 from schemas.providers.claude.classify import UserLine, classify, command_label, fold_reminders
-from schemas.providers.kit.keys import Clock, key_of
+from schemas.providers.kit.keys import key_of
 from schemas.usage import TokenUsage
+from schemas.values import when
 from tests.schemas.claude_lines import SESSION, Lines, usage
 from tests.schemas.conformance import described
 
@@ -55,15 +56,12 @@ def test_small_words() -> None:
     assert fold_reminders("x" + " \n" * 20_000)[1] == []
 
 
-def test_clock_reads_what_datetime_reads() -> None:
-    clock = Clock()
-    assert clock.read("2026-11-02T09:00:01.250Z") == 1793610001.25
-    assert clock.read("2026-11-02T09:00:59.999Z") == 1793610059.999
-    assert clock.read("2026-11-02T09:00:59Z") == 1793610059.0
-    assert clock.read("2026-11-02T11:00:59+02:00") == 1793610059.0
-    assert [clock.read(bad) for bad in ("2026-11-02T09:00:99.000Z", "", None, 5, "soon", "2026-11-02T09:00:+1.0Z")] == [
-        None
-    ] * 6
+def test_times_are_read_as_datetime_reads_them() -> None:
+    assert when("2026-11-02T09:00:01.250Z") == 1793610001.25
+    assert when("2026-11-02T09:00:59.999Z") == 1793610059.999
+    assert when("2026-11-02T09:00:59Z") == 1793610059.0
+    assert when("2026-11-02T11:00:59+02:00") == 1793610059.0
+    assert not any(map(when, ("2026-11-02T09:00:99.000Z", "", None, "soon", "2026-11-02T09:00:+1.0Z")))
 
 
 def test_keys_are_the_same_in_every_process() -> None:

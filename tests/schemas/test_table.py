@@ -58,28 +58,3 @@ def test_groups():
         1, ["g"], 2, NONE, 9, 3,
     )  # fmt: skip
     assert table.usage[0] == TokenUsage(1)
-
-
-@given(st.integers(0, 5), st.integers(0, 5))
-def test_taking_the_first_rows_of_another_table(count, kept):
-    messages, groups, spans = MessageTable(), GroupTable(), SpanTable()
-    for i in range(count):
-        messages.append(Kind.TEXT, i, i, i, i, float(i), i, i)
-        groups.append(str(i), i, TokenUsage(i, None), i, i)
-        spans.add(0, i, i, i, SpanRole.BODY)
-    copies = MessageTable(), GroupTable(), SpanTable()
-    for copy, table in zip(copies, (messages, groups, spans), strict=True):
-        copy.take(table, kept)
-    rows = min(kept, count)
-    assert [len(copies[0]), len(copies[1]), len(copies[2].following)] == [rows] * 3
-    assert list(copies[0].key) == list(range(rows)) and bytes(copies[0].kind) == bytes(messages.kind[:rows])
-    assert [copies[1].usage[i] for i in range(rows)] == [TokenUsage(i, None) for i in range(rows)]
-    assert [next(copies[2].chain(i)).line for i in range(rows)] == list(range(rows))
-    for table in (messages, groups, spans):
-        table.cut(kept)
-    assert [list(c.key) for c in (copies[0], messages)] == [list(range(rows))] * 2
-    assert [len(messages), len(groups), len(groups.usage), len(spans.following), len(spans.data)] == [
-        rows, rows, rows, rows, len(copies[2].data),
-    ]  # fmt: skip
-    copies[0].append(Kind.TOOL, 9, 9, 9, 9, None, 9, 9)
-    assert len(copies[0]) == rows + 1 and len(messages) == rows

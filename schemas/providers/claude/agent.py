@@ -47,9 +47,8 @@ from schemas.providers.claude.notes import (
     describe_system,
     notification,
 )
-from schemas.providers.kit.agent import Data
+from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History
-from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import (
     Answer,
     Count,
@@ -66,7 +65,7 @@ from schemas.providers.kit.words import (
     Use,
 )
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of
+from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -149,7 +148,6 @@ class Claude(Located):
     """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
-        self.when = Clock().read
         self._served: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
         """The usage read last, with its model, and what they say."""
         self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
@@ -165,7 +163,7 @@ class Claude(Located):
 
     def time(self, record: Data) -> float | None:
         """Bookkeeping may be written much later, so it has none."""
-        return self.when(record.get("timestamp")) if "uuid" in record else None
+        return when(record.get("timestamp")) if "uuid" in record else None
 
     def name_of(self, record: Data) -> str:
         """The record's uuid."""
@@ -439,7 +437,7 @@ class Claude(Located):
             yield Skip(f"attachment {one_line(kind, 60)}".strip())
 
     def _queue(self, record: Data) -> Iterator[Item]:
-        text, time = text_of(record.get("content")), self.when(record.get("timestamp"))
+        text, time = text_of(record.get("content")), when(record.get("timestamp"))
         if text.lstrip().startswith("<task-notification>"):
             yield from (item for item in notified(text) if type(item) is Link)
         typed, operation = typed_text(text)[0], text_of(record.get("operation"))
@@ -475,7 +473,7 @@ class Claude(Located):
                 yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
             case "permission-mode" if mode := text_of(record.get("permissionMode")):
                 yield Fact(permissionMode=mode)
-                time = self.when(record.get("timestamp"))
+                time = when(record.get("timestamp"))
                 yield Mode(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time)
                 return
         if type(kind) is str and kind in BOOKKEEPING:

@@ -12,7 +12,7 @@ from html import unescape
 from schemas.clean import clean, one_line
 from schemas.envelopes import strip_envelopes
 from schemas.message import Part
-from schemas.providers.kit.contract import Data
+from schemas.providers.kit.words import Data
 from schemas.values import dict_of, list_of, text_of
 
 UserLine = Enum("UserLine", "SUMMARY META CAVEAT INTERRUPT NOTIFICATION TEAMMATE COMMAND BASH OUTPUT HOOK EMPTY PROMPT")

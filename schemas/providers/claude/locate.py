@@ -9,7 +9,7 @@ from pathlib import Path
 
 from schemas.folders import entries_of, stat_of
 from schemas.provider import HEAD_BYTES, Environment, Head, Location, Problem, Retention, SessionFile, moved_home
-from schemas.providers.kit.agent import Data, Lines
+from schemas.providers.kit.bases import Data, Lines
 from schemas.records import read_record
 
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress", "compact_boundary"})

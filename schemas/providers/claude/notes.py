@@ -6,7 +6,7 @@ import re
 
 from schemas.clean import as_json, clean_value, one_line
 from schemas.providers.claude.classify import tag
-from schemas.providers.kit.contract import Data
+from schemas.providers.kit.words import Data
 from schemas.values import dict_of, list_of, text_of, whole
 
 _MAIL = re.compile(r"<(teammate-message|agent-message)\b([^>]{0,2000})>(.*?)(?:</\1>|\Z)", re.DOTALL)

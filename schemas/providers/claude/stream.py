@@ -16,11 +16,11 @@ from schemas.provider import Format
 from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified
 from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
 from schemas.providers.claude.notes import compaction_label, describe_system
-from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
-from schemas.values import dict_of, list_of, number, text_of, whole
+from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.records import Record
@@ -356,7 +356,7 @@ class ClaudeStream(Stream, Claude):
 
     def time(self, record: Data) -> float | None:
         """The time of a line that has one, as since 2.1.3xx."""
-        return self.when(record.get("timestamp"))
+        return when(record.get("timestamp"))
 
     def setting(self, record: Data) -> Fact:
         """Where the agent works."""

@@ -18,10 +18,9 @@ from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
-from schemas.providers.kit.agent import Data, Home, Lines
-from schemas.providers.kit.keys import Clock
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Use
-from schemas.values import dict_of, text_of, when
+from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
     from schemas.providers.codex.history import Rollout
@@ -112,13 +111,6 @@ class Codex(Lines):
         from schemas.providers.codex.items import type_of
 
         return type_of
-
-    _clock = Clock()
-
-    def time(self, record: Data) -> float | None:
-        stamp = record.get("timestamp")
-        time = self._clock.read(stamp)
-        return when(stamp) if time is None else time
 
     def name_of(self, record: Data) -> str:
         """Nothing: ids repeat in rollouts, where a record lies is its own."""

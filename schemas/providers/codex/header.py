@@ -6,8 +6,7 @@ import math
 import re
 
 from schemas.path_hints import local_path
-from schemas.providers.kit.contract import Data
-from schemas.providers.kit.words import Fact
+from schemas.providers.kit.words import Data, Fact
 from schemas.values import dict_of, text_of, when, whole
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -15,8 +15,7 @@ from schemas.providers.codex.outputs import Result, content_images, content_text
 from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
-from schemas.providers.kit.contract import Data
-from schemas.providers.kit.words import Answer, Dropped, Fact, Piece, Say, Skip, Task, Title
+from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Piece, Say, Skip, Task, Title
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole

@@ -16,7 +16,7 @@ from schemas.provider import Format
 from schemas.providers.codex.outputs import Result, ended, failed, hits, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import call_input, command_line, complete_output, tool_type
-from schemas.providers.kit.agent import Data, Stream, diff_of
+from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Say, Skip, Task, Total, Turn, Use
 from schemas.values import dict_of, list_of, text_of

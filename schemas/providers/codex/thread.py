@@ -18,8 +18,8 @@ from schemas.providers.codex import zst
 from schemas.providers.codex.header import is_typescript, parent_of, uuid_time
 from schemas.providers.codex.history import Rollout
 from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
-from schemas.providers.kit.contract import Data
 from schemas.providers.kit.reader import Reader
+from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import FileStore, JsonLines, read_record
 from schemas.session import Change

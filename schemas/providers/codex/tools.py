@@ -12,8 +12,7 @@ from typing import Any
 
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Tool, ToolStatus, ToolType
-from schemas.providers.kit.contract import Data
-from schemas.providers.kit.words import Use
+from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of
 

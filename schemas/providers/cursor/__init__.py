@@ -27,7 +27,7 @@ from schemas.provider import (
 from schemas.providers.cursor import legacy, locate, messages, store
 from schemas.providers.cursor.prompts import split, workspace_of
 from schemas.providers.cursor.tools import Tools
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines
 from schemas.values import dict_of, text_of, texts_of

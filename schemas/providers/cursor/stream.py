@@ -21,7 +21,7 @@ from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.cursor.store import parts_of
 from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of
-from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record

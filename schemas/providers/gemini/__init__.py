@@ -27,12 +27,11 @@ from schemas.providers._google import (
     said_text,
     snapshot_text,
     thoughts_in,
-    time_of,
     tool_type,
 )
 from schemas.providers.gemini import detect, locate
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import overlapping
@@ -185,9 +184,9 @@ class Gemini(Lines):
     def time(self, record: Data) -> float | None:
         """When a message was written, or the session begun or changed."""
         if (stamp := record.get("timestamp")) is not None:
-            return time_of(stamp)
+            return when(stamp)
         meta = detect.meta_of(record)
-        return None if meta is None else time_of(meta.get("lastUpdated" if "$set" in record else "startTime"))
+        return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
 
     def facts(self, record: Data) -> Data:
         """Which session a prompt of the prompt log is of."""
@@ -289,9 +288,7 @@ def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
         return _read_user(value, content)
     if isinstance(kind, str) and kind in _NOTICES:
         return _read_notice(value, kind, said_text(content))
-    return [
-        Said(Kind.UNKNOWN, unknown, one_line(text_of(kind), 60) or "(no type)", time=time_of(value.get("timestamp")))
-    ]
+    return [Said(Kind.UNKNOWN, unknown, one_line(text_of(kind), 60) or "(no type)", time=when(value.get("timestamp")))]
 
 
 def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
@@ -305,7 +302,7 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
     if kind == "info" and line == "Request cancelled.":
         what = Kind.INTERRUPT
     flags = Flag.ERROR if what is Kind.ERROR else NO_FLAGS
-    yield Said(what, text, label, id=text_of(value.get("id")), time=time_of(value.get("timestamp")), flags=flags)
+    yield Said(what, text, label, id=text_of(value.get("id")), time=when(value.get("timestamp")), flags=flags)
 
 
 def _read_responses(content: object) -> list[Reply]:
@@ -325,7 +322,7 @@ def _read_responses(content: object) -> list[Reply]:
 
 def _read_user(value: Data, content: object) -> Iterator[Said]:
     """What stands under the user's name: what was typed, and what was put beside it."""
-    name, time = text_of(value.get("id")), time_of(value.get("timestamp"))
+    name, time = text_of(value.get("id")), when(value.get("timestamp"))
     parts, shown = parts_of(content), parts_of(value.get("displayContent"))
     beside = [part for part in parts if not is_thought(part) and context_label(text_of(part.get("text")))]
     typed = [part for part in parts if part not in beside] if beside else parts
@@ -352,10 +349,10 @@ def _read_user(value: Data, content: object) -> Iterator[Said]:
 def _read_answer(value: Data, content: object) -> list[Any]:
     """What the model said: thinking, text, tool uses, and what the call took."""
     name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
-    time, items = time_of(value.get("timestamp")), list[Any]()
+    time, items = when(value.get("timestamp")), list[Any]()
     if texts := thoughts_of(value):
         first = next(filter(None, map(dict_of, list_of(value.get("thoughts")))), {})
-        begun, of = time_of(first.get("timestamp")), f"{name}:thinking" if name else ""
+        begun, of = when(first.get("timestamp")), f"{name}:thinking" if name else ""
         began = time if begun is None else begun
         items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=began, part=":thinking"))
     text, media = said_text(content), media_in(content)
@@ -382,7 +379,7 @@ def _read_call(call: Data, tag: str, message: str, time: float | None, model: st
         text_of(call.get("id")) or f"{message}:{tag}",
         dict_of(call.get("args")),
     )
-    own, of = time_of(call.get("timestamp")), f"{message}:{tag}" if message else ""
+    own, of = when(call.get("timestamp")), f"{message}:{tag}" if message else ""
     use = Call(
         name=name, use_id=use_id, input=asked, model=model, type=tool_type(name), id=of,
         time=time if own is None else own, call=call,

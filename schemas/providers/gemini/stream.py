@@ -11,7 +11,7 @@ from schemas.clean import clean, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool, ToolType
 from schemas.provider import Format
 from schemas.providers._google import make_tool, normalised, read_result, tool_type
-from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Piece, Say, Skip, Turn, Use
 from schemas.usage import TokenUsage, as_count, total_usage

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from schemas.clean import clean, clean_styled, clean_value, one_line
 from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
 from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
-from schemas.providers.kit.contract import Speaker
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.rows import Items, Rows
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
@@ -31,7 +31,7 @@ class _Fold(NamedTuple):
     record: dict[str, Any]
 
 
-def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
+def builder(agent: Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
     """The function that builds the messages of a session: its `Session.build`."""
 
     def build(session: Session, index: int) -> Message:
@@ -66,7 +66,7 @@ def builder(agent: Speaker, rows: Rows, uses: Uses, items: Items) -> Callable[[S
     return build
 
 
-def _fold(agent: Speaker, rows: Rows, items: Items, session: Session, index: int) -> _Fold:
+def _fold(agent: Agent, rows: Rows, items: Items, session: Session, index: int) -> _Fold:
     say, answer, record = rows.made.get(index), None, dict[str, Any]()
     if say is not None:
         return _Fold(say, None, say.text, record)
@@ -127,7 +127,7 @@ def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[
     return [part for part in parts if part.text] + list(say.images)
 
 
-def _add_tool(agent: Speaker, session: Session, message: Message, use: Use, answer: Answer | None, uses: Uses) -> None:
+def _add_tool(agent: Agent, session: Session, message: Message, use: Use, answer: Answer | None, uses: Uses) -> None:
     tool, facts = agent.tool(use, answer, session.path)
     message.metadata |= clean_value(facts)
     tool.status = uses.judged.get(message.index, tool.status)

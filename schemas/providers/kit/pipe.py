@@ -12,7 +12,7 @@ from typing import Any
 
 from schemas.clean import clean_styled, one_line
 from schemas.message import Kind, Message, Part, ToolStatus
-from schemas.providers.kit.agent import Data, Stream
+from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.rows import BODY
 from schemas.providers.kit.words import Item, Say

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from schemas.provider import beginning
-from schemas.providers.kit.agent import Stream
+from schemas.providers.kit.bases import Stream
 from schemas.providers.kit.pipe import Pipe, events_in
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import UNFINISHED, FileStore, Record, read_document, read_record

@@ -14,8 +14,8 @@ from typing import Any
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.paths import address_of, source_of
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.build import builder
-from schemas.providers.kit.contract import Speaker
 from schemas.providers.kit.facts import Facts
 from schemas.providers.kit.history import History
 from schemas.providers.kit.rows import Items, Rows
@@ -57,7 +57,7 @@ class Reader:
     """
 
     def __init__(
-        self, agent: Speaker, session: Session, root: Reader | None = None, beside: Reader | None = None
+        self, agent: Agent, session: Session, root: Reader | None = None, beside: Reader | None = None
     ) -> None:
         self.clock: Callable[[], float] | None = root.clock if root is not None else None
         """The time of what has none, while a pipe is read live and has told no time of its own."""

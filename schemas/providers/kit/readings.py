@@ -11,11 +11,10 @@ from schemas.broken import why_unread
 from schemas.changes import digest
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.reader import Reader
+from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, WholeReading
 from schemas.records import MemoryStore, Unreadable, read_document
 from schemas.session import Session
-
-Data = dict[str, Any]
 
 
 class Documents(DocumentReading):

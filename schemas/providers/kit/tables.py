@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from schemas.providers.kit.words import Data
 
 if TYPE_CHECKING:
     import sqlite3
-
-Data = dict[str, Any]
 
 
 def columns_of(database: sqlite3.Connection, table: str) -> frozenset[str]:

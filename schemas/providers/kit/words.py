@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus, ToolType
 from schemas.usage import TokenUsage
 
+Data: TypeAlias = dict[str, Any]
+"""A record."""
 NOT_TOLD = "(prompt not in the stream)"
 """The label of a prompt that the source does not tell."""
 

@@ -18,10 +18,10 @@ from schemas.clean import clean, clean_styled, one_line
 from schemas.folders import entries_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
-from schemas.providers._google import is_thought, make_tool, media_in, said_text, snapshot_text, time_of, tool_type
+from schemas.providers._google import is_thought, make_tool, media_in, said_text, snapshot_text, tool_type
 from schemas.providers.gemini import Gemini
 from schemas.providers.gemini.detect import looks_alike
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.providers.qwen import texts
@@ -169,10 +169,6 @@ class Qwen(Lines):
         """How a record is counted that holds nothing to read."""
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
         return subtype or (f"{kind} (empty)" if kind in _TALK else kind or "(no type)")
-
-    def time(self, record: Data) -> float | None:
-        """The record's time."""
-        return time_of(record.get("timestamp"))
 
     def name_of(self, record: Data) -> str:
         """The record's uuid."""

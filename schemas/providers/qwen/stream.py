@@ -15,7 +15,7 @@ from schemas.provider import Format
 from schemas.providers._google import make_tool, tool_type, unwrapped
 from schemas.providers.claude.classify import texts_of
 from schemas.providers.claude.stream import Block, ClaudeStream, Result, Run, Woken
-from schemas.providers.kit.agent import Data
+from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
 from schemas.providers.qwen.texts import STARTERS
