@@ -6,47 +6,33 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import as_json, one_line
-from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
-from schemas.providers.claude import beside
 from schemas.providers.claude.classify import (
     UserLine,
     classify,
     command_label,
     command_output,
-    fold_reminders,
-    has_media,
-    is_refusal,
-    media_part,
-    media_parts,
-    tag,
-    texts_of,
-    typed_text,
-)
-from schemas.providers.claude.history import (
-    BELOW,
-    TAKEN_BACK,
-    Later,
-    Mode,
-    Queued,
-    Rewinds,
-    Typed,
-    is_result,
-)
-from schemas.providers.claude.locate import Located
-from schemas.providers.claude.notes import (
     compaction_label,
     context_label,
     describe_attachment,
     describe_system,
+    fold_reminders,
+    is_refusal,
+    media_part,
+    media_parts,
     notification,
+    tag,
+    texts_of,
+    typed_text,
 )
+from schemas.providers.claude.files import AI, BOOKKEEPING, COMMAND, CUSTOM, LAST, RENAMED, SUMMARY, Located
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Later, Mode, Queued, Rewinds, Typed, is_result
 from schemas.providers.kit.agent import Data
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
@@ -71,21 +57,11 @@ from schemas.values import dict_of, number, text_of
 if TYPE_CHECKING:
     from schemas.session import Session
 
-BOOKKEEPING = frozenset(
-    """progress file-history-snapshot file-history-delta last-prompt continued-in resume-head-vouch api-request-shape
-    api-request-blob api-request api-request-resumed host-row content-replacement data-flow-records
-    data-flow-incomplete fork-context-ref frame-link artifact-comment-monitor memory-mode derived-from summary
-    custom-title ended-by-model ai-title tag relocated agent-name agent-color agent-setting pr-link
-    artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode isolation-latch
-    session-owner dev-mods atis-latch tools-used worktree-state cost-state observer-ref repl-mode hybrid-organization
-    started result speculation-accept marble-origami-commit marble-origami-snapshot permission-mode""".split()  # noqa: SIM905
-)
-"""The program's own table of record types (2.1.332), and what older ones wrote."""
 _TELLING = frozenset(
     """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
-    permission-mode""".split()  # noqa: SIM905
+    permission-mode queue-operation""".split()  # noqa: SIM905
 )
-"""Those of them that say something of the session, or are links of the chain."""
+"""Those of the program's types that say something of the session, or are links of the chain."""
 _NOTES = frozenset(
     """away_summary informational scheduled_task_fire agents_killed bridge_status model_refusal_fallback api_error
     microcompact_boundary""".split()  # noqa: SIM905
@@ -102,8 +78,6 @@ USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
 _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
 """Commands that name no session."""
-CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = range(5, -4, -1)
-"""Where a title is from, the best first."""
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
@@ -302,14 +276,15 @@ class Claude(Located):
         if type(content) is not list:
             yield from self.typed(record, content)
             return
-        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
-        if record.get("isCompactSummary") is True:
-            results = []
+        results = [] if record.get("isCompactSummary") is True else [block for block in content if is_result(block)]
         for block in results:
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        yield from _beside_results(record, content) if results else self.typed(record, content)
+        for item in self.typed(record, [block for block in content if not is_result(block)] if results else content):
+            if results and isinstance(item, Say) and item.kind is Kind.PROMPT:
+                item.kind = Kind.STEER  # what a person typed when refusing
+            yield item
         for block in content:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
@@ -400,7 +375,7 @@ class Claude(Located):
         elif subtype == "local_command" and not content.lstrip().startswith("<local-command-"):
             yield from command(content.lstrip())
         elif subtype == "local_command":
-            shown = (tag(content, "local-command-stdout") or "").strip()
+            shown = tag(content, "local-command-stdout").strip()
             if shown.startswith("Session renamed to: "):
                 yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
             yield Say(Kind.OUTPUT, command_output(content), "Output")
@@ -423,7 +398,7 @@ class Claude(Located):
         if kind == "queued_command":
             prompt, origin = inner.get("prompt"), dict_of(inner.get("origin")).get("kind")
             text, injected = typed_text(prompt)
-            if not text and not has_media(prompt):
+            if not text and not media_parts(prompt):
                 yield Skip("attachment queued_command")
             elif inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
                 yield from notified("\n".join(texts_of(prompt)))
@@ -486,31 +461,6 @@ class Claude(Located):
     def same_model(self, one: str, other: str) -> bool:
         """A date, the mark of a longer context and what else changes the price stand in one of them only."""
         return not other or bare_model(one) == bare_model(other)
-
-    # -- files beside --------------------------------------------------------------------------------------------------
-
-    def stamps(self, session: Session) -> object:
-        """When the folders of its subagents and of its project changed."""
-        return [state_of(folder) for folder in beside.folders_of(session.path)]
-
-    def beside(self, session: Session) -> Iterable[Item]:
-        """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
-        yield from beside.subagents_of(session)
-        yield Title(session.path.stem, STEM)
-        if not session.path.name.startswith("agent-"):
-            yield Title(beside.given_title(session.path), CUSTOM)
-            for leaf, text in beside.look_at(session.path.parent).summaries().items():
-                yield Title(text, BORROWED, leaf)
-
-    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
-        """What the files of subagents tell: `cost-state` counts it too."""
-        found: list[tuple[str, TokenUsage]] = []
-        try:
-            for path in paths:
-                found += beside.spent(path, self.open)
-        except OSError:
-            return None
-        return found
 
 
 # -- parts of records --------------------------------------------------------------------------------------------------
@@ -575,16 +525,3 @@ def notified(text: str) -> Iterator[Item]:
 
 def _interrupt(text: str) -> Say:
     return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")
-
-
-def _beside_results(record: Data, content: list[Any]) -> Iterator[Item]:
-    """Text beside results: what a person typed when refusing, an interrupt, a reminder."""
-    blocks = [block for block in content if not is_result(block)]
-    line, text = classify({k: v for k, v in record.items() if k != "isMeta"}, blocks)
-    if line is UserLine.PROMPT:
-        yield Say(Kind.STEER, text, images=media_parts(blocks))
-    elif line is UserLine.INTERRUPT:
-        yield _interrupt(text)
-    elif text:
-        whole = "\n\n".join(t for t in texts_of(blocks) if t.strip())
-        yield Say(Kind.CONTEXT, whole, context_label(whole), images=media_parts(blocks))

@@ -14,8 +14,15 @@ from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified
-from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
-from schemas.providers.claude.notes import compaction_label, describe_system
+from schemas.providers.claude.classify import (
+    SENDERS,
+    UserLine,
+    classify,
+    compaction_label,
+    describe_system,
+    media_parts,
+    texts_of,
+)
 from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
@@ -38,7 +45,6 @@ _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
 """What lines have that are Claude Code's own files', or another program's."""
 _HUMAN = frozenset({"human", "user", "channel"})
 """Kinds of `origin` that a person's prompt may have; every other one is the program's."""
-_SENDERS = frozenset({"task-notification", "peer", "coordinator"})
 _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
@@ -412,7 +418,7 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.PROMPT, text or said)
         elif line in (UserLine.COMMAND, UserLine.BASH):
             yield from (item for item in command(text) if type(item) is Say)
-        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in _SENDERS:
+        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in SENDERS:
             yield from notified(text)
             yield Woken()
         elif line is UserLine.SUMMARY:

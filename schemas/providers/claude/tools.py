@@ -12,7 +12,7 @@ from schemas.clean import Run, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
 from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
-from schemas.providers.claude.locate import side_dir
+from schemas.providers.claude.files import side_dir
 from schemas.providers.kit.words import Answer, Use
 from schemas.usage import as_count
 from schemas.values import dict_of, list_of, number, text_of
