@@ -6,7 +6,7 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,25 +15,25 @@ from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
 from schemas.providers.claude.classify import (
     UserLine,
+    attachment_says,
     classify,
     command_label,
     command_output,
     compaction_label,
     context_label,
-    describe_attachment,
-    describe_system,
     fold_reminders,
     is_refusal,
     media_part,
     media_parts,
     notification,
+    system_says,
     tag,
-    texts_of,
     typed_text,
 )
 from schemas.providers.claude.files import AI, BOOKKEEPING, COMMAND, CUSTOM, LAST, RENAMED, SUMMARY, Located
-from schemas.providers.claude.history import BELOW, TAKEN_BACK, Later, Mode, Queued, Rewinds, Typed, is_result
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
 from schemas.providers.kit.agent import Data
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import (
@@ -62,18 +62,16 @@ _TELLING = frozenset(
     permission-mode queue-operation""".split()  # noqa: SIM905
 )
 """Those of the program's types that say something of the session, or are links of the chain."""
-_NOTES = frozenset(
-    """away_summary informational scheduled_task_fire agents_killed bridge_status model_refusal_fallback api_error
-    microcompact_boundary""".split()  # noqa: SIM905
-)
-_FAILURES = frozenset({"error", "api_refusal"})
 _SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary"})
-_SHOWN = {
-    **dict.fromkeys(("file", "edited_text_file", "diagnostics"), Kind.CONTEXT),
-    **dict.fromkeys(("plan_mode", "plan_mode_exit", "task_status"), Kind.NOTE),
-    "hook_blocking_error": Kind.ERROR,
+_TOOLS: dict[ToolType, str] = {
+    "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
+    "read": "read webfetch read_file view_file cat",
+    "search": "grep glob websearch",
+    "shell": "bash taskoutput killshell bashoutput killbash",
+    "task": "notebookedit todowrite taskcreate taskupdate taskget tasklist",
+    "generic": "enterplanmode exitplanmode askuserquestion skill lsp task agent",
 }
-"""Attachments that are shown, all others are what the program tells the model."""
+"""Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
 USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
 _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
@@ -117,6 +115,7 @@ class Claude(Located):
     history: ClassVar[type[History]] = Rewinds
     copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
+    tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
@@ -147,7 +146,6 @@ class Claude(Located):
         return uuid if type(uuid) is str else ""
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
 
     def facts(self, record: Data) -> Data:
@@ -163,7 +161,6 @@ class Claude(Located):
         return found | {key: text for key, text in more.items() if isinstance(text, str) and text}
 
     def read(self, record: Data) -> Iterable[Item]:
-        """What a record holds."""
         kind = record.get("type")
         reader = self._kinds.get(kind) if type(kind) is str else None
         return reader(record) if reader is not None else self._other(record, kind)
@@ -259,7 +256,7 @@ class Claude(Located):
 
     def synthetic(self, record: Data, content: object) -> Item:
         """What Claude Code wrote in the model's place: an API error, or a note."""
-        text = "\n\n".join(texts_of(content)).strip()
+        text = texts_in(content).strip()
         error = record.get("error")
         if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
             kind, code = text_of(error).replace("_", " "), as_count(record.get("apiErrorStatus"))
@@ -299,10 +296,9 @@ class Claude(Located):
             case UserLine.PROMPT:
                 label, body = notification(text) if text.lstrip().startswith(("<teammate", "<agent-m")) else ("", text)
                 label = "plan" if text_of(record.get("planContent")) else label
-                injected = typed_text(content)[1]
-                extra = {"injected": injected} if injected else None
-                yield Typed(Kind.PROMPT, body if label else text, label, images=images, extra=extra)
-                yield Later(Kind.NOTE, label=BELOW)
+                extra = {"injected": found} if (found := typed_text(content)[1]) else None
+                yield Held(Kind.PROMPT, body, label, images=images, extra=extra, role="typed")
+                yield Held(Kind.NOTE, label=BELOW)
             case UserLine.COMMAND | UserLine.BASH:
                 yield from command(text)
             case UserLine.OUTPUT:
@@ -312,21 +308,21 @@ class Claude(Located):
                 parent = text_of(record.get("parentUuid")) or text_of(record.get("uuid"))
                 yield Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
             case UserLine.INTERRUPT:
-                yield _interrupt(text)
+                label = "Interrupted during a tool use" if "for tool use" in text else "Interrupted"
+                yield Say(Kind.INTERRUPT, text, label)
             case UserLine.NOTIFICATION | UserLine.TEAMMATE:
                 yield from notified(text)
             case UserLine.CAVEAT | UserLine.EMPTY:
                 yield Skip(f"user {line.name.lower()}")
             case _:
-                whole = "\n\n".join(t for t in texts_of(content) if t.strip())
-                yield Say(Kind.CONTEXT, whole, context_label(text), images=images)
+                yield Say(Kind.CONTEXT, texts_in(content), context_label(text), images=images)
 
     # -- results -------------------------------------------------------------------------------------------------------
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
         content, extra = block.get("content"), record.get("toolUseResult") if alone else None
-        text = content if type(content) is str else "\n".join(texts_of(content))
+        text = content if type(content) is str else texts_in(content, "\n")
         if text.endswith("</system-reminder>"):
             text = fold_reminders(text)[0]
         status = _OK
@@ -337,9 +333,7 @@ class Claude(Located):
         elif type(extra) is dict:
             if extra.get("interrupted") is True:
                 status = ToolStatus.INTERRUPTED
-            elif (
-                extra.get("backgroundTaskId") or extra.get("isAsync") is True or extra.get("status") == "async_launched"
-            ):
+            elif extra.get("backgroundTaskId") or extra.get("status") == "async_launched":
                 status = ToolStatus.BACKGROUND
         agent = ""
         if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
@@ -349,23 +343,19 @@ class Claude(Located):
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
     def tool_type(self, name: str) -> ToolType:
-        """SessionData's classification of a tool."""
-        from schemas.providers.claude.tools import tool_type
-
-        return tool_type(name)
+        return self.tools.get(name.lower(), "unknown")
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result: `toolUseResult` says more than the model got."""
         from schemas.providers.claude.tools import build_tool
 
-        return build_tool(use, answer, path)
+        return build_tool(use, answer, path, self.tool_type(use.name))
 
     # -- beside the talk -----------------------------------------------------------------------------------------------
 
     def _system(self, record: Data) -> Iterator[Item]:
         subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
         content = text_of(record.get("content"))
-        stopped = bool(record.get("hookErrors")) or record.get("preventedContinuation") is True
         if subtype == "compact_boundary":
             facts = dict_of(record.get("compactMetadata"))
             yield Piece(
@@ -379,9 +369,8 @@ class Claude(Located):
             if shown.startswith("Session renamed to: "):
                 yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
             yield Say(Kind.OUTPUT, command_output(content), "Output")
-        elif subtype in _NOTES or subtype in _FAILURES or (subtype == "stop_hook_summary" and stopped):
-            label, text = describe_system(record)
-            yield Say(Kind.NOTE if subtype in _NOTES else Kind.ERROR, text, label)
+        elif (said := system_says(record)) is not None:
+            yield said
         elif subtype == "turn_duration":
             spent = number(record.get("durationMs"))
             if spent is not None and 0 <= spent < 1e12:
@@ -396,31 +385,27 @@ class Claude(Located):
         inner = dict_of(record.get("attachment"))
         kind = text_of(inner.get("type"))
         if kind == "queued_command":
-            prompt, origin = inner.get("prompt"), dict_of(inner.get("origin")).get("kind")
-            text, injected = typed_text(prompt)
-            if not text and not media_parts(prompt):
+            prompt = inner.get("prompt")
+            line, text = classify(inner, prompt)
+            if line in (UserLine.EMPTY, UserLine.META):
                 yield Skip("attachment queued_command")
-            elif inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
-                yield from notified("\n".join(texts_of(prompt)))
-            elif origin in ("peer", "coordinator") or text.startswith(("<teammate-message", "<agent-message")):
+            elif inner.get("commandMode") == "task-notification" or line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
                 yield from notified(text)
             else:
-                extra = {"injected": injected} if injected else None
-                yield Typed(Kind.STEER, text, images=media_parts(prompt), extra=extra)
-        elif kind in _SHOWN:
-            label, text = describe_attachment(inner)
-            yield Say(_SHOWN[kind], text, label)
+                extra = {"injected": found} if (found := typed_text(prompt)[1]) else None
+                yield Held(Kind.STEER, text, images=media_parts(prompt), extra=extra, role="typed")
         else:
-            yield Skip(f"attachment {one_line(kind, 60)}".strip())
+            yield attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
 
     def _queue(self, record: Data) -> Iterator[Item]:
         text, time = text_of(record.get("content")), self.when(record.get("timestamp"))
         if text.lstrip().startswith("<task-notification>"):
             yield from (item for item in notified(text) if type(item) is Link)
         typed, operation = typed_text(text)[0], text_of(record.get("operation"))
-        yield Queued(Kind.STEER, typed, "Queued, not delivered", operation=operation, time=time)
-        yield Later(Kind.STEER, typed, time=time)
-        yield Later(Kind.NOTE, label=TAKEN_BACK)
+        yield Held(Kind.STEER, typed, "Queued, not delivered", role=operation, time=time)
+        yield Held(Kind.STEER, typed, time=time)
+        yield Held(Kind.NOTE, label=TAKEN_BACK)
+        yield Skip("queue-operation")
 
     def _progress(self, record: Data) -> Iterable[Item]:
         """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
@@ -436,7 +421,7 @@ class Claude(Located):
                 yield Title(text_of(record.get("customTitle")), CUSTOM)
                 yield Title(text_of(record.get("aiTitle")), AI)
             case "summary":
-                yield Title(text_of(record.get("summary")), SUMMARY, text_of(record.get("leafUuid")) or "-")
+                yield Title(text_of(record.get("summary")), SUMMARY, hash(text_of(record.get("leafUuid"))))
             case "last-prompt":
                 yield Title(text_of(record.get("lastPrompt")), LAST)
             case "pr-link" | "frame-link":
@@ -451,7 +436,7 @@ class Claude(Located):
             case "permission-mode" if mode := text_of(record.get("permissionMode")):
                 yield Fact(permissionMode=mode)
                 time = self.when(record.get("timestamp"))
-                yield Mode(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time)
+                yield Held(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time, role="mode")
                 return
         if type(kind) is str and kind in BOOKKEEPING:
             yield Skip(kind)
@@ -521,7 +506,3 @@ def notified(text: str) -> Iterator[Item]:
     yield Say(Kind.NOTE, body, label)
     if (use := tag(text, "tool-use-id")) and (agent := tag(text, "task-id")):
         yield Link(use.strip(), agent.strip())
-
-
-def _interrupt(text: str) -> Say:
-    return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")

@@ -12,8 +12,9 @@ from html import unescape
 
 from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.envelopes import strip_envelopes
-from schemas.message import Part
+from schemas.message import Kind, Part
 from schemas.providers.kit.contract import Data
+from schemas.providers.kit.words import Say
 from schemas.values import dict_of, list_of, text_of, whole
 
 UserLine = Enum("UserLine", "SUMMARY META CAVEAT INTERRUPT NOTIFICATION TEAMMATE COMMAND BASH OUTPUT HOOK EMPTY PROMPT")
@@ -200,41 +201,54 @@ def context_label(text: str) -> str:
     return "Added by Claude Code"
 
 
-def describe_system(value: Data) -> tuple[str, str]:
-    """A `system` record (formats/claude-code.md 3.1)."""
-    subtype, text = str(value.get("subtype")), text_of(value.get("content"))
+def system_says(value: Data) -> Say | None:
+    """What a `system` record says to a person; None for what is not shown (formats/claude-code.md 3.1)."""
+    subtype, text = text_of(value.get("subtype")), text_of(value.get("content"))
     match subtype:
         case "api_error":
-            attempt, most, error = value.get("retryAttempt"), value.get("maxRetries"), _error_text(value.get("error"))
-            count = f" ({attempt} of {most})" if isinstance(attempt, int) and isinstance(most, int) else ""
-            label = f"API error, retrying{count}" + (f": {error}" if error else "")
-            return one_line(label), error if len(error) > 150 else ""
-        case "stop_hook_summary":
-            lines = [str(clean_value(error)) for error in list_of(value.get("hookErrors"))]
+            error = _error_text(value.get("error"))
+            label = retry_label(value.get("retryAttempt"), value.get("maxRetries"), error)
+            return Say(Kind.NOTE, error if len(error) > 150 else "", label)
+        case "stop_hook_summary" if value.get("hookErrors") or value.get("preventedContinuation") is True:
             stopped = value.get("preventedContinuation") is True
+            lines = [str(clean_value(error)) for error in list_of(value.get("hookErrors"))]
             lines += filter(None, [text_of(value.get("stopReason"))])
-            return "A stop hook kept the agent from stopping" if stopped else "A stop hook failed", "\n".join(lines)
+            label = "A stop hook kept the agent from stopping" if stopped else "A stop hook failed"
+            return Say(Kind.ERROR, "\n".join(lines), label)
         case "microcompact_boundary":
-            saved = dict_of(value.get("microcompactMetadata")).get("tokensSaved")
-            return "Old tool results cleared" + (f", {saved:,} tokens saved" if isinstance(saved, int) else ""), ""
+            saved = whole(dict_of(value.get("microcompactMetadata")).get("tokensSaved"))
+            more = f", {saved:,} tokens saved" if saved is not None else ""
+            return Say(Kind.NOTE, label=f"Old tool results cleared{more}")
         case "model_refusal_fallback":
             models = (one_line(str(value.get(key) or "?"), 80) for key in ("originalModel", "fallbackModel"))
-            return f"Model switched after a refusal: {' → '.join(models)}", text
+            return Say(Kind.NOTE, text, f"Model switched after a refusal: {' → '.join(models)}")
         case "api_refusal":
-            category, why = value.get("apiRefusalCategory"), value.get("apiRefusalExplanation")
-            label = "Refused by the API" + (f" ({one_line(category, 80)})" if isinstance(category, str) else "")
-            return label, why if isinstance(why, str) else text
+            category, why = text_of(value.get("apiRefusalCategory")), text_of(value.get("apiRefusalExplanation"))
+            return Say(
+                Kind.ERROR, why or text, "Refused by the API" + (f" ({one_line(category, 80)})" if category else "")
+            )
         case "error":
-            return "Error", _error_text(value.get("error")) or text
+            return Say(Kind.ERROR, _error_text(value.get("error")) or text, "Error")
         case "bridge_status":
-            return one_line(text or f"Remote control {value.get('url') or ''}"), ""
-        case "away_summary":
-            return "While you were away", text
-        case "scheduled_task_fire":
-            return "Scheduled task", text
-        case "agents_killed":
-            return "Agents stopped", text
-    return _shortened(text, text)
+            return Say(Kind.NOTE, label=one_line(text or f"Remote control {value.get('url') or ''}"))
+        case "away_summary" | "scheduled_task_fire" | "agents_killed":
+            return Say(Kind.NOTE, text, _NOTES[subtype])
+        case "informational" | "notification" | "model_refusal_no_fallback":
+            label, text = _shortened(text, text)
+            return Say(Kind.NOTE, text, label)
+    return None
+
+
+_NOTES = {
+    "away_summary": "While you were away", "scheduled_task_fire": "Scheduled task", "agents_killed": "Agents stopped",
+}  # fmt: skip
+
+
+def retry_label(attempt: object, most: object, error: str) -> str:
+    """`API error, retrying (2 of 10): 529 overloaded`."""
+    tries = [n for one in (attempt, most) if (n := whole(one)) is not None and abs(n) < 1 << 31]
+    count = f" ({tries[0]} of {tries[1]})" if len(tries) == 2 else ""
+    return one_line(f"API error, retrying{count}" + (f": {error}" if error else ""))
 
 
 def _shortened(bare: str, text: str) -> tuple[str, str]:
@@ -242,22 +256,17 @@ def _shortened(bare: str, text: str) -> tuple[str, str]:
     return (one_line(bare), "") if len(bare) <= 120 and "\n" not in bare.strip() else (one_line(bare, 120), text)
 
 
-def _error_text(error: object) -> str:
+def _error_text(error: object, depth: int = 3) -> str:
     """The message of an error, whose shape differs from version to version."""
-    for _ in range(4):
-        if not isinstance(error, dict):
-            return text_of(error)
-        if said := text_of(error.get("formatted")) or text_of(error.get("message")):
-            return said
-        if not isinstance(error.get("error"), dict | str):
-            status = error.get("status")
-            return f"status {status}" if isinstance(status, int) and status else ""
-        error = error["error"]
-    return ""
+    if not isinstance(error, dict):
+        return text_of(error)
+    said, status = text_of(error.get("formatted")) or text_of(error.get("message")), whole(error.get("status"))
+    said = said or (_error_text(error.get("error"), depth - 1) if depth else "")
+    return said or (f"status {status}" if status else "")
 
 
-def describe_attachment(inner: Data) -> tuple[str, str]:
-    """An attachment that is shown (formats/claude-code.md 3.2)."""
+def attachment_says(inner: Data) -> Say | None:
+    """What an attachment says to a person; None for what the program tells the model (formats/claude-code.md 3.2)."""
     name = next((n for k in ("displayPath", "filename", "planFilePath") if isinstance(n := inner.get(k), str)), "")
     match inner.get("type"):
         case "file":
@@ -265,25 +274,27 @@ def describe_attachment(inner: Data) -> tuple[str, str]:
             text = dict_of(dict_of(content).get("file")).get("content")
             if not isinstance(text, str):
                 text = content if isinstance(content, str) else as_json(content) if content else ""
-            return f"@{name}", text
+            return Say(Kind.CONTEXT, text, f"@{name}")
         case "edited_text_file":
-            return f"Changed outside the session: {name}", text_of(inner.get("snippet"))
+            return Say(Kind.CONTEXT, text_of(inner.get("snippet")), f"Changed outside the session: {name}")
         case "diagnostics":
             lines: list[str] = []
-            for file in (one for one in list_of(inner.get("files")) if isinstance(one, dict)):
-                found = (one for one in list_of(file.get("diagnostics")) if isinstance(one, dict))
+            for file in map(dict_of, list_of(inner.get("files"))):
+                found = map(dict_of, list_of(file.get("diagnostics")))
                 lines.append(str(file.get("uri") or ""))
                 lines += (f"  {one.get('severity') or ''}: {one.get('message') or ''}" for one in found)
-            return "Diagnostics", "\n".join(lines)
+            return Say(Kind.CONTEXT, "\n".join(lines), "Diagnostics")
         case "hook_blocking_error":
-            error, hook = inner.get("blockingError"), inner.get("hookName")
+            error, hook = inner.get("blockingError"), text_of(inner.get("hookName"))
             text = error.get("blockingError") if isinstance(error, dict) else error
-            return f"Blocked by hook {hook}" if isinstance(hook, str) else "Blocked by a hook", str(text or "")
+            return Say(Kind.ERROR, str(text or ""), f"Blocked by {f'hook {hook}' if hook else 'a hook'}")
         case "task_status":
-            words = [one for key in ("description", "status") if isinstance(one := inner.get(key), str)]
-            return "Background task: " + ", ".join(words), text_of(inner.get("deltaSummary"))
-        case kind:
-            return f"{'Left' if kind == 'plan_mode_exit' else 'Entered'} plan mode {name}".strip(), ""
+            words = filter(None, (text_of(inner.get(key)) for key in ("description", "status")))
+            return Say(Kind.NOTE, text_of(inner.get("deltaSummary")), "Background task: " + ", ".join(words))
+        case "plan_mode" | "plan_mode_exit" as kind:
+            verb = "Left" if kind == "plan_mode_exit" else "Entered"
+            return Say(Kind.NOTE, label=f"{verb} plan mode {name}".strip())
+    return None
 
 
 def compaction_label(facts: Data) -> str:
