@@ -33,7 +33,7 @@ from schemas.providers.claude.classify import (
 from schemas.providers.claude.files import AI, BOOKKEEPING, COMMAND, CUSTOM, LAST, RENAMED, SUMMARY, Located
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
 from schemas.providers.kit.agent import Data
-from schemas.providers.kit.blocks import texts_in
+from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
 from schemas.providers.kit.words import (
@@ -62,7 +62,7 @@ _TELLING = frozenset(
     permission-mode queue-operation""".split()  # noqa: SIM905
 )
 """Those of the program's types that say something of the session, or are links of the chain."""
-_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary"})
+_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary", "turn_duration"})
 _TOOLS: dict[ToolType, str] = {
     "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
     "read": "read webfetch read_file view_file cat",
@@ -211,13 +211,10 @@ class Claude(Located):
             return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
         kind = text_of(kind)
         if kind in USES:
-            given, tool, task = block.get("input"), text_of(block.get("name")), None
-            if type(given) is not dict and given is not None:
-                given = {"input": given}
+            given, tool, task = arguments_of(block.get("input")), text_of(block.get("name")), None
             if tool in self.starters:
-                asked = dict_of(given)
-                kind = text_of(asked.get("subagent_type")) or text_of(asked.get("name"))
-                task = Task(kind, text_of(asked.get("description")), text_of(asked.get("prompt")))
+                kind = text_of(given.get("subagent_type")) or text_of(given.get("name"))
+                task = Task(kind, text_of(given.get("description")), text_of(given.get("prompt")))
             return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)
@@ -371,12 +368,10 @@ class Claude(Located):
             yield Say(Kind.OUTPUT, command_output(content), "Output")
         elif (said := system_says(record)) is not None:
             yield said
-        elif subtype == "turn_duration":
-            spent = number(record.get("durationMs"))
+        elif subtype in _SILENT_SUBTYPES:
+            spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
             if spent is not None and 0 <= spent < 1e12:
                 yield Turn(begins=False, seconds=spent / 1000)
-            yield Skip("system turn_duration")
-        elif subtype in _SILENT_SUBTYPES:
             yield Skip(f"system {subtype}".strip())
         else:
             yield Say(Kind.UNKNOWN, label=f"system {subtype}")
@@ -438,10 +433,8 @@ class Claude(Located):
                 time = self.when(record.get("timestamp"))
                 yield Held(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time, role="mode")
                 return
-        if type(kind) is str and kind in BOOKKEEPING:
-            yield Skip(kind)
-        else:
-            yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
+        name = "(no type)" if kind is None else str(kind)
+        yield Skip(name) if name in BOOKKEEPING else Say(Kind.UNKNOWN, label=name)
 
     def same_model(self, one: str, other: str) -> bool:
         """A date, the mark of a longer context and what else changes the price stand in one of them only."""

@@ -199,7 +199,7 @@ def _is_chain(record: Data) -> bool:
 def _is_telling(record: Data) -> bool:
     """A prompt or an answer with the whole envelope."""
     whole = "parentUuid" in record and isinstance(record.get("sessionId"), str)
-    return whole and isinstance(record.get("message"), dict) and record.get("type") in _TALK and _is_chain(record)
+    return whole and isinstance(record.get("message"), dict) and _is_chain(record) and record["type"] in _TALK
 
 
 def _is_ours(record: Data) -> bool:

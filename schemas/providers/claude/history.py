@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
 from schemas.message import Kind
-from schemas.providers.claude.classify import texts_of
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Say
 from schemas.values import dict_of, text_of
@@ -296,8 +296,7 @@ def is_result(block: object) -> bool:
 
 def _begins_aside(record: Data) -> bool:
     """Whether a prompt is the question of a `/btw` (faults f17)."""
-    content = dict_of(record.get("message")).get("content")
-    text = content if type(content) is str else "".join(texts_of(content)[:1])
+    text = texts_in(dict_of(record.get("message")).get("content"))
     return text.startswith("<system-reminder>") and "side question" in text[:1000]
 
 

@@ -75,7 +75,7 @@ _RESULT = {
 class Delta(Piece):
     """What is added to block `index` of the response that is being written."""
 
-    index: int = -1
+    index: int | None = None
     begins: bool = False
     """Whether the block begins."""
 
@@ -84,7 +84,7 @@ class Delta(Piece):
 class Started(Use):
     """A tool use of which only the name is known."""
 
-    index: int = -1
+    index: int | None = None
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ class Run(History):
         gone, self._gone = self._gone, []
         return ((row, False) for row in gone)
 
-    def _draft(self, index: int, record: Record, *, begins: bool) -> str:
+    def _draft(self, index: int | None, record: Record, *, begins: bool) -> str:
         """The id of the block that is being written; Qwen Code numbers those of one response anew after each."""
         name = f"{self._response}:{index}"
         if begins and self._again.get(name, name) in self._complete:
@@ -303,7 +303,7 @@ class ClaudeStream(Stream, Claude):
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
     )
-    silent: ClassVar[frozenset[str]] = frozenset()
+    silent: ClassVar[frozenset[str]] = _QUIET
     history: ClassVar[type[History]] = Run
     said: ClassVar[type[Say]] = Block
     copies = True  # a resumed run prints lines again
@@ -347,12 +347,12 @@ class ClaudeStream(Stream, Claude):
         """A piece of a response that is being written."""
         event = dict_of(record.get("event"))
         message, block, delta = (dict_of(event.get(key)) for key in ("message", "content_block", "delta"))
-        index, what = whole(event.get("index")), text_of(event.get("type"))
-        index = -1 if index is None else index
-        if what == "content_block_start" and block.get("type") in USES:
+        index, what, kind = whole(event.get("index")), text_of(event.get("type")), text_of(block.get("type"))
+        if what == "content_block_start" and kind in USES:
             yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
-        elif what == "content_block_start" and (kind := _BEGINS.get(text_of(block.get("type")))):
-            yield Delta(kind, text_of(block.get("text")) or text_of(block.get("thinking")), index=index, begins=True)
+        elif what == "content_block_start" and kind in _BEGINS:
+            text = text_of(block.get("text")) or text_of(block.get("thinking"))
+            yield Delta(_BEGINS[kind], text, index=index, begins=True)
         elif what == "content_block_delta" and (found := _DELTAS.get(text_of(delta.get("type")))):
             yield Delta(found[0], text_of(delta.get(found[1])), index=index)
         elif what == "error":
@@ -456,10 +456,8 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
         elif kind == "tool_use_summary":
             yield Say(Kind.NOTE, label=one_line(text_of(record.get("summary"))))
-        elif isinstance(kind, str) and kind in _QUIET:
-            yield Skip(kind)
         else:
-            yield Say(Kind.UNKNOWN, label=kind if isinstance(kind, str) and kind else "(no type)")
+            yield Say(Kind.UNKNOWN, label=self.type(record))
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
