@@ -22,7 +22,6 @@ from schemas.providers.claude.classify import (
     compaction_label,
     context_label,
     fold_reminders,
-    is_refusal,
     media_part,
     media_parts,
     notification,
@@ -36,21 +35,7 @@ from schemas.providers.kit.agent import Data
 from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.keys import Clock
-from schemas.providers.kit.words import (
-    Answer,
-    Count,
-    Fact,
-    Item,
-    Link,
-    Piece,
-    Say,
-    Skip,
-    Task,
-    Title,
-    Total,
-    Turn,
-    Use,
-)
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Total, Turn, Use
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of
 
@@ -79,6 +64,7 @@ _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
+_REFUSED = ("User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to")
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
@@ -296,7 +282,7 @@ class Claude(Located):
                 extra = {"injected": found} if (found := typed_text(content)[1]) else None
                 yield Held(Kind.PROMPT, body, label, images=images, extra=extra, role="typed")
                 yield Held(Kind.NOTE, label=BELOW)
-            case UserLine.COMMAND | UserLine.BASH:
+            case UserLine.COMMAND:
                 yield from command(text)
             case UserLine.OUTPUT:
                 asks = record.get("turnOrigin") == "human"  # lab/faults/claude-3
@@ -477,7 +463,7 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
     if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
         return ToolStatus.INTERRUPTED
-    if not (is_refusal(text) or is_refusal(said) or type(denial) is str):
+    if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
         return ToolStatus.ERROR
     late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
     version = text_of(record.get("version")).split(".")

@@ -168,15 +168,12 @@ def _expand(text: str, home: Path) -> Path:
 
 def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
     """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
-    if (base / ".claude" / "projects").is_dir():
-        yield base / ".claude" / "projects"
-        return
-    try:
-        entries = sorted(e.path for e in os.scandir(base) if e.is_dir(follow_symlinks=False))
-    except OSError:
-        return
-    for path in entries if depth else []:
-        yield from _desktop_projects(Path(path), depth - 1)
+    if (projects := base / ".claude" / "projects").is_dir():
+        yield projects
+    elif depth:
+        for entry in entries_of(base, [], is_root=True):
+            if entry.is_dir():
+                yield from _desktop_projects(Path(entry.path), depth - 1)
 
 
 def _is_summary(record: Data) -> bool:

@@ -14,14 +14,7 @@ from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.claude.agent import USES, Claude, model_usage
-from schemas.providers.claude.classify import (
-    UserLine,
-    classify,
-    compaction_label,
-    media_parts,
-    retry_label,
-    system_says,
-)
+from schemas.providers.claude.classify import UserLine, classify, media_parts, retry_label, system_says
 from schemas.providers.kit.agent import Data, Stream
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
@@ -375,7 +368,7 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.PROMPT, text or texts_in(content))
         elif line is UserLine.SUMMARY:
             yield Inserted(Kind.COMPACTION, text)
-        elif line in (UserLine.META, UserLine.HOOK) or (synthetic_ and line is UserLine.PROMPT):
+        elif line is UserLine.META or (synthetic_ and line is UserLine.PROMPT):
             yield Inserted(Kind.CONTEXT, texts_in(content), "Added by Claude Code")
         elif line is UserLine.PROMPT:
             yield Say(Kind.PROMPT, text, images=media_parts(content))
@@ -398,9 +391,9 @@ class ClaudeStream(Stream, Claude):
                 yield Skip("system init")
             case "compact_boundary":
                 facts = dict_of(record.get("compact_metadata"))
-                sizes = {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")}
-                label = compaction_label(sizes | facts)
-                yield Piece(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
+                names = {"pre_tokens": "preTokens", "post_tokens": "postTokens"}
+                facts = {names.get(name, name): fact for name, fact in facts.items()}
+                yield from super()._system(record | {"compactMetadata": facts})
             case "task_started" | "task_progress" | "task_updated" | "task_notification":
                 yield from _task_event(record, what)
             case "permission_denied":

@@ -11,14 +11,13 @@ from typing import Any
 from schemas.clean import as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
-from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
+from schemas.providers.claude.classify import fold_reminders, media_part, media_parts
 from schemas.providers.claude.files import side_dir
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.words import Answer, Use
 from schemas.usage import as_count
-from schemas.values import dict_of, list_of, number, text_of
-from schemas.values import whole as integer
+from schemas.values import dict_of, list_of, number, text_of, whole
 
-_SHELLS = frozenset({"Bash", "BashOutput", "KillBash", "KillShell", "TaskOutput", "Monitor"})
 _AGENTS = frozenset({"Task", "Agent"})
 _WRITERS = frozenset({"Edit", "MultiEdit", "Write"})
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,10})[ \t]*(?:\n|\Z)")
@@ -62,7 +61,7 @@ def _take_result(tool: Tool, result: Object, details: Object, structured: object
     text, reminders = fold_reminders(text)
     if reminders:
         facts["reminders"] = [clean(reminder) for reminder in reminders]
-    whole, shown = text, clean(text)
+    raw, shown = text, clean(text)
     tool.output = {"content": shown, "is_error": failed}
     # What SpecStory adds to an output from `toolUseResult`: small facts, no bodies.
     tool.output |= {key: clean(said) for key in ("type", "filePath") if isinstance(said := details.get(key), str)}
@@ -73,14 +72,14 @@ def _take_result(tool: Tool, result: Object, details: Object, structured: object
     bare = text.strip()
     if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
         text = bare[len("<tool_use_error>") : -len("</tool_use_error>")]
-    if tool.name in _SHELLS or tool.type == "shell":
+    if tool.type == "shell" or tool.name == "Monitor":
         text = _shell(tool, text, failed, details, facts)
     if tool.name in _AGENTS and not failed:
         text = _without_tail(text)
     if "<persisted-output>" in text[:200]:
         text = _spilled(tool, text, details, session)
     # Nearly always it is what was cleaned above: then the two are one text in memory.
-    shown, runs = clean_styled(shown if text is whole and "\x1b[" not in text else text)
+    shown, runs = clean_styled(shown if text is raw and "\x1b[" not in text else text)
     tool.text = shown.rstrip("\n")
     end = len(tool.text)
     tool.runs = [run._replace(end=min(run.end, end)) for run in runs if run.start < end]
@@ -131,7 +130,7 @@ def _block_text(block: object) -> str:
 
 def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: Object) -> str:
     """The output of a shell tool: without the line that says the exit code, streams without their tags."""
-    code = integer(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
+    code = whole(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
     tool.exit_code = tool.exit_code if code is None else code
     if failed and (match := _EXIT.match(text)):
         tool.exit_code = int(match[1])
@@ -152,11 +151,11 @@ def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
     match = _SPILLED_TO.search(text)
     where = match[1] if match else text_of(details.get("persistedOutputPath"))
     name = re.split(r"[/\\]", where.strip())[-1]
-    if (whole := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
-        return whole
+    if (spilled := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
+        return spilled
     _, _, preview = text.partition("Preview (first")
     preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
-    if tool.name in _AGENTS and (answer := "\n".join(texts_of(details.get("content")))):
+    if tool.name in _AGENTS and (answer := texts_in(details.get("content"), "\n")):
         return answer
     size, stdout = as_count(details.get("persistedOutputSize")), text_of(details.get("stdout"))
     said = f"{size:,} bytes" if size is not None else found[1] if (found := _SIZE.search(text)) else "it"
@@ -203,9 +202,9 @@ def _diffs(tool: Tool, details: Object) -> list[FileDiff]:
         content = given.get("content", details.get("content"))
         # Without the old text an overwritten file can only be shown as what it became.
         return [added_file(path, content)] if isinstance(content, str) and content else []
-    whole = FileDiff(clean(path))
+    changed = FileDiff(clean(path))
     for edit in map(dict_of, list_of(given.get("edits")) if name == "MultiEdit" else [given]):
         old, new = edit.get("old_string"), edit.get("new_string")
         if isinstance(old, str) and isinstance(new, str):
-            whole.hunks += from_strings(path, old, new).hunks
-    return [whole] if whole.hunks else []
+            changed.hunks += from_strings(path, old, new).hunks
+    return [changed] if changed.hunks else []
