@@ -16,7 +16,7 @@ from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers._opencode_stores import Stores, usage_of
 from schemas.providers.kit.agent import Data, Home, Stream, diff_of
-from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Item, Piece, Say, Skip, Task, Turn, Use
 from schemas.records import Record
@@ -167,9 +167,8 @@ def _use(part: Data, name: str, *, stopped: bool) -> Use:
         seconds=None if begun is None or ended is None or ended < begun else (ended - begun) / 1000,
         images=_images(list_of(state.get("attachments")) + list_of(state.get("content"))),
     )  # fmt: skip
-    task = Task(*(text_of(given.get(key)) for key in ("subagent_type", "description", "prompt")))
     return Use(
-        name=tool, use_id=use_id, id=name, input=given, task=task if tool == "task" else None,
+        name=tool, use_id=use_id, id=name, input=given, task=task_in(given) if tool == "task" else None,
         answer=answer if text or status is not ToolStatus.PENDING else None, subagent=text_of(facts.get("sessionId")),
     )  # fmt: skip
 
