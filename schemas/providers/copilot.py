@@ -46,8 +46,7 @@ class Events(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._thoughts: dict[int, object] = {}
-        """Thinking that was told once, with the type of the event that told it."""
+        self._thoughts: dict[int, object] = {}  # told once, with the type of the event that told it
         self._compacted: defaultdict[str, TokenUsage] = defaultdict(TokenUsage)
 
     def whose(self, record: Data) -> str:
@@ -131,7 +130,7 @@ class Copilot(Lines):
 
     def read(self, record: Data) -> Iterator[Item]:
         kind, data = self.type(record), dict_of(record.get("data"))
-        text = text_of(data.get("content"))
+        text, lasts = text_of(data.get("content")), record.get("ephemeral") is not True
         match kind:
             case "session.start" | "session.resume":
                 place = dict_of(data.get("context"))
@@ -169,7 +168,7 @@ class Copilot(Lines):
                 for request in map(dict_of, list_of(data.get("toolRequests"))):
                     yield _use(request, "name", model)
                 yield Count(inclusive_figures(data, "", "outputTokens"), text_of(data.get("apiCallId")), model)
-            case "assistant.reasoning" if record.get("ephemeral") is not True and text:
+            case "assistant.reasoning" if lasts and text:
                 yield Thought(Kind.THINKING, text)
             case "tool.user_requested":
                 yield Say(Kind.COMMAND, f"! {text_of(dict_of(data.get('arguments')).get('command'))}")
@@ -223,10 +222,7 @@ class Copilot(Lines):
                 yield Say(Kind.NOTE, text_of(data.get("message")) or text_of(data.get("summary")), label=label)
             case "result" if text_of(record.get("sessionId")):  # the last line of what is printed
                 yield Fact(id=record.get("sessionId"))
-            case _ if record.get("ephemeral") is not True and kind not in (
-                "assistant.reasoning",
-                "tool.execution_start",
-            ):
+            case _ if lasts and kind not in ("assistant.reasoning", "tool.execution_start"):
                 yield Say(Kind.UNKNOWN)
 
     def _prompt(self, record: Data, data: Data, text: str) -> Say:
@@ -246,7 +242,7 @@ class Copilot(Lines):
         result = dict_of(said)
         detailed = text_of(result.get("detailedContent"))
         patch = detailed if detailed.lstrip().startswith("diff --git") else ""
-        text = text_of(said) or (detailed if not patch else "") or text_of(result.get("content"))
+        text = text_of(said) or ("" if patch else detailed) or text_of(result.get("content"))
         text = text or text_of(error.get("message"))
         code = whole(dict_of(data.get("shellExecution")).get("exitCode"))
         if ended := _ENDED.search(text):
