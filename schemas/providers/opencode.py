@@ -29,6 +29,7 @@ _WRAPPED = re.compile(r"<(task_result|content|file)>\n?(.*?)\n?</\1>", re.DOTALL
 _NUMBERED = re.compile(r"^(?:\d+: |\d{5}\| )", re.MULTILINE)
 _REMARK = re.compile(r"\s*<(\w+_metadata)>\n?(.*?)\n?</\1>\s*$", re.DOTALL)
 _ABORTED = "User aborted the command"
+_NO_FAILURE = Say(Kind.ERROR)
 _ENDS = {"completed": ToolStatus.OK, "error": ToolStatus.ERROR}
 
 
@@ -94,7 +95,7 @@ class OpenCode(Stores):
         """One response of the model: parts of a row of the older kind, content of one of the newer."""
         model = text_of(record.get("modelID")) or text_of(dict_of(record.get("model")).get("id"))
         parts = [dict_of(part) for part in list_of(record.get("parts")) + list_of(record.get("content"))]
-        failure = _failure(record.get("error"))
+        failure = _failure(record["error"]) if record.get("error") else _NO_FAILURE
         stopped = failure.label.startswith("MessageAbortedError") or failure.text.endswith("interrupted")
         if record.get("summary") is True:
             text = "\n\n".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
@@ -106,7 +107,7 @@ class OpenCode(Stores):
             for item in self._part(part, name, stopped=stopped):
                 item.model, item.time = model, when(_times(part)[0])
                 yield item
-        if record.get("error"):
+        if failure is not _NO_FAILURE:
             failure.id, failure.model = f"{text_of(record.get('id'))}:error", model
             ended = when(dict_of(record.get("time")).get("completed"))
             yield Say(Kind.INTERRUPT, label="Interrupted", id=failure.id, time=ended) if stopped else failure
