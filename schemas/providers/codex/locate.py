@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemas import zst
 from schemas.folders import entries_of, matching, reason_of, state_of
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
-from schemas.providers.codex import header, zst
+from schemas.providers.codex import header
 from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
@@ -123,7 +124,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
     with path.open("rb", buffering=0) as file:
         data = file.read(_HEADER)
         if data[:4] == zst.MAGIC:
-            data = zst.decompressed_start(path, _FIRST_LINE)
+            data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
             data += more
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns

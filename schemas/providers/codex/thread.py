@@ -13,8 +13,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from schemas import zst
 from schemas.provider import Reading
-from schemas.providers.codex import zst
 from schemas.providers.codex.header import is_typescript, parent_of, uuid_time
 from schemas.providers.codex.history import Rollout
 from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
