@@ -77,7 +77,6 @@ class Thread(History):
         """Whether a turn has begun; whether the exchange is open that it goes into."""
         self._items: dict[str, tuple[str, int | None]] = {}
         """The message of each item of the turn, and the hash of what the item was when it was completed."""
-        self._children: set[str] = set()
         self._failed: tuple[str, str] = "", ""
         """The text of the last failure in the turn, and the id of its message."""
         self._retry = ""
@@ -114,8 +113,7 @@ class Thread(History):
         if item.id:
             yield record, number, item
         for thread in item.threads if item.id and isinstance(item, Call) else ():
-            if thread not in self._children and thread != self.session.id:
-                self._children.add(thread)
+            if thread != self.session.id:
                 yield record, number, Child(thread, task=item.task or Task(), use_id=item.id)
 
     def _message(self, record: Record, name: str, whole: bool) -> str:

@@ -62,18 +62,14 @@ class ThreadReading(LinesReading):
 
     def __init__(self, store: FileStore, parser: Reader, start: int, main: Part) -> None:
         super().__init__(store, parser, start)
+        assert isinstance(parser.history, Rollout)
+        self.history = parser.history
         self._main, self._alone = main, start > 0 or not main.thread
         self._parts, self._before, self._after = [main], list[Part](), list[Part]()
         self._names: list[Path] | None = None
         if not self._alone:
             self._follow_bases()
             self._find_more()
-
-    @property
-    def history(self) -> Rollout:
-        """The thread's policy."""
-        assert isinstance(self.parser.history, Rollout)
-        return self.parser.history
 
     # -- which files ---------------------------------------------------------------------------------------------------
 
