@@ -98,15 +98,16 @@ class Rollout(History):
 
     # -- the files of a thread -------------------------------------------------------------------------------------
 
-    def begin(self, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()) -> Ownership:
-        """Take the thread's header, and the turns of the session that it was copied from."""
-        self._meta, owner = meta, Ownership(meta, parent_turns)
+    def begin(self, meta: dict[str, Any]) -> Ownership:
+        """Take the thread's header."""
+        self._meta, owner = meta, Ownership(meta)
         self._owner: Ownership | None = owner
         """Whose the records are, until nothing can change that."""
         return owner
 
-    def begin_file(self, foreign: str = "") -> None:
+    def begin_file(self, thread: str) -> None:
         """The records of another file follow: of another thread, which this one goes on from, or its own."""
+        foreign = "" if thread == self._meta.get("id") else thread
         self._total, self._said, self._in_turn, self._prompted = None, None, False, False
         self.copied = self._foreign = foreign
         self._processes.clear()

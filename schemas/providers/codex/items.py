@@ -219,7 +219,6 @@ def _response(payload: Data) -> Items:
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:
-    """A message of any role."""
     role = payload.get("role")
     if role == "assistant":
         return _spoken(payload.get("content"), source, payload)
@@ -369,12 +368,10 @@ def _executed(body: Data) -> Items:
 
 
 def _patched(body: Data) -> Items:
-    """A patch was applied or not."""
     return _event(body, outputs.ended(body), lambda: ("apply_patch", {}))
 
 
 def _mcp(body: Data) -> Items:
-    """A tool of an MCP server was used."""
     use = dict_of(body.get("invocation")) or body
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
     return _event(body, outputs.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
@@ -516,7 +513,6 @@ _NOTES = {
 
 
 def _noted(payload: Data) -> Items:
-    """A message of the program's."""
     label = _NOTES[payload["type"]] + " failed" * (payload.get("success") is False)
     return [Say(Kind.NOTE, text_of(payload.get("message")), label)]
 
