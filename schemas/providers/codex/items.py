@@ -12,7 +12,7 @@ from schemas.path_hints import local_path
 from schemas.providers.codex import outputs
 from schemas.providers.codex.header import is_old_header
 from schemas.providers.codex.outputs import Result, content_images, content_text, image_of
-from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
+from schemas.providers.codex.prompts import Segment, printed, segments, split_text, status_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
 from schemas.providers.kit.blocks import image_part
@@ -258,8 +258,10 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
 
 
 def _prompted(event: Data) -> Items:
+    """The prompt again, exactly as it was typed."""
     urls = list_of(event.get("images")) + list_of(event.get("local_images"))
-    return _typed(event_segments(event), EVENT, [part for url in urls for part in image_of(url)])
+    pieces = split_text(text_of(event.get("message"))) or [(_PROMPT, "", "")] * bool(urls)
+    return _typed(pieces, EVENT, [part for url in urls for part in image_of(url)])
 
 
 _KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
