@@ -19,7 +19,11 @@ from schemas.values import dict_of, list_of, text_of, when
 
 Data = dict[str, Any]
 
+MARKS = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+"""What stands in the beginning of the files of both: Qwen Code before 0.4 wrote Gemini CLI's."""
+SUMMARY = "Summary of the earlier conversation"
 _CONTEXTS = {
+    "<state_snapshot>": SUMMARY,
     "<session_context>": "Session context",
     "<hook_context>": "Context from a hook",
     "This is the Gemini CLI.": "Session context",
@@ -28,7 +32,6 @@ _CONTEXTS = {
 _NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
-_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
 
 
@@ -50,29 +53,17 @@ def is_thought(part: Data) -> bool:
     return bool(part.get("thought")) and isinstance(part.get("text"), str)
 
 
-def calls_in(content: object) -> list[Data]:
-    """The `functionCall` objects in content: `{id, name, args}`."""
-    return [call for part in parts_of(content) if isinstance(call := part.get("functionCall"), dict)]
-
-
-def responses_in(content: object) -> list[Data]:
-    """The `functionResponse` objects in content: `{id, name, response, parts}`."""
-    return [answer for part in parts_of(content) if isinstance(answer := part.get("functionResponse"), dict)]
-
-
-def thoughts_in(content: object) -> list[str]:
-    """The texts of the thinking parts."""
-    return [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
-
-
 def said(content: object) -> Iterator[str]:
     """The texts of content that are meant to be read, raw: no thinking, no tool use, no result of one, no image."""
     for part in parts_of(content):
         is_tools = isinstance(part.get("functionCall"), dict) or isinstance(part.get("functionResponse"), dict)
         if is_tools or is_thought(part) or _media(part) is not None:
             continue
-        if text := _text(part):
-            yield text
+        if isinstance(text := part.get("text"), str):
+            if text:
+                yield text
+        elif part.keys() - _QUIET:  # as JSON: code that the model ran, and what it printed, too
+            yield as_json(part, indent=True)
 
 
 def said_text(content: object) -> str:
@@ -85,13 +76,6 @@ def media_in(content: object) -> list[Part]:
     if isinstance(content, str):
         return []
     return [media for part in parts_of(content) if (media := _media(part)) is not None]
-
-
-def _text(part: Data) -> str:
-    """A part's text. Other parts are shown as JSON: code that the model ran, and what it printed, too."""
-    if isinstance(text := part.get("text"), str):
-        return text
-    return as_json(part, indent=True) if part.keys() - _QUIET else ""
 
 
 def _media(part: Data) -> Part | None:
@@ -113,22 +97,10 @@ def _media(part: Data) -> Part | None:
 
 def context_label(text: str) -> str:
     """What a user's text is that no person typed (note 1.6); empty for a prompt."""
-    if is_snapshot_text(text):
-        return "Summary of the earlier conversation"
     if _REMINDER.match(text):
         return "Reminder from the program"
     start = text.lstrip()[:200]
     return next((label for begins, label in _CONTEXTS.items() if start.startswith(begins)), "")
-
-
-def is_snapshot_text(text: str) -> bool:
-    """Whether a text is the summary that takes the place of a conversation."""
-    return text.lstrip().startswith("<state_snapshot>")
-
-
-def is_acknowledgement(text: str) -> bool:
-    """Whether an answer is what the program lets the model say to the context, or to a summary."""
-    return text.strip() in _ACKNOWLEDGEMENTS
 
 
 _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re.DOTALL)
@@ -158,22 +130,14 @@ def _minute(start: str) -> float | None:
 # -- tokens ------------------------------------------------------------------------------------------------------------
 
 
-def normalised(
-    prompt: object,
-    output: object,
-    cached: object = None,
-    thoughts: object = None,
-    tool: object = None,
-    *,
-    thoughts_inside: bool = False,
-) -> TokenUsage | None:
-    """One model call's counts as turnlog counts; None where none is given.
+def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
+    """One model call's prompt, output, cached, thoughts and tool as turnlog counts; None where none is given.
 
-    `prompt` includes `cached`; `tool` (the results of built-in tools, read as further input) is apart from it, so that
-    the parts sum to Google's total. Thinking is output and lies outside `output` unless `thoughts_inside` (note 1.5,
-    2.4). Where cached exceeds the prompt, which no real file shows, it is cut to it: the pieces must not overlap.
-    """  # fmt: skip
-    read, written, hit, thought, extra = map(as_count, (prompt, output, cached, thoughts, tool))
+    The prompt includes what was cached; `tool` (the results of built-in tools, read as further input) is apart from it,
+    so that the parts sum to Google's total. Thinking is output and lies outside of that unless `thoughts_inside` (note
+    1.5, 2.4). More cached than the prompt, which no real file shows, is cut to it: the pieces must not overlap.
+    """
+    read, written, hit, thought, extra = map(as_count, counts)
     if hit is not None and read is not None:
         hit = min(hit, read)
         read -= hit
@@ -228,10 +192,13 @@ def tool_type(name: str) -> ToolType:
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def read_result(name: str, result: object, display: object = None, status: object = None) -> Result:
+def read_result(
+    name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
+) -> Result:
     """What a tool answered: `result` is content with functionResponse parts, `display` what its own screen showed.
 
-    `status` is the agent's word for how it ended, or None where it has none.
+    `status` is the agent's word for how it ended, or None where it has none. Of a failure the screen often told more
+    than the model got, which is added where it `shows`.
     """
     text, failed, found = _answered(result)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
@@ -240,7 +207,10 @@ def read_result(name: str, result: object, display: object = None, status: objec
     if name == "run_shell_command":
         text, code = unwrapped(text)
         text = before + text
-    return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
+    text, word = text or shown, _status(status, text or shown, failed, found or bool(shown), code)
+    if shows and word is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
+        text = f"{text}\n{display}" if text else display
+    return Result(text, word, code)
 
 
 def _answered(result: object) -> tuple[str, bool, bool]:
@@ -308,9 +278,9 @@ def display_text(display: object) -> str:
     if not data or isinstance(data.get("fileDiff"), str):
         return ""
     if todos := list_of(data.get("todos")):
-        words = ((text_of(one.get("description")) or text_of(one.get("content"))) for one in map(dict_of, todos))
-        done = (dict_of(one).get("status") == "completed" for one in todos)
-        return "\n".join(f"- [{'x' if is_done else ' '}] {text}" for text, is_done in zip(words, done, strict=True))
+        marks = ("x" if dict_of(one).get("status") == "completed" else " " for one in todos)
+        words = (text_of(one.get("description")) or text_of(one.get("content")) for one in map(dict_of, todos))
+        return "\n".join(f"- [{mark}] {text}" for mark, text in zip(marks, words, strict=True))
     told = (text_of(data.get(key)) for key in ("result", "summary", "message"))
     return next(filter(None, told), "") or as_json(data, indent=True)
 
@@ -350,10 +320,9 @@ def _coloured(text: str, display: object) -> list[Run]:
         return []
     runs: list[Run] = []
     for place, (_, sgr) in zip(places, seen, strict=True):
-        last = runs[-1] if runs else None
-        gap = text[last.end : place] if last is not None else ""
-        if last is not None and last.sgr == sgr and not gap.strip() and "\n" not in gap:
-            runs[-1] = last._replace(end=place + 1)
+        gap = text[runs[-1].end : place] if runs and runs[-1].sgr == sgr else "\n"
+        if "\n" not in gap and not gap.strip():
+            runs[-1] = runs[-1]._replace(end=place + 1)
         else:
             runs.append(Run(place, place + 1, sgr))
     return [run for run in runs if run.sgr != Sgr()]
@@ -363,17 +332,25 @@ def _coloured(text: str, display: object) -> list[Run]:
 
 
 def make_tool(
-    name: str, use_id: str, asked: object, result: object = None, display: object = None, status: object = None
+    name: str,
+    use_id: str,
+    asked: object,
+    result: object = None,
+    display: object = None,
+    status: object = None,
+    *,
+    shows: bool = False,
 ) -> Tool:
-    """A tool use with all that is known of it, clean. `result`, `display` and `status` as `read_result` takes them."""
-    ended = read_result(name, result, display, status)
+    """A tool use with all that is known of it, clean. `result` and what follows are as `read_result` takes them."""
+    ended = read_result(name, result, display, status, shows=shows)
     tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
     tool.text, tool.runs = clean_styled(ended.text)
     tool.runs = tool.runs or _coloured(tool.text, display)
     tool.status, tool.exit_code = ended.status, ended.exit_code
-    tool.images = images_in(result)
+    inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
+    tool.images = [image for content in (result, *inner) for image in media_in(content)]
     if ended.status in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
-        tool.diffs = diffs_of(name, dict_of(asked), display)
+        tool.diffs = _diffs_of(name, dict_of(asked), display)
     if ended.status is not ToolStatus.PENDING:
         tool.output = {"content": tool.text, "is_error": ended.status in (ToolStatus.ERROR, ToolStatus.DENIED)}
         if tool.exit_code is not None:
@@ -381,15 +358,7 @@ def make_tool(
     return tool
 
 
-def images_in(result: object) -> list[Part]:
-    """The images of a result: further parts of it, or parts within its functionResponse."""
-    found = media_in(result)
-    for part in parts_of(result):
-        found += media_in(dict_of(part.get("functionResponse")).get("parts"))
-    return found
-
-
-def diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
+def _diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
     """What a tool changed: the agent's own diff, else what it was asked to write."""
     data = dict_of(display)
     path = text_of(data.get("filePath")) or text_of(asked.get("file_path")) or text_of(asked.get("path"))

@@ -228,8 +228,8 @@ def test_the_pieces_of_a_count_do_not_overlap(a: Any, b: Any, c: Any, d: Any, e:
 
 
 def test_unknown_counts_stay_unknown() -> None:
-    assert normalised(10, 5) == TokenUsage(10, 5, None, None, None)
-    assert normalised(None, None) is None
+    assert normalised(10, 5, None, None, None) == TokenUsage(10, 5, None, None, None)
+    assert normalised(*[None] * 5) is None
 
 
 @pytest.mark.parametrize(
