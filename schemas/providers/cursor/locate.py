@@ -14,13 +14,13 @@ from urllib.parse import unquote
 
 from schemas.folders import entries_of, matching
 from schemas.provider import Location, Problem, SessionFile
+from schemas.providers.kit.files import bytes_in
 from schemas.records import read_record
 from schemas.values import text_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TRANSCRIPTS = "agent-transcripts"
 _ENDINGS = (".jsonl", ".txt")
 _MOST_META = 1 << 20
@@ -57,11 +57,7 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
 
 def read_meta(chat: str | Path) -> dict[str, Any]:
     """The `meta.json` in a chat's folder; empty where there is none."""
-    try:
-        with open(os.path.join(chat, "meta.json"), "rb") as file:
-            return read_record(file.read(_MOST_META))
-    except OSError:
-        return {}
+    return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
 
 
 # -- beside a session --------------------------------------------------------------------------------------------------
