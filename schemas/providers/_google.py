@@ -8,19 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.providers.kit.agent import Data, Lines
 from schemas.providers.kit.keys import MILLIS, SECONDS
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when
 
-Data = dict[str, Any]
-
-MARKS = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
-"""What stands in the beginning of the files of both: Qwen Code before 0.4 wrote Gemini CLI's."""
 SUMMARY = "Summary of the earlier conversation"
 _CONTEXTS = {
     "<state_snapshot>": SUMMARY,
@@ -33,6 +29,18 @@ _NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
+
+
+class Google(Lines):
+    """What both agents are."""
+
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    uuids = True
+    copies = False  # a record that is written again may bring back what was taken back
+    reuses = True
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -51,6 +59,17 @@ def parts_of(content: object) -> list[Data]:
 def is_thought(part: Data) -> bool:
     """Whether a part is thinking, which is no part of the answer."""
     return bool(part.get("thought")) and isinstance(part.get("text"), str)
+
+
+def responses_in(content: object) -> list[list[Data]]:
+    """The parts that are results, each with those behind it, which are its own: pictures, and the texts of files."""
+    found: list[list[Data]] = []
+    for part in parts_of(content):
+        if isinstance(part.get("functionResponse"), dict):
+            found.append([])
+        if found:
+            found[-1].append(part)
+    return found
 
 
 def said(content: object) -> Iterator[str]:
@@ -176,14 +195,6 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
-class Result(NamedTuple):
-    """How a tool use ended and what it said, raw."""
-
-    text: str
-    status: ToolStatus
-    exit_code: int | None = None
-
-
 def tool_type(name: str) -> ToolType:
     """SessionData's classification; a tool of an MCP server is generic, as with the other agents."""
     return TYPES.get(name, "generic" if name.startswith("mcp_") or "__" in name else "unknown")
@@ -194,11 +205,11 @@ def tool_type(name: str) -> ToolType:
 
 def read_result(
     name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
-) -> Result:
-    """What a tool answered: `result` is content with functionResponse parts, `display` what its own screen showed.
+) -> tuple[str, ToolStatus, int | None]:
+    """What a tool answered, raw, how it ended, and its exit code.
 
-    `status` is the agent's word for how it ended, or None where it has none. Of a failure the screen often told more
-    than the model got, which is added where it `shows`.
+    `result` is content with functionResponse parts, `display` what the agent's own screen showed, `status` its word for
+    how it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
     """
     text, failed, found = _answered(result)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
@@ -210,7 +221,7 @@ def read_result(
     text, word = text or shown, _status(status, text or shown, failed, found or bool(shown), code)
     if shows and word is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
         text = f"{text}\n{display}" if text else display
-    return Result(text, word, code)
+    return text, word, code
 
 
 def _answered(result: object) -> tuple[str, bool, bool]:
@@ -342,19 +353,18 @@ def make_tool(
     shows: bool = False,
 ) -> Tool:
     """A tool use with all that is known of it, clean. `result` and what follows are as `read_result` takes them."""
-    ended = read_result(name, result, display, status, shows=shows)
+    text, ended, code = read_result(name, result, display, status, shows=shows)
     tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
-    tool.text, tool.runs = clean_styled(ended.text)
+    tool.text, tool.runs = clean_styled(text)
     tool.runs = tool.runs or _coloured(tool.text, display)
-    tool.status, tool.exit_code = ended.status, ended.exit_code
+    tool.status, tool.exit_code = ended, code
     inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
     tool.images = [image for content in (result, *inner) for image in media_in(content)]
-    if ended.status in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
+    if ended in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
         tool.diffs = _diffs_of(name, dict_of(asked), display)
-    if ended.status is not ToolStatus.PENDING:
-        tool.output = {"content": tool.text, "is_error": ended.status in (ToolStatus.ERROR, ToolStatus.DENIED)}
-        if tool.exit_code is not None:
-            tool.output["exit_code"] = tool.exit_code
+    if ended is not ToolStatus.PENDING:
+        tool.output = {"content": tool.text, "is_error": ended in (ToolStatus.ERROR, ToolStatus.DENIED)}
+        tool.output |= {} if code is None else {"exit_code": code}
     return tool
 
 

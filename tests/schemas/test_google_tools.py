@@ -62,7 +62,7 @@ def test_the_envelope_is_unwrapped(text: str, shown: str, code: int | None) -> N
 
 
 def test_other_tools_keep_what_looks_like_an_envelope() -> None:
-    assert read_result("read_file", answered("Output: x\nExit Code: 1")).text == "Output: x\nExit Code: 1"
+    assert read_result("read_file", answered("Output: x\nExit Code: 1"))[0] == "Output: x\nExit Code: 1"
 
 
 # -- how it ended ------------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolType
+from schemas.message import NO_FLAGS, Flag, Kind, Tool
 from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
-    MARKS,
     SUMMARY,
+    Google,
     context_label,
     display_text,
     is_thought,
@@ -22,6 +22,7 @@ from schemas.providers._google import (
     media_in,
     normalised,
     parts_of,
+    responses_in,
     said_text,
     snapshot_text,
     time_of,
@@ -29,7 +30,7 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import files
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
-from schemas.providers.kit.agent import Data, Home, Lines
+from schemas.providers.kit.agent import Data, Home
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import overlapping
@@ -51,7 +52,7 @@ _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the 
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
 
-class Gemini(Lines):
+class Gemini(Google):
     """One file a session; subagents in files of their own."""
 
     id = "gemini"
@@ -70,12 +71,8 @@ class Gemini(Lines):
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
-    copies = False  # a message that is written again comes back
     rewrites = True
-    reuses = True
-    marks = MARKS
     resume = ("gemini", "--resume")
-    uuids = True
     keeps = Retention(
         "deletes sessions after 30 days",
         "default of present versions; general.sessionRetention in settings.json changes it",
@@ -171,7 +168,7 @@ class Gemini(Lines):
         if not isinstance(record.get("id"), str) and files.meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and _read_responses(record.get("content")):
+        if kind == "user" and responses_in(record.get("content")):
             return "tool response"
         return "message with nothing new" if kind in files.TYPES else kind
 
@@ -195,9 +192,6 @@ class Gemini(Lines):
         return _read_meta(meta)
 
     # -- tools -----------------------------------------------------------------------------------------------------
-
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
@@ -272,8 +266,10 @@ def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
     if kind == "gemini":
         return _read_answer(value, content)
     if kind == "user":
-        replies = [] if isinstance(content, str) else _read_responses(content)
-        return replies if replies and not parts_of(value.get("displayContent")) else _read_user(value, content)
+        # Results in a record of their own mostly all stand with their uses too (note 1.6).
+        found = [] if isinstance(content, str) or parts_of(value.get("displayContent")) else responses_in(content)
+        replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
+        return replies or _read_user(value, content)
     if isinstance(kind, str) and kind in _NOTICES:
         return _read_notice(value, kind, said_text(content))
     label = one_line(text_of(kind), 60) or "(no type)"
@@ -292,21 +288,6 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
         what = Kind.INTERRUPT
     flags = Flag.ERROR if what is Kind.ERROR else NO_FLAGS
     yield Said(what, text, label, id=text_of(value.get("id")), time=time_of(value.get("timestamp")), flags=flags)
-
-
-def _read_responses(content: object) -> list[Reply]:
-    """The results in a record of their own, which mostly all stand with their uses too (note 1.6).
-
-    What stands behind a response is its own: pictures, and the texts of files.
-    """
-    replies: list[Reply] = []
-    parts: list[Data] = []
-    for part in parts_of(content):
-        if isinstance(response := part.get("functionResponse"), dict):
-            parts = []
-            replies.append(Reply(text_of(response.get("id")), details=(parts, None, None)))
-        parts.append(part)
-    return replies
 
 
 def _read_user(value: Data, content: object) -> Iterator[Said]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolType
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers._google import (
-    MARKS,
+    Google,
     context_label,
     is_thought,
     make_tool,
@@ -27,6 +27,7 @@ from schemas.providers._google import (
     normalised,
     parts_of,
     read_result,
+    responses_in,
     said,
     said_text,
     snapshot_text,
@@ -35,7 +36,7 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import Gemini
 from schemas.providers.gemini.files import looks_alike
-from schemas.providers.kit.agent import UUID, Data, Home, Lines
+from schemas.providers.kit.agent import UUID, Data, Home
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
@@ -125,7 +126,7 @@ class Branches(Chain):
         return all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"})
 
 
-class Qwen(Lines):
+class Qwen(Google):
     """One file a session; subagents in files beside it."""
 
     id = "qwen"
@@ -141,14 +142,10 @@ class Qwen(Lines):
         Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),
     )
     history = Branches
-    copies = False  # a record that is written again may bring its branch back
     answers = "first"
-    reuses = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json")
-    marks = MARKS
     resume = ("qwen", "--resume")
-    uuids = True
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a location; the file of a new one is empty until something is said."""
@@ -318,9 +315,6 @@ class Qwen(Lines):
 
     # -- tools -----------------------------------------------------------------------------------------------------
 
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use; of a failure the screen often told more than the model got."""
         details = answer.details if answer is not None and answer.details else ()
@@ -432,14 +426,13 @@ def _item_text(item: Data) -> str:
 
 def _replies(record: Data) -> Iterator[Answer]:
     """The results in a record, in order, each with what belongs to it of the record's parts."""
-    parts, about = _parts_in(record), dict_of(record.get("toolCallResult"))
-    places = [i for i, part in enumerate(parts) if isinstance(part.get("functionResponse"), dict)]
-    for place, end in zip(places, [*places[1:], len(parts)], strict=False):
-        response = parts[place]["functionResponse"]
+    found, about = responses_in(_parts_in(record)), dict_of(record.get("toolCallResult"))
+    for parts in found:
+        response = parts[0]["functionResponse"]
         call = text_of(response.get("id")) or text_of(about.get("callId"))
         # In a user's record the texts between results are the user's.
-        content = parts[place:end] if record.get("type") == "tool_result" else [parts[place]]
-        mine = about if len(places) == 1 or call == about.get("callId") else {}
+        content = parts if record.get("type") == "tool_result" else parts[:1]
+        mine = about if len(found) == 1 or call == about.get("callId") else {}
         if (display := mine.get("resultDisplay")) is None:
             error = mine.get("error")
             display = error if isinstance(error, str) else dict_of(error).get("message")
