@@ -61,10 +61,10 @@ def is_thought(part: Data) -> bool:
     return bool(part.get("thought")) and isinstance(part.get("text"), str)
 
 
-def responses_in(content: object) -> list[list[Data]]:
+def responses_in(parts: list[Data]) -> list[list[Data]]:
     """The parts that are results, each with those behind it, which are its own: pictures, and the texts of files."""
     found: list[list[Data]] = []
-    for part in parts_of(content):
+    for part in parts:
         if isinstance(part.get("functionResponse"), dict):
             found.append([])
         if found:

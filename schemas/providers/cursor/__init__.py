@@ -15,18 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import as_json, one_line
 from schemas.folders import state_of
 from schemas.message import Flag, Kind, Lack
-from schemas.provider import (
-    HEAD_BYTES,
-    Environment,
-    Format,
-    Head,
-    Location,
-    Problem,
-    Reading,
-    SessionFile,
-    moved_home,
-    read_head,
-)
+from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import legacy, locate, store
 from schemas.providers.cursor.prompts import split, workspace_of
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
@@ -161,7 +150,7 @@ class Cursor(Tools, Lines):
 
     def told(self, head: Head) -> bool:
         """Whether it is a store or a transcript: of lines, one that only Cursor writes tells it."""
-        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or legacy.is_text(head)
+        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or legacy.is_text(head.data)
 
     def id_of(self, path: Path) -> str:
         """The name of a store's folder; a transcript, and a lone database, goes by its own."""
@@ -175,8 +164,7 @@ class Cursor(Tools, Lines):
         """A reader; a transcript among those of subagents is one of the session whose folder that is."""
         reader = super().reader(path, name)
         if path.parent.name == "subagents":
-            lineage = reader.session.lineage
-            lineage.parent, lineage.agent_id = path.parent.parent.name, reader.session.id
+            reader.facts.learn(Fact(parent=path.parent.parent.name, agent_id=reader.session.id))
         return reader
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -204,7 +192,7 @@ class Cursor(Tools, Lines):
         if data.startswith(MAGIC):
             sources = [path, log_of(path), path.with_name("meta.json")]
             return Gathered(path, chat, blobs, lambda: sources)
-        if legacy.is_text(read_head(path, data, whole=len(data) < HEAD_BYTES)) or (path.suffix == ".txt" and not data):
+        if legacy.is_text(data) or (path.suffix == ".txt" and not data):
             return Gathered(path, lambda: self.reader(path), text, lambda: [path])
         return super().open(path, start=start)
 

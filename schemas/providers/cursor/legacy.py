@@ -10,7 +10,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.provider import Head
 from schemas.records import read_record
 
 _SIGN = re.compile(rb"^\[(?:Thinking|Tool call|Tool result)\](?:[ \t\r]|$)", re.MULTILINE)
@@ -25,14 +24,12 @@ _MARKED = re.compile(r"^\[(Thinking|Tool call|Tool result)\](?:[ \t]+(.*))?((?:\
 _KEY = re.compile(r"([A-Za-z_-][\w.-]{0,60})(?:: ?|=)(.*)$")
 
 
-def is_text(head: Head) -> bool:
-    """Whether a file is a transcript in text: `user:` alone on its first line, and something that only Cursor writes.
+def is_text(data: bytes) -> bool:
+    """Whether a transcript in text begins so: `user:` alone on its first line, and something that only Cursor writes.
 
     A file may begin with the agent's part; then it must use a tool or think.
     """
-    if head.records or head.document is not None or head.tables:
-        return False
-    data = head.data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()
     return first in _ROLES and bool(_SIGN.search(data) or (first == b"user:" and _QUERY.search(data)))
 

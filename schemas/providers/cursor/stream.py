@@ -26,7 +26,7 @@ from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of
+from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
     from schemas.diffs import FileDiff
@@ -131,8 +131,7 @@ class CursorStream(Tools, Stream):
 
     def time(self, record: Data) -> float | None:
         """When it was printed, which some lines tell."""
-        stamp = number(record.get("timestamp_ms"))
-        return stamp / 1000 if stamp is not None and 0 < stamp < 1e14 else None
+        return when(record.get("timestamp_ms"))
 
     def setting(self, record: Data) -> Fact:
         return Fact(workspace_root=record.get("cwd") if record.get("type") == "system" else "")

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool
+from schemas.message import Kind, Tool
 from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
     SUMMARY,
@@ -168,7 +168,7 @@ class Gemini(Google):
         if not isinstance(record.get("id"), str) and files.meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and responses_in(record.get("content")):
+        if kind == "user" and responses_in(parts_of(record.get("content"))):
             return "tool response"
         return "message with nothing new" if kind in files.TYPES else kind
 
@@ -267,7 +267,8 @@ def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
         return _read_answer(value, content)
     if kind == "user":
         # Results in a record of their own mostly all stand with their uses too (note 1.6).
-        found = [] if isinstance(content, str) or parts_of(value.get("displayContent")) else responses_in(content)
+        alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
+        found = responses_in(parts_of(content)) if alone else []
         replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
         return replies or _read_user(value, content)
     if isinstance(kind, str) and kind in _NOTICES:
@@ -286,8 +287,7 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
         text = "" if len(line) < 200 else text
     if kind == "info" and line == "Request cancelled.":
         what = Kind.INTERRUPT
-    flags = Flag.ERROR if what is Kind.ERROR else NO_FLAGS
-    yield Said(what, text, label, id=text_of(value.get("id")), time=time_of(value.get("timestamp")), flags=flags)
+    yield Said(what, text, label, id=text_of(value.get("id")), time=time_of(value.get("timestamp")))
 
 
 def _read_user(value: Data, content: object) -> Iterator[Said]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
-from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool
+from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
 from schemas.providers._google import make_tool, normalised, read_result, tool_type
 from schemas.providers.kit.agent import Data, Stream
@@ -112,7 +112,7 @@ class GeminiStream(Stream):
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
-                yield Say(Kind.ERROR if failed else Kind.NOTE, text, label, flags=Flag.ERROR if failed else NO_FLAGS)
+                yield Say(Kind.ERROR if failed else Kind.NOTE, text, label)
             case "result":
                 yield from _read_end(record)
             case "" if "response" in record or "stats" in record:
@@ -158,7 +158,7 @@ def _read_end(record: Data) -> Iterator[Any]:
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
         label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, _error_text(error), label, flags=Flag.ERROR)
+        yield Say(Kind.ERROR, _error_text(error), label)
     else:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
@@ -182,7 +182,7 @@ def _read_whole(record: Data) -> Iterator[Any]:
     if (text := text_of(record.get("response"))) or not error:
         yield Say(Kind.TEXT, text)
     if error:
-        yield Say(Kind.ERROR, _error_text(error), "Error", flags=Flag.ERROR)
+        yield Say(Kind.ERROR, _error_text(error), "Error")
     for name, model in models.items():
         tokens = dict_of(dict_of(model).get("tokens"))
         usage = normalised(*map(tokens.get, ("prompt", "candidates", "cached", "thoughts", "tool")))
