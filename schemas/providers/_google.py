@@ -232,16 +232,13 @@ def _answered(result: object) -> tuple[str, bool, bool]:
             response = answer.get("response")
             given = dict_of(response)
             failed.append("output" not in given and bool(given.get("error")))
-            texts.append(_response_text(given) if isinstance(response, dict) else text_of(response))
+            # What another tool than the agents' own says may be any JSON.
+            whole = given if any(given.values()) else text_of(response)
+            told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
+            texts.append(told if isinstance(told, str) else as_json(told, indent=True))
         else:
             texts.append(text_of(part.get("text")))
     return "\n".join(filter(None, texts)), bool(failed) and all(failed), bool(failed or any(texts))
-
-
-def _response_text(response: Data) -> str:
-    """What a response says; that of another tool than the agents' own may be any JSON."""
-    told = next((response[key] for key in ("output", "error") if response.get(key)), response)
-    return told if isinstance(told, str) else as_json(told, indent=True) if any(response.values()) else ""
 
 
 def unwrapped(text: str) -> tuple[str, int | None]:

@@ -81,8 +81,9 @@ def transcripts_of(root: Path | None, name: str) -> list[Path]:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    entries = entries_of(folder / "subagents", [])
-    return [Path(entry.path) for entry in entries if entry.name.endswith(_ENDINGS) and entry.is_file()]
+    return [
+        Path(path) for path, _ in matching(folder / "subagents", "*.*", [], is_root=False) if path.endswith(_ENDINGS)
+    ]
 
 
 def title_of(path: Path, name: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of, state_of
+from schemas.folders import matching, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
@@ -138,10 +139,8 @@ class Gemini(Google):
         """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
         found: dict[str, Path] = {}
         for folder in _folders(session):
-            for entry in entries_of(folder, [])[:_MOST_FILES]:
-                path = Path(entry.path)
-                fits = path.suffix in (".json", ".jsonl") and path != session.path.absolute()
-                if fits and entry.is_file(follow_symlinks=False):
+            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_FILES):
+                if (path := Path(name)).suffix in (".json", ".jsonl") and path != session.path.absolute():
                     found[path.stem] = path  # the log comes after the document
         for name, path in found.items():
             yield Child(one_line(name, 100), path)

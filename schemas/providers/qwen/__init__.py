@@ -11,11 +11,12 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of, state_of
+from schemas.folders import matching, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers._google import (
@@ -325,17 +326,15 @@ class Qwen(Google):
 
     def stamps(self, session: Session) -> object:
         """When the folder of subagents changed."""
-        return state_of(folder) if (folder := _subagents_of(session.path)) is not None else ()
+        return state_of(_subagents_of(session.path))
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The files of subagents that this session's agent started; links are not followed."""
         folder = _subagents_of(session.path)
-        if folder is None or folder.parent.is_symlink():
+        if folder.parent.is_symlink():
             return
-        for entry in entries_of(folder, [])[:_MOST_FILES]:
-            path = Path(entry.path)
-            fits = entry.name.startswith("agent-") and entry.name.endswith(".jsonl")
-            if not fits or path == session.path or not entry.is_file():
+        for found, _ in islice(matching(folder, "agent-*.jsonl", [], is_root=False), _MOST_FILES):
+            if (path := Path(found)) == session.path:
                 continue
             meta = object_in(path.with_name(f"{path.stem}.meta.json"))
             agent, prompt = _look(path)
@@ -354,11 +353,10 @@ def _is_telling(record: Data) -> bool:
     return record.get("type") in ("user", "assistant", "tool_result") and "parts" in dict_of(record.get("message"))
 
 
-def _subagents_of(path: Path) -> Path | None:
+def _subagents_of(path: Path) -> Path:
     """Where the files of a session's subagents lie: beside `chats`; a subagent's own folder for those it started."""
-    if path.parent.name == "chats":
-        return path.parent.parent / "subagents" / path.stem
-    return path.parent if path.parent.parent.name == "subagents" else None
+    folder = path.parent
+    return folder if folder.parent.name == "subagents" else folder.parent / "subagents" / path.stem
 
 
 def _look(path: Path) -> tuple[str | None, str]:
