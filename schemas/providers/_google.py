@@ -204,7 +204,7 @@ def tool_type(name: str) -> ToolType:
 
 
 def read_result(
-    name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
+    name: str, result: object = None, display: object = None, status: object = None, *, shows: bool = False
 ) -> tuple[str, ToolStatus, int | None]:
     """What a tool answered, raw, how it ended, and its exit code.
 
@@ -339,18 +339,10 @@ def _coloured(text: str, display: object) -> list[Run]:
 # -- a tool use --------------------------------------------------------------------------------------------------------
 
 
-def make_tool(
-    name: str,
-    use_id: str,
-    asked: object,
-    result: object = None,
-    display: object = None,
-    status: object = None,
-    *,
-    shows: bool = False,
-) -> Tool:
-    """A tool use with all that is known of it, clean. `result` and what follows are as `read_result` takes them."""
-    text, ended, code = read_result(name, result, display, status, shows=shows)
+def make_tool(name: str, use_id: str, asked: object, *told: object, shows: bool = False) -> Tool:
+    """A tool use with all that is known of it, clean; `told` is what `read_result` takes behind the name."""
+    text, ended, code = read_result(name, *told, shows=shows)
+    result, display = (*told, None, None)[:2]
     tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
     tool.text, tool.runs = clean_styled(text)
     tool.runs = tool.runs or _coloured(tool.text, display)

@@ -90,17 +90,14 @@ class Pairs(History):
                 yield record, number, as_word(item, Use, use_id=name)
             case Reply():
                 self._told = True
-                yield record, number, as_word(item, Answer, use_id=self._use_of(item.use_id))
+                name = item.use_id and self._answered.get(item.use_id, item.use_id)
+                if waiting := self._waiting.get(item.use_id):
+                    name = self._answered[item.use_id] = waiting.popleft()
+                yield record, number, as_word(item, Answer, use_id=name)
             case Over():
                 running, self._running = self._running, []
                 for name in [] if self._told else running:
                     yield record, number, Answer(name, None)
-
-    def _use_of(self, use_id: str) -> str:
-        if waiting := self._waiting.get(use_id):
-            self._answered[use_id] = waiting.popleft()
-            return self._answered[use_id]
-        return self._answered.get(use_id, use_id) if use_id else ""
 
     def own(self, row: int, kind: int) -> None:
         messages = self.session.messages

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 from schemas.records import read_record
@@ -52,7 +53,7 @@ def _parts(body: str) -> list[dict[str, Any]]:
     waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
     for match in _MARKED.finditer(body):
         _say(found, body[position : match.start()])
-        position, name, text = match.end(), (match[2] or "").strip(), _dedent(match[3])
+        position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
         if match[1] == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
         elif match[1] == "Tool call":
@@ -69,13 +70,6 @@ def _parts(body: str) -> list[dict[str, Any]]:
 def _say(found: list[dict[str, Any]], text: str) -> None:
     if text.strip():
         found.append({"type": "text", "text": text.strip("\n")})
-
-
-def _dedent(body: str) -> str:
-    """The lines of a body without the indentation that all of them have."""
-    lines = body.split("\n")
-    margin = min((len(line) - len(line.lstrip(" \t")) for line in lines if line.strip()), default=0)
-    return "\n".join(line[margin:] for line in lines).strip("\n")
 
 
 def _input(body: str) -> object:

@@ -108,7 +108,13 @@ class GeminiStream(Stream):
                 name, asked = text_of(record.get("tool_name")), dict_of(record.get("parameters"))
                 yield Use(name=name, use_id=text_of(record.get("tool_id")), input=asked, type=tool_type(name))
             case "tool_result":
-                yield _answer(record)
+                error = dict_of(record.get("error"))
+                output = text_of(record.get("output")) or text_of(error.get("message"))
+                word = "error" if record.get("status") == "error" or error else "success"
+                if _CANCELLED.match(output[:200]):  # which is reported as a success
+                    word = "cancelled"
+                ended = read_result("", None, output, word)
+                yield Answer(text_of(record.get("tool_id")), *ended, details=(output, word, error))
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
@@ -132,17 +138,6 @@ class GeminiStream(Stream):
 
 def _is_speech(record: Data) -> bool:
     return record.get("type") == "message" and record.get("role") == "assistant"
-
-
-def _answer(record: Data) -> Answer:
-    """A tool's result. Cancelled uses are reported as successes whose output says otherwise."""
-    error = dict_of(record.get("error"))
-    output = text_of(record.get("output")) or text_of(error.get("message"))
-    word = "error" if record.get("status") == "error" or error else "success"
-    if _CANCELLED.match(output[:200]):
-        word = "cancelled"
-    ended = read_result("", None, output, word)
-    return Answer(text_of(record.get("tool_id")), *ended, details=(output, word, error))
 
 
 def _error_text(value: Data) -> str:
