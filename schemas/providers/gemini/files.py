@@ -105,11 +105,8 @@ def looks_alike(head: Head) -> bool:
 
 def is_header(value: Any) -> bool:
     """Whether a value is the header of a log, with which an older document begins too."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("sessionId"), str)
-        and isinstance(value.get("projectHash"), str)
-    )
+    given = dict_of(value)
+    return isinstance(given.get("sessionId"), str) and isinstance(given.get("projectHash"), str)
 
 
 def is_document(value: Any) -> bool:
@@ -153,12 +150,8 @@ def items_of(value: Any) -> list[Data]:
     """The records of a log that a document stands for."""
     if contents := saved(value):
         return [
-            {
-                "id": f"m{number}",
-                "type": "user" if content.get("role") == "user" else "gemini",
-                "content": content.get("parts"),
-            }
-            for number, content in enumerate(contents)
+            {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
+            for number, one in enumerate(contents)
         ]
     if isinstance(value, list):
         return [
