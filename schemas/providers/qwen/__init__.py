@@ -36,7 +36,8 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import Gemini
 from schemas.providers.gemini.files import looks_alike
-from schemas.providers.kit.bases import UUID, Data, Home
+from schemas.providers.kit.agent import UUID
+from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
