@@ -15,7 +15,7 @@ def command(live: bool) -> None:
     They lie in a temporary directory, which is removed at the end. Without a terminal on standard output the main
     session is printed as plain text.
     """
-    from viewer.demo import demo_home, demo_library, demo_session
+    from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session
 
     with demo_home() as env:
         if not sys.stdout.isatty():
@@ -34,7 +34,6 @@ def command(live: bool) -> None:
                 writer.stop()
         else:
             from viewer.app import run_browser
-            from viewer.demo.make import DIRECTORY
 
             library = demo_library(env)
             library.bring_up_to_date()
