@@ -19,7 +19,7 @@ def command(live: bool) -> None:
 
     with demo_home() as env:
         if not sys.stdout.isatty():
-            from viewer.printing import print_text
+            from viewer.commands.show import print_text
 
             print_text(demo_session(env))
         elif live:
