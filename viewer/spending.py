@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from viewer.counting import Once, in_order_made, origin_of
+from viewer.counting import Once, in_order_made
 from viewer.output import path_text, short_path, warn
 from viewer.sessions import see_its_own, see_shared
 
@@ -308,6 +308,7 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
     of them gave counts for the first fork that has a copy.
     """
     from schemas.prices import Call
+    from viewer.summary import origin_of
 
     indexed = {summary.path: (summary, groups) for summary, groups in library.groups()}
     see_shared(once, [groups for _, groups in indexed.values()])
