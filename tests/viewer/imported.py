@@ -14,7 +14,7 @@ for _name in (
     "schemas.interchange.events_write", "schemas.interchange.session_data_write",
     "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis", "viewer.eventing",
     "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions", "viewer.spending",
-    "viewer.targets", "viewer.uncounted", "viewer.usagetable",
+    "viewer.targets", "viewer.usagetable",
 ):  # fmt: skip
     import_module(_name)
 list(readers())
