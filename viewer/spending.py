@@ -31,6 +31,8 @@ KINDS = ("session", "exchange", "group", "day", "model", "agent", "project")
 """By what sums are made."""
 NO_MODEL = "unknown"
 """What a model is called that the source does not name."""
+_NAMED_MODELS = 6
+"""Models without a price that a note names."""
 
 
 class Source(NamedTuple):
@@ -197,6 +199,32 @@ class Tally:
 def rounded_cost(cost: float | None) -> float | None:
     """Dollars to a millionth: behind that are only the errors of floating-point sums."""
     return None if cost is None else round(cost, 6)
+
+
+def cost_text(tally: Tally) -> str:
+    """A sum's cost for a table: `$1.25`, with a plus where something in it has no price, `-` where nothing has one."""
+    from renderers.facts import cost_fact
+
+    return cost_fact(tally.cost, partial=bool(tally.unpriced)) or "-"
+
+
+def unpriced_note(tally: Tally) -> list[str]:
+    """Which models have no price, in one line; none where all have."""
+    from schemas.clean import one_line
+
+    names = sorted(tally.unpriced)
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED_MODELS} more" if len(names) > _NAMED_MODELS else ""
+    return [f"no price for {', '.join(one_line(name, 60) for name in names[:_NAMED_MODELS])}{more}: not in the cost"]
+
+
+def copies_note(count: int) -> str:
+    """How many responses were left out as copies."""
+    from renderers.facts import plural
+
+    copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
+    return f"{plural(count, 'response')} left out as {copies}"
 
 
 @dataclass(slots=True)
