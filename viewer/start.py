@@ -68,7 +68,7 @@ def open_screen(path: Path, *, follow: bool = False) -> None:
         if not follow:
             raise  # followed it is waited for
     _draw_where_people_look()
-    from viewer.app import run_transcript
+    from viewer.run import run_transcript
 
     run_transcript(path, follow)
 
@@ -80,7 +80,7 @@ def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
     """
     gc.disable()
     _draw_where_people_look()
-    from viewer.app import run_stream  # takes a while, and the agent that was just started too
+    from viewer.run import run_stream  # takes a while, and the agent that was just started too
 
     spool.wait_for_session()
     drain = run_stream(spool, follow)
@@ -107,8 +107,8 @@ def browse() -> None:
     # SQLite reads while Textual is imported.
     reading = Thread(target=lambda: known.extend(library.first(here)))
     reading.start()
-    from viewer.app import run_browser
     from viewer.discover import is_any
+    from viewer.run import run_browser
 
     reading.join()
     # Looking through the folders takes longer than drawing: it can wait where the index knows a session, or one is met.
