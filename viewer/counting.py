@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from schemas.session import Lineage, Session
+    from schemas.session import Lineage
     from schemas.usage import TokenUsage
-    from viewer.summary import Summary
 
 
 class Once:
@@ -107,11 +106,6 @@ class Origin(NamedTuple):
     created: float | None
     updated: float | None
     lineage: Lineage
-
-
-def origin_of(session: Session | Summary) -> Origin:
-    """A session's."""
-    return Origin(session.path, session.id, session.created, session.updated, session.lineage)
 
 
 def in_order_made(origins: Iterable[Origin]) -> list[Origin]:

@@ -42,6 +42,7 @@ def in_order_made(
     Targets that were named (`strict`) are read for that; of the others the index knows enough.
     """
     from viewer import counting
+    from viewer.summary import origin_of
 
     if len(targets) < 2:
         return targets  # which is not read twice for what it alone has: `see_its_own`
@@ -49,13 +50,13 @@ def in_order_made(
     if strict:
         origins = []
         for number, (target, session) in enumerate(each_session(targets, progress, strict=True)):
-            origins.append(counting.origin_of(session)._replace(path=target.path))
+            origins.append(origin_of(session)._replace(path=target.path))
             _see(once, number, session)
     else:
         from viewer.library import Library
 
         library = Library()
-        origins = [counting.origin_of(summary) for summary in library.bring_up_to_date(progress)]
+        origins = [origin_of(summary) for summary in library.bring_up_to_date(progress)]
         see_shared(once, [groups for _, groups in library.groups()])
     places = {origin.path: place for place, origin in enumerate(counting.in_order_made(origins))}
     return sorted(targets, key=lambda target: places.get(target.path, len(places)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from viewer.counting import Once, in_order_made, origin_of
+from schemas.interchange.rfc3339 import parse_time
+from schemas.values import text_of
+from viewer.counting import Once, in_order_made
 from viewer.output import path_text, short_path, warn
 from viewer.sessions import see_its_own, see_shared
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from schemas.message import Span
     from schemas.prices import Call, Prices
     from schemas.provider import Problem
+    from schemas.records import FileStore
     from schemas.session import Session
     from schemas.usage import TokenUsage
     from viewer.library import Library
@@ -27,6 +31,8 @@ KINDS = ("session", "exchange", "group", "day", "model", "agent", "project")
 """By what sums are made."""
 NO_MODEL = "unknown"
 """What a model is called that the source does not name."""
+_NAMED_MODELS = 6
+"""Models without a price that a note names."""
 
 
 class Source(NamedTuple):
@@ -195,6 +201,32 @@ def rounded_cost(cost: float | None) -> float | None:
     return None if cost is None else round(cost, 6)
 
 
+def cost_text(tally: Tally) -> str:
+    """A sum's cost for a table: `$1.25`, with a plus where something in it has no price, `-` where nothing has one."""
+    from renderers.facts import cost_fact
+
+    return cost_fact(tally.cost, partial=bool(tally.unpriced)) or "-"
+
+
+def unpriced_note(tally: Tally) -> list[str]:
+    """Which models have no price, in one line; none where all have."""
+    from schemas.clean import one_line
+
+    names = sorted(tally.unpriced)
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED_MODELS} more" if len(names) > _NAMED_MODELS else ""
+    return [f"no price for {', '.join(one_line(name, 60) for name in names[:_NAMED_MODELS])}{more}: not in the cost"]
+
+
+def copies_note(count: int) -> str:
+    """How many responses were left out as copies."""
+    from renderers.facts import plural
+
+    copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
+    return f"{plural(count, 'response')} left out as {copies}"
+
+
 @dataclass(slots=True)
 class Row:
     """A sum and what it is of."""
@@ -308,6 +340,7 @@ def from_index(library: Library, filters: Filters, coster: Coster, once: Once) -
     of them gave counts for the first fork that has a copy.
     """
     from schemas.prices import Call
+    from viewer.summary import origin_of
 
     indexed = {summary.path: (summary, groups) for summary, groups in library.groups()}
     see_shared(once, [groups for _, groups in indexed.values()])
@@ -377,7 +410,6 @@ class FileSpending:
     def _of(self, target: Target, session: Session) -> Iterator[Spent]:
         from schemas.charges import charges, time_or_files, with_usage
         from viewer.summary import members_of, own_name, response_key
-        from viewer.uncounted import Uncounted
 
         see_its_own(self._once, session)
         wanted = self._filters.fits_project(session.workspace_root)
@@ -495,7 +527,6 @@ class FileSpending:
     def _explain_rest(self, target: Target, member: Session) -> None:
         """Groups that never became a response that counts."""
         from schemas.charges import counted_groups, time_of_group, time_or_files
-        from viewer.uncounted import INHERITED as INHERITED_WORDS
 
         counted = set(counted_groups(member))
         copied = {one.span for one in member.inherited.values()}  # said by themselves
@@ -506,7 +537,7 @@ class FileSpending:
             if not self._filters.fits_time(time_or_files(member, time_of_group(member, group))):
                 continue
             if group not in held:
-                self._note(target, member, group, INHERITED_WORDS)
+                self._note(target, member, group, _INHERITED_WORDS)
             elif group not in counted:
                 self._note(target, member, group, "no figures are recorded")
 
@@ -535,3 +566,92 @@ def places_at(session: Session, span: int) -> tuple[Place, ...]:
 def _place(session: Session, span: Span) -> Place:
     path = path_text(session.stores[span.store].path)
     return Place(path, span.line, span.offset, span.length, session.in_lines(span))
+
+
+# -- what counts nowhere -----------------------------------------------------------------------------------------------
+
+
+_FIGURES = re.compile(rb'"(?:\w*(?:in|out|total)(?:put)?_?token(?:s|_count)?|total)"\s*:\s*[1-9]', re.IGNORECASE)
+"""A counter as every agent names it, one way or another, with something in it."""
+_INHERITED_WORDS = "inherited from another session: it counts there, where that one is read"
+_STEP = 1 << 20
+
+
+class Uncounted:
+    """The lines of a session's files that hold token figures and belong to no response of it or of its subagents.
+
+    Several sessions may lie in one file, and a member's file is closed before the next one is read; so `note` looks at
+    each member, and `left_out` says what none of them counted. A source without lines holds nothing twice.
+    """
+
+    def __init__(self, shown_path: str, filters: Filters) -> None:
+        self._filters = filters
+        self._shown_path = shown_path
+        self._used: set[tuple[str, int]] = set()
+        self._found: dict[str, list[LeftOut]] = {}
+        self._unreadable: list[LeftOut] = []
+
+    def note(self, member: Session) -> None:
+        """Look at one member while it is open."""
+        from schemas.records import FileStore
+
+        paths = [path_text(store.path) for store in member.stores]
+        for group in range(len(member.groups)):
+            self._used.update((paths[span.store], span.line) for span in member.group_spans(group))
+        for one in member.inherited.values():
+            self._used.update((paths[span.store], span.line) for span in member.spans.chain(one.span))
+        for path, store in zip(paths, member.stores, strict=True):
+            if isinstance(store, FileStore) and path not in self._found:
+                self._found[path] = list(self._figures(path, store))
+        for bad in member.unreadable:
+            own = member.path.parent / bad.file if bad.file else member.path
+            place = Place(path_text(own), bad.line, bad.offset, bad.length)
+            self._unreadable.append(LeftOut(self._shown_path, "", (place,), f"unreadable: {bad.reason}"))
+
+    def left_out(self) -> Iterator[LeftOut]:
+        """What nobody counted, in the order of the files."""
+        for path, found in self._found.items():
+            yield from (one for one in found if (path, one.places[0].line) not in self._used)
+        yield from self._unreadable
+
+    def _figures(self, path: str, store: FileStore) -> Iterator[LeftOut]:
+        """Each line with figures in it, and why it would not be counted."""
+        seen: dict[str, int] = {}
+        for offset, length, line, record in _records(store):
+            identity = record.get("uuid")
+            first = seen.setdefault(identity, line) if isinstance(identity, str) else line
+            time = parse_time(record.get("timestamp"))
+            if not self._filters.fits_time(time.timestamp() if time else None):
+                continue
+            if _FIGURES.search(store.read(offset, length)):
+                reason = f"the same record as line {first}" if first != line else _reason(record)
+                yield LeftOut(self._shown_path, "", (Place(path, line, offset, length),), reason)
+
+
+def _records(store: FileStore) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+    from schemas.records import JsonLines
+
+    lines, position = JsonLines(), 0
+    while data := store.read(position, _STEP):
+        position += len(data)
+        yield from lines.push(data)
+    yield from lines.finish()
+
+
+_SUBAGENT = "what is told of a subagent, whose responses are counted by themselves"
+_REASONS = {
+    "event_msg": "no new tokens in it: the running total said again, or copied from the session this one continues",
+    "gemini": "an earlier version of a message that was written again",
+    "progress": _SUBAGENT,
+    "user": _SUBAGENT,
+    "system": "a report about responses, no response",
+    "result": "a sum of responses, which are counted one by one",
+}
+"""Why lines with figures do not count, by their type: Codex, Gemini CLI, Claude Code and its streams, Qwen Code."""
+
+
+def _reason(record: dict[str, Any]) -> str:
+    """Why a record's figures are not those of a response."""
+    if record.get("forkedFrom"):
+        return _INHERITED_WORDS
+    return _REASONS.get(text_of(record.get("type")), "belongs to no response")

@@ -22,7 +22,7 @@ from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import when
-from viewer.counting import each_once
+from viewer.counting import Origin, each_once
 from viewer.sides import Side, file_state, is_live
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ class Summary:
     def when(self) -> float:
         """By which lists are sorted: its last record's time, the file's where it has none."""
         return self.mtime_ns / 1e9 if self.updated is None else self.updated
+
+
+def origin_of(session: Session | Summary) -> Origin:
+    """What tells of a session, read or summarised, whether it is a copy."""
+    return Origin(session.path, session.id, session.created, session.updated, session.lineage)
 
 
 class GroupRow(NamedTuple):

@@ -13,8 +13,8 @@ for _name in (
     "schemas.charges", "schemas.prices", "schemas.interchange.agent_response_write",
     "schemas.interchange.events_write", "schemas.interchange.session_data_write",
     "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis", "viewer.eventing",
-    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.printing", "viewer.sessions", "viewer.spending",
-    "viewer.targets", "viewer.uncounted", "viewer.usagetable",
+    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions", "viewer.spending",
+    "viewer.targets", "viewer.usagetable",
 ):  # fmt: skip
     import_module(_name)
 list(readers())

@@ -22,11 +22,10 @@ from tests.viewer.transcripts import lines, transcript
 from tests.waiting import LIMIT, until
 from viewer import costs
 from viewer.app import TurnlogApp
-from viewer.commands.usage import cost_text
 from viewer.costs import Cost, SessionCosts, _Shared, group_cost, summary_costs, total_cost
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.records import LookupScreen, why_screen
-from viewer.spending import Tally
+from viewer.spending import Tally, cost_text
 from viewer.summary import GroupRow
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane

@@ -12,7 +12,7 @@ from schemas.paths import address_json
 from viewer.counting import Once, each_once
 from viewer.output import DONE, NO, console, path_text, progress, warn, write_bytes
 from viewer.sessions import chosen, each_session, failed, in_order_made, say_others, see_its_own
-from viewer.spending import KINDS, Coster, Filters, Tally, foot, rounded_cost
+from viewer.spending import KINDS, Coster, Filters, Tally, copies_note, cost_text, foot, rounded_cost, unpriced_note
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from schemas.usage import TokenUsage
     from viewer.targets import Target
     from viewer.usagetable import Rows
-
-_NAMED = 6
-"""Models without a price that a note names."""
 
 
 @click.command("usage")
@@ -315,13 +312,6 @@ def _sum_costs(groups: list[int], costs: dict[int, float | None]) -> float | Non
     return sum(known) if known else None
 
 
-def cost_text(tally: Tally) -> str:
-    """A sum's cost for a table: `$1.25`, with a plus where something in it has no price, `-` where nothing has one."""
-    from renderers.facts import cost_fact
-
-    return cost_fact(tally.cost, partial=bool(tally.unpriced)) or "-"
-
-
 def _in_full(tally: Tally, unit: str = "") -> str:
     """A sum's tokens, every one of them, and its cost where there is one: `1,234 tokens ($0.08)`."""
     from renderers.facts import format_exact
@@ -409,22 +399,3 @@ def _inherited_note(session: Session, origin: str, *, here: bool) -> str:
     counted = "only in the total with inherited" if known else "in no figure of this one"
     where = "counted there" if here else f"which is not here; {counted}"
     return f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"
-
-
-def unpriced_note(tally: Tally) -> list[str]:
-    """Which models have no price, in one line; none where all have."""
-    from schemas.clean import one_line
-
-    names = sorted(tally.unpriced)
-    if not names:
-        return []
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return [f"no price for {', '.join(one_line(name, 60) for name in names[:_NAMED])}{more}: not in the cost"]
-
-
-def copies_note(count: int) -> str:
-    """How many responses were left out as copies."""
-    from renderers.facts import plural
-
-    copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
-    return f"{plural(count, 'response')} left out as {copies}"

@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.paths import address_json
-from viewer.commands.usage import copies_note, cost_text, unpriced_note
 from viewer.counting import Once
 from viewer.ids import ids_of, short_ids
 from viewer.output import DONE, NO, console, progress, warn, write_json
 from viewer.sessions import chosen, each_session, in_order_made
-from viewer.spending import FileSpending, LeftOut, Row, Spent, Tally, from_index, rows_by
+from viewer.spending import (
+    FileSpending,
+    LeftOut,
+    Row,
+    Spent,
+    Tally,
+    copies_note,
+    cost_text,
+    from_index,
+    rounded_cost,
+    rows_by,
+    unpriced_note,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -148,8 +159,6 @@ def _print_json(kind: str, rows: list[Row], total: Tally, left_out: list[LeftOut
 
 
 def _row_json(kind: str, row: Row, *, explain: bool) -> dict[str, object]:
-    from viewer.spending import rounded_cost
-
     path, *ids = row.key.split("\0")
     answer: dict[str, object] = {"name": row.label}
     if kind == "session":
