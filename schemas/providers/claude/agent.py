@@ -39,7 +39,7 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
-    from schemas.session import Session
+    pass
 
 _TELLING = frozenset(
     """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
@@ -60,7 +60,6 @@ USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
 _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
 """Commands that name no session."""
-_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
 _REFUSED = ("User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to")
@@ -95,7 +94,7 @@ class Claude(Located):
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )
     marks: ClassVar[tuple[bytes, ...]] = (b'"uuid"', b'"sessionId"', b'"messageId"', b'"leafUuid"')
-    resume = ("claude", "--resume")
+    resume, uuids = ("claude", "--resume"), True
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds
     copies = False  # its history tells them by their uuids
@@ -113,10 +112,6 @@ class Claude(Located):
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None also for an id that Claude Code cannot have given."""
-        return super().resume_command(session) if _ID.fullmatch(session.id) else None
 
     # -- records -------------------------------------------------------------------------------------------------------
 
