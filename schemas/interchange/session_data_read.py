@@ -1,7 +1,7 @@
 """A SessionData document as a session.
 
-The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, `exchanges`
-null, tool input as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets
+The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, tool input
+as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets
 back all that its `metadata.turnlog` says; session_data_write.py is the other half.
 """
 
@@ -74,12 +74,12 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
         said = one_line(str(version), 20)
         raise OSError(f"/schemaVersion: a SessionData document of version {said}; only 1.0 can be read")
     exchanges = document.get("exchanges")
-    if exchanges is not None and not isinstance(exchanges, list):
+    if not isinstance(exchanges, list):
         raise OSError("/exchanges: a SessionData document whose exchanges are no list")
     head = {key: value for key, value in document.items() if key != "exchanges"}
     facts = as_object(_ours((exchanges or [None])[0]).get("session"))
     records: list[dict[str, Any]] = [{"document": head, "facts": facts}]
-    for exchange in _with_rewound(exchanges or []):
+    for exchange in _with_rewound(exchanges):
         records.append({"exchange": {key: value for key, value in exchange.items() if key != "messages"}})
         messages = exchange.get("messages")
         items = messages if isinstance(messages, list) else [] if messages is None else [messages]
