@@ -86,6 +86,11 @@ def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], 
         yield exchange, before, session.exchanges[exchange.index + 1 : end]
 
 
+def dump(value: dict[str, Any], edit: Edit | None) -> bytes:
+    """An object of a document as JSON, edited."""
+    return json_bytes(edit(value) if edit is not None else value, fit=lambda value: _fitting(clean_value(value)))
+
+
 class SessionDataWriter:
     """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
 
@@ -108,9 +113,7 @@ class SessionDataWriter:
 
     def dump(self, value: dict[str, Any]) -> bytes:
         """An object of the document as JSON, edited."""
-        if self._edit is not None:
-            value = self._edit(value)
-        return json_bytes(value, fit=lambda value: _fitting(clean_value(value)))
+        return dump(value, self._edit)
 
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""

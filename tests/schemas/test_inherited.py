@@ -17,7 +17,7 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from viewer.commands.export import FORMATS, document
 
-FORMS = ("json", "toolpath", "toolpath-jsonl", "agent-response")
+FORMS = ("json", "toolpath", "toolpath-jsonl")
 
 
 def line(name: str, kind: str, text: str, *, copied: bool = False, **usage: int) -> dict[str, Any]:
@@ -97,9 +97,6 @@ def test_what_cannot_be_an_inherited_response_harms_nothing(fork: Session, tmp_p
         assert all(one.exchange < len(back.exchanges) for one in back.inherited.values())
 
 
-def test_a_fork_with_nothing_but_copies(tmp_path: Path) -> None:
-    hand = Hand()
-    hand.session.inherited = {"m1": Inherited("m1", TokenUsage(1, 2), "", None, 0, NONE, NONE)}
-    back = again(hand.session, "agent-response", tmp_path)
-    assert [charge.usage.total for charge in copied(back)] == [3]
-    assert [exchange.inherited for exchange in back.exchanges] == [True]
+def test_a_format_that_has_no_place_for_them_says_so(fork: Session, tmp_path: Path, capsys: Any) -> None:
+    assert again(fork, "agent-response", tmp_path).inherited == {}
+    assert "agent-response: 1 inherited response left out, with its tokens\n" in capsys.readouterr().err
