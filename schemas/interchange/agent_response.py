@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas.clean import clean, clean_value, one_line
+from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.interchange.session_data_read import key_of
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
@@ -169,7 +169,7 @@ def _thinking_blocks(message: dict[str, Any]) -> list[Any]:
 def _thought(block: object) -> str:
     """What is shown of a thinking block: its text, or all of it as JSON."""
     text = block.get("text") if isinstance(block, dict) else block
-    return clean(text) if isinstance(text, str) else as_json(block)
+    return clean(text) if isinstance(text, str) else _as_json(block)
 
 
 def content_parts(content: object) -> list[Part]:
@@ -184,7 +184,7 @@ def _part(item: object) -> Part:
     if isinstance(text, str):
         return Part("text", clean(text))
     data = dict_of(item)
-    return Part("image", _image(data)) if "image" in text_of(data.get("type")) else Part("text", as_json(item))
+    return Part("image", _image(data)) if "image" in text_of(data.get("type")) else Part("text", _as_json(item))
 
 
 def _image(data: dict[str, Any]) -> str:
@@ -205,12 +205,8 @@ def _says_more(item: object) -> bool:
     return not (plain and item.get("type", "text") in ("text", "thinking"))
 
 
-def as_json(value: object) -> str:
-    """A value as indented JSON."""
-    try:
-        return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2).decode()
-    except TypeError:
-        return clean(str(value))
+def _as_json(value: object) -> str:
+    return as_json(value, indent=True)
 
 
 # -- what the platform warns of ----------------------------------------------------------------------------------------
@@ -303,18 +299,18 @@ class _Page(NamedTuple):
 def _pages(document: dict[str, Any]) -> Iterator[_Page]:
     """The final response, what will be cut of it, what stands in the messages' place, metadata, soft warnings."""
     final, messages, metadata = (document.get(key) for key in ("final_response", "messages", "metadata"))
-    said = final if isinstance(final, str | list | dict) else as_json(final)  # "null" is what was answered, too
+    said = final if isinstance(final, str | list | dict) else _as_json(final)  # "null" is what was answered, too
     yield _Page("", _joined(content_parts(said)))
     if isinstance(final, str) and len(final) > LONGEST:
         yield _Page(f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", "")
     if messages is not None and not isinstance(messages, list):
-        yield _Page("messages", messages if isinstance(messages, str) else as_json(messages))
+        yield _Page("messages", messages if isinstance(messages, str) else _as_json(messages))
     if isinstance(metadata, dict):
         names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
         if names:
             yield _Page("metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names))
     elif metadata is not None:
-        yield _Page("metadata", as_json(metadata))
+        yield _Page("metadata", _as_json(metadata))
     if warnings := [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]:
         yield _Page(f"soft warnings: {len(warnings)}", "\n".join(warnings))
 
@@ -322,7 +318,7 @@ def _pages(document: dict[str, Any]) -> Iterator[_Page]:
 def _fact(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return value if isinstance(value, str) else as_json(value)
+    return value if isinstance(value, str) else _as_json(value)
 
 
 class _Block(NamedTuple):
@@ -339,7 +335,7 @@ def _blocks(message: object) -> list[_Block]:
     """What a message of the document consists of."""
     data = dict_of(message)
     content = data.get("content")
-    parts = content_parts(content) if isinstance(message, dict) else [Part("text", as_json(message))]
+    parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
     odd = [part for part in (content if isinstance(content, list) else [content]) if _says_more(part)]
     more = {"content": odd} if odd else {}
     if data.get("role") != "assistant":
@@ -391,10 +387,9 @@ class AgentResponseParser:
         """What stands beside the messages: what a session has no place for is its metadata."""
         self._metadata = dict_of(head.get("metadata"))
         self._model = self.session.model_index(text_of(self._metadata.get("model")))
-        self.session.metadata.update(
-            {key: value for key, value in head.items() if key not in ("final_response", "metadata")}
-            | {key: value for key, value in self._metadata.items() if key not in _TAKEN}
-        )
+        facts = {key: value for key, value in head.items() if key not in ("final_response", "metadata")}
+        facts |= {key: value for key, value in self._metadata.items() if key not in _TAKEN}
+        self.session.metadata |= clean_value(facts)
 
     def _take_message(self, message: object, number: int, record: Record) -> None:
         session, data = self.session, dict_of(message)

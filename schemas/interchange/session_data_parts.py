@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import orjson
@@ -195,9 +196,27 @@ def _exit_code(value: object) -> int | None:
     return value if type(value) is int else None
 
 
+def read_time(value: object) -> float | None:
+    """ISO 8601 as seconds since 1970; without an offset it counts as UTC. None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
 def wrong_kinds(data: dict[str, Any], kinds: dict[str, type]) -> dict[str, Any]:
-    """What stands under a known key and is not of its kind."""
-    return {key: data[key] for key, kind in kinds.items() if data.get(key) is not None and type(data[key]) is not kind}
+    """What stands under a known key and is not of its kind: `object` for any, `datetime` for a time as a text."""
+    said = {key: data[key] for key in kinds if data.get(key) is not None}
+    return {key: value for key, value in said.items() if not _is_of(kinds[key], value)}
+
+
+def _is_of(kind: type, value: object) -> bool:
+    if kind is datetime:
+        return value == "" or read_time(value) is not None
+    return kind is object or type(value) is kind
 
 
 def keep_malformed(metadata: dict[str, Any], odd: dict[str, Any]) -> None:

@@ -130,7 +130,7 @@ class SessionDataWriter:
         }
         if updated := iso_time(session.updated):
             data["updatedAt"] = updated
-        if slug := self._kept.get("slug") or session_slug(session, self._edit):
+        if slug := session_slug(session, self._edit):
             data["slug"] = slug
         data["workspaceRoot"] = session.workspace_root or UNKNOWN
         return data
@@ -172,10 +172,7 @@ class SessionDataWriter:
         for key, rewound in (("rewoundBefore", before), ("rewoundAfter", after)):
             if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
                 ours[key] = whole
-        foreign = _object(_object(self._kept.get("exchanges")).get(str(exchange.index)))
-        if "turnlog" in foreign:  # somebody else's key of that name
-            ours["foreign"] = foreign.pop("turnlog")
-        data["metadata"] = foreign | {"turnlog": ours}
+        data["metadata"] = {"turnlog": ours}
         return data
 
     def _messages(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -185,9 +182,8 @@ class SessionDataWriter:
         """A message: also what `tail --json` prints."""
         session = self.session
         metadata = dict(message.metadata)
-        data: dict[str, Any] = _object(metadata.pop("messageFields", None))
         name = message.id or f"{session.id}:{message.exchange}:{message.index}"
-        data["id"] = self._message_ids.unique(name, message.index)
+        data: dict[str, Any] = {"id": self._message_ids.unique(name, message.index)}
         if time := iso_time(message.timestamp):
             data["timestamp"] = time
         data["role"] = message.role
@@ -202,7 +198,7 @@ class SessionDataWriter:
             data["content"] = content
         if message.tool is not None:
             if message.role == "agent":
-                data["tool"] = _tool(message.tool, _object(metadata.pop("toolFields", None)))
+                data["tool"] = _tool(message.tool)
             ours["tool"] = self.tool_facts(message.tool)
         if message.path_hints:
             data["pathHints"] = message.path_hints
@@ -216,7 +212,7 @@ class SessionDataWriter:
         if records:
             ours["records"] = records
         if "turnlog" in metadata:  # somebody else's key of that name
-            ours["foreign"] = metadata.pop("turnlog")
+            metadata["foreign"] = metadata.pop("turnlog")
         data["metadata"] = metadata | {"turnlog": ours}
         return data
 
@@ -306,13 +302,12 @@ class SessionDataWriter:
         """What is true of the whole session and has no place in SessionData."""
         session = self.session
         line = session.lineage
-        source = self._kept.get("source")
         # Where a document breaks off that was exported itself is no place in the file that `source` names.
-        known = session.exported_unreadable if isinstance(source, str) else None
+        known = session.exported_unreadable if session.exported_from else None
         return _given(
             title=session.title or None,
             branch=session.branch,
-            source=source if isinstance(source, str) else path_text(session.path),
+            source=session.exported_from or path_text(session.path),
             contextWindow=session.context_window,
             contextUsed=session.context_used,
             models=session.models[1:] or None,
@@ -329,7 +324,6 @@ class SessionDataWriter:
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,
             subagents=[self._subagent(s) for s in session.subagents] or None,
-            fields=self._kept.get("fields"),
             metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
         )
 
@@ -372,9 +366,9 @@ def _usage(usage: TokenUsage) -> dict[str, int | None]:
     return usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
 
 
-def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
-    """1.0's tool object; `fields` are those the document had that a Tool has no place for."""
-    data = fields | {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
+def _tool(tool: Tool) -> dict[str, Any]:
+    """1.0's tool object."""
+    data: dict[str, Any] = {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
     if tool.use_id:
         data["useId"] = tool.use_id
     data["input"] = tool.input

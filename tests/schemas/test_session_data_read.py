@@ -98,7 +98,7 @@ def test_an_input_that_tells_of_no_change_has_no_difference():
         assert used is not None and used.diffs == []
 
 
-def test_fields_of_others_come_out_again():
+def test_fields_of_others_are_kept_as_facts():
     theirs = document(
         USER,
         {
@@ -107,23 +107,20 @@ def test_fields_of_others_come_out_again():
             "metadata": {"isSidechain": True, "turnlog": "not ours"},
             "tool": {"name": "x", "type": "read", "summary": "S", "formattedMarkdown": "**x**", "odd": [1]},
         },
-        slug="fix-it",
         strange={"a": 1},
     )
     theirs["exchanges"][0]["metadata"] = {"k": "v", "turnlog": "nor this"}
     out = written(read_document(theirs, Path("nowhere/x.json")))
     message = messages(out)[1]
-    assert out["slug"] == "fix-it"
-    assert message["extra"] == 1
-    assert message["metadata"]["isSidechain"] is True
-    assert message["metadata"]["turnlog"]["foreign"] == "not ours"
-    assert {k: message["tool"][k] for k in ("summary", "formattedMarkdown", "odd")} == {
-        "summary": "S", "formattedMarkdown": "**x**", "odd": [1],
+    theirs_of_it = {key: value for key, value in message["metadata"].items() if key != "turnlog"}
+    assert theirs_of_it == {
+        "isSidechain": True, "foreign": "not ours", "messageFields": {"extra": 1}, "toolFields": {"odd": [1]},
     }  # fmt: skip
-    assert out["exchanges"][0]["metadata"]["k"] == "v"
-    assert out["exchanges"][0]["metadata"]["turnlog"]["foreign"] == "nor this"
+    assert (message["tool"]["summary"], message["tool"]["formattedMarkdown"]) == ("S", "**x**")
+    assert out["exchanges"][0]["metadata"]["turnlog"]["session"]["metadata"] == {
+        "fields": {"strange": {"a": 1}}, "exchanges": {"0": {"k": "v", "turnlog": "nor this"}},
+    }  # fmt: skip
     assert written(read_document(out, Path("nowhere/x.json"))) == out
-    assert out["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] == {"strange": {"a": 1}}
 
 
 def test_a_field_of_a_wrong_type_is_kept_where_it_is_valid():
@@ -187,9 +184,9 @@ def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
     session = read_document(theirs, Path("nowhere/x.json"))
     out = written(session)
     assert validate_session_data(out).errors == []
-    metadata = out["exchanges"][0]["metadata"]
-    assert metadata["malformed"] == {"startTime": "soon", "endTime": 9, "metadata": "none"}
-    assert metadata["turnlog"]["session"]["fields"] == {
+    metadata = out["exchanges"][0]["metadata"]["turnlog"]["session"]["metadata"]
+    assert metadata["exchanges"] == {"0": {"malformed": {"startTime": "soon", "endTime": 9, "metadata": "none"}}}
+    assert metadata["fields"] == {
         "slug": 7, "createdAt": "yesterday", "workspaceRoot": ["/w"], "provider": {"name": 5, "more": True},
     }  # fmt: skip
     first, files, second = (message["metadata"]["malformed"] for message in messages(out))
@@ -202,7 +199,11 @@ def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():
 def test_a_field_that_was_added_to_turnlogs_own_document_stays():
     out = written(read(USER, strange=1)) | {"stranger": 2}
     back = written(read_document(out, Path("nowhere/x.json")))
-    assert back["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] == {"strange": 1, "stranger": 2}
+    said = back["exchanges"][0]["metadata"]["turnlog"]["session"]["metadata"]
+    assert said["fields"] == {"strange": 1, "stranger": 2}
+    earlier = written(small().session)
+    earlier["exchanges"][0]["metadata"]["turnlog"]["session"]["fields"] = {"strange": 1}
+    assert read_document(earlier, Path("nowhere/x.json")).metadata["fields"] == {"strange": 1}
 
 
 def test_a_message_of_many_parts_is_taken_apart_once(monkeypatch):
