@@ -102,6 +102,12 @@ def test_it_is_made_of_the_prompt_whatever_a_document_says():
     assert "slug" not in written(Hand().session)
 
 
+def test_a_prompt_without_its_message_gives_none():
+    bare = document()
+    bare["exchanges"][0] |= {"messages": [], "metadata": {"turnlog": {"opener": "prompt", "prompt": "Fix it"}}}
+    assert "slug" not in written(read_document(bare, Path("x")))
+
+
 def test_a_secret_is_taken_out_before_its_signs_are():
     hand = Hand()
     hand.prompt("use KEY-12 now")
