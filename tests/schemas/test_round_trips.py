@@ -1,4 +1,7 @@
-"""Every provider's samples, written as a published format and read again: nothing that the format holds is lost."""
+"""Every provider's samples, written as SessionData or Agent Response and read again: nothing that they hold is lost.
+
+Of Toolpath, which has no place for turnlog's own facts, test_toolpath_laws.py says it.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,6 @@ Picture = dict[str, list[dict[str, Any]]]
 
 LOST: dict[str, dict[str, str]] = {
     "json": {},
-    "toolpath": {},
-    "toolpath-jsonl": {},
     "agent-response": {
         "messages.index": "what a rewind took back is left out, and the rest numbered anew",
         "messages.exchange": "the same; and what stands before the first prompt has no exchange of its own",
