@@ -86,15 +86,15 @@ _HIDDEN = frozenset(
     ]
 )
 """Events that repeat what the turns say, or hold nothing to read."""
-_COMPACTIONS = frozenset(
-    {"compact_boundary", "compacted", Kind.COMPACTION, "context_compacted", "microcompact_boundary"}
-)
+_COMPACTIONS = frozenset({"compact_boundary", "compacted", "compaction", "context_compacted", "microcompact_boundary"})
 _EVENT_KINDS = {
     "error": Kind.ERROR,
     "api_error": Kind.ERROR,
     "stream_error": Kind.ERROR,
     "interrupt": Kind.INTERRUPT,
+    "turn_aborted": Kind.INTERRUPT,
     "output": Kind.OUTPUT,
+    "local_command": Kind.OUTPUT,
     "context": Kind.CONTEXT,
 }
 """What an event is by its type; others are notes."""

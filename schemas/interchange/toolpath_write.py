@@ -351,7 +351,7 @@ class ToolpathWriter:
                 while waiting is not None and place is not None and waiting.offset <= place:
                     yield from self._other(waiting)
                     waiting = next(others, None)
-                yield self._step(*turn)
+                yield from self._steps_of(*turn)
                 turn = next(turns, None)
             for model, spent in homeless.get(exchange.index, ()):
                 if spent.is_known:
@@ -365,13 +365,22 @@ class ToolpathWriter:
         span = next(self.session.spans.chain(self.session.messages.span[index]))
         return span.offset if span.store == 0 else None
 
-    def _step(self, turn: range, account: Account) -> Data:
-        """The step of a run of messages."""
-        source = self._source
+    def _steps_of(self, turn: range, account: Account) -> Iterator[Data]:
+        """The step of a run of messages; what a call cost that is no turn, such as a compaction's, is a turn behind."""
         messages = [self.session.message(index) for index in turn]
         for message in messages:
             self._count_message(message)
-        role = source.role(messages) or ("assistant" if account.is_known else None)
+        role = self._source.role(messages)
+        if role is None and account.is_known:
+            if not all(message.kind in SAID for message in messages):
+                yield self._step(messages, None, Account())
+                yield self._spent(messages[0].model or "", account)
+                return
+            role = "assistant"
+        yield self._step(messages, role, account)
+
+    def _step(self, messages: list[Message], role: str | None, account: Account) -> Data:
+        source = self._source
         self._turns += role is not None
         writes: Data = {}
         if role is not None:
@@ -397,7 +406,7 @@ class ToolpathWriter:
             self._put_account(said, account, name, source.group(messages))
         self._time = iso_time(source.time(messages)) or self._time
         change = {self._artifact: {"structural": self._edited(said)}} | self._edited_writes(writes)
-        rewound = all(self.session.messages.has(index, Flag.REWOUND) for index in turn)
+        rewound = all(Flag.REWOUND in message.flags for message in messages)
         return self._assemble(name, self._actor(messages), change, turn=role is not None, rewound=rewound)
 
     def _facts(self, messages: list[Message]) -> Data:

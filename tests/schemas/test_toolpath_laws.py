@@ -25,7 +25,7 @@ from schemas.message import Flag, Kind
 from schemas.opening import OpenError, family, read_session
 from schemas.providers import providers
 from schemas.session import Session, Subagent
-from schemas.usage import total_usage
+from schemas.usage import TokenUsage, total_usage
 from tests.schemas.conformance import assert_same_in_pieces
 from tests.schemas.test_session_data_laws import sessions
 from tests.schemas.toolpath_talk import assert_same_talk, facts, talk, usage
@@ -146,6 +146,20 @@ def test_every_sample_survives_being_written_and_read(read, tmp_path):
         assert_survives(session, tmp_path)
 
 
+MARKS = (Kind.ERROR, Kind.COMPACTION, Kind.INTERRUPT, Kind.OUTPUT)
+
+
+def test_marks_stay_what_they_are(read, tmp_path):
+    for session in read:
+        path = tmp_path / "a.path.json"
+        path.write_bytes(document(session))
+        back = read_session(path)
+        lost = Counter(session.messages.kind) - Counter(back.messages.kind)
+        if session.provider not in ("claude", "codex"):  # whose events are their own lines, called as those are
+            assert [kind for kind in MARKS if lost[kind]] == []
+        back.close()
+
+
 def test_subagents_survive_with_their_own_turns(read, tmp_path):
     for session in read:
         members = list(family(session))
@@ -195,6 +209,20 @@ def test_every_string_of_a_sample_passes_the_editor(read):
             written = write(session, edit=hiding(secret))
             assert secret.encode() not in written
             assert check(written).errors == []
+
+
+def test_what_a_compaction_cost_is_said_behind_it():
+    hand = Hand()
+    hand.prompt("one")
+    hand.note(Kind.COMPACTION, "Compacted", "so far", usage=TokenUsage(7, 5), model="m")
+    path = json.loads(document(hand.session))["paths"][0]
+    said = [part["structural"] for step in path["steps"] for part in step["change"].values()]
+    assert [(one["type"], one.get("text"), one.get("token_usage")) for one in said[1:]] == [
+        ("conversation.event", "so far", None),
+        ("conversation.append", "", {"input_tokens": 7, "output_tokens": 5}),
+    ]
+    back = read_path(path, hand.session.path)
+    assert (back.messages.kind_of(1), back.usage()) == (Kind.COMPACTION, TokenUsage(7, 5))
 
 
 # -- what a turn is ----------------------------------------------------------------------------------------------------
@@ -272,8 +300,6 @@ def test_a_call_of_which_nothing_is_left_still_counts():
     hand = Hand()
     hand.prompt("go")
     record = hand.store.add({"n": 1})
-    from schemas.usage import TokenUsage
-
     hand.session.add_group("lost", TokenUsage(7, 5), record)
     written = document(hand.session)
     assert stated_total(written) == {"input_tokens": 7, "output_tokens": 5}
