@@ -17,7 +17,7 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from viewer.commands.export import FORMATS, document
 
-FORMS = ("json", "toolpath", "toolpath-jsonl")
+FORMS = ("json",)
 
 
 def line(name: str, kind: str, text: str, *, copied: bool = False, **usage: int) -> dict[str, Any]:
@@ -68,7 +68,16 @@ def test_a_fork_keeps_what_it_inherited(fork: Session, form: str, tmp_path: Path
     for one in back.inherited.values():
         places = list(back.spans.chain(one.span))
         assert all(back.raw(place) for place in places)
-        assert len(places) == (form != "toolpath")  # nothing of that lies around its steps
+        assert len(places) == 1
+
+
+@pytest.mark.parametrize("form", ["toolpath", "toolpath-jsonl"])
+def test_what_it_inherited_is_named_where_a_format_cannot_hold_it(
+    fork: Session, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    back = again(fork, form, tmp_path)
+    assert copied(back) == [] and back.usage() == fork.usage()
+    assert f"{form}: 1 inherited response left out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,4 +1,7 @@
-"""Every provider's samples, written as a published format and read again: nothing that the format holds is lost."""
+"""Every provider's samples, written as SessionData or Agent Response and read again: nothing that they hold is lost.
+
+Of Toolpath, which has no place for turnlog's own facts, test_toolpath_laws.py says it.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,9 @@ Picture = dict[str, list[dict[str, Any]]]
 
 LOST: dict[str, dict[str, str]] = {
     "json": {},
-    "toolpath": {},
-    "toolpath-jsonl": {},
 }
 """What a format does not hold, by its part of the picture, and why: as schemas/documents/*.md say it."""
-KEPT = ("sessionData", "toolpath")
+KEPT = ("toolpath", "rounds")
 """Keys of a session's metadata under which a reader keeps what only its own format has."""
 ALWAYS = {
     "messages.tool.output": "of a tool that has ended the formats want a result object, and get an empty one",
