@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 NAMES = (
@@ -17,5 +16,7 @@ def load_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a format. Raises KeyError for a name that is not in NAMES."""
     if name not in NAMES:
         raise KeyError(name)
+    from importlib.resources import files  # who only opens a document need not wait for it
+
     schema: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.schema.json").read_text("utf-8"))
     return schema

@@ -1,14 +1,41 @@
-"""Agent Response v1, what an agent under test answers, with its transcript if it likes: recognised here.
+"""Agent Response v1 as a session: what an agent under test answers, with its transcript if it likes.
 
-Read in agent_response_read.py, written in agent_response_write.py, checked in agent_response_check.py;
-schemas/documents/agent-response.md.
+A user's message opens an exchange; an assistant's becomes its thinking, its text and its tool uses, each with the
+result that a tool's message gives it. Metadata, and what the platform warns of, stand at the end.
+agent_response_write.py writes documents, agent_response_check.py judges them; schemas/documents/agent-response.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import orjson
+
+from schemas.clean import as_json, clean, clean_value, one_line
+from schemas.interchange.session_data_read import key_of
+from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
+from schemas.reading import DocumentReading
+from schemas.records import Record
+from schemas.session import Change, Op, Session
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, number, text_of
+
+LONGEST = 50_000
+"""Characters of a final response that the platform keeps, about."""
+ROLES = ("system", "user", "assistant", "tool")
+FIRST_CLASS = ("model", "system_prompt_id", "total_input_tokens", "total_output_tokens", "agent_runtime_ms")
+"""Keys of `metadata` that have places of their own."""
+_NUMBERS = frozenset(FIRST_CLASS[2:])
+_TAKEN = frozenset({"model", "total_input_tokens", "total_output_tokens"})
+"""Those of them that every session has places for."""
+_OF_A_CALL = frozenset({"id", "type", "name", "arguments", "function"})
+_OF_A_MESSAGE = frozenset({"role", "content", "tool_calls", "thinking"})
+_OF_A_RESULT = frozenset({"role", "content", "tool_call_id"})
+_KINDS = {"user": Kind.PROMPT, "tool": Kind.OUTPUT, "function": Kind.OUTPUT}
+"""What a message is that is no assistant's; of any other role it is context."""
 
 
 def is_agent_response(document: object) -> bool:
@@ -30,9 +57,469 @@ class AgentResponseProvider(Saved):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a document; `start` means nothing, since a document is read whole."""
-        from schemas.interchange.agent_response_read import open_document
-
-        return open_document(path)
+        return DocumentReading(path, lambda: AgentResponseParser(path), _records, is_agent_response)
 
 
 AGENT_RESPONSE = AgentResponseProvider()
+
+
+# -- the pieces of a message -------------------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """A tool call in its flat form."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    more: dict[str, Any]
+    """What else the document says of it."""
+
+
+def tool_uses(message: dict[str, Any]) -> list[Use]:
+    """The tool calls of a message, flat or nested; one that names no tool is left out."""
+    return [_use(entry, name) for entry in map(dict_of, _calls(message)) if (name := tool_name(entry))]
+
+
+def _use(entry: dict[str, Any], name: str) -> Use:
+    """A call in its flat form: the name and the arguments above go before those of its function."""
+    inner = dict_of(entry.get("function"))
+    flat = _is_name(entry.get("name"))
+    whole = flat and entry.get("arguments") is not None
+    taken = {"name": not flat, "arguments": not whole}
+    more = {key: value for key, value in entry.items() if key not in _OF_A_CALL}
+    if rest := {key: value for key, value in inner.items() if not taken.get(key)}:
+        more["function"] = rest
+    return Use(id_of(entry.get("id")), name, _arguments((entry if whole else inner).get("arguments")), more)
+
+
+def _calls(message: dict[str, Any]) -> list[Any]:
+    """What stands where the tool calls belong. An object there by itself is one."""
+    said = message.get("tool_calls")
+    return [said] if isinstance(said, dict) else list_of(said)
+
+
+def tool_name(entry: dict[str, Any]) -> str:
+    """The tool that a call names: its own `name` before its function's; empty where there is neither."""
+    names = text_of(entry.get("name")), text_of(dict_of(entry.get("function")).get("name"))
+    return next((name for name in names if name.strip()), "")
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def id_of(value: object) -> str:
+    """A call's id as text; some write a number."""
+    return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _arguments(value: object) -> dict[str, Any]:
+    """Arguments as an object: JSON in a string is read, other text stands under `input`."""
+    if isinstance(value, str):
+        try:
+            said = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            said = None
+        value = said if isinstance(said, dict) else value or None
+    return {} if value is None else value if isinstance(value, dict) else {"input": value}
+
+
+class OpenCalls:
+    """The calls that have no answer yet, each a number, in their order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """How many there have been."""
+        self._open: dict[int, str] = {}
+        self._of_id: dict[str, list[int]] = {}
+
+    def add(self, name: str, call: int) -> None:
+        """A call with this id, which may be empty."""
+        self.count += 1
+        self._open[call] = name
+        self._of_id.setdefault(name, []).append(call)
+
+    def has(self, name: str) -> bool:
+        """Whether a call had this id, answered or not."""
+        return name in self._of_id
+
+    def answer(self, message: dict[str, Any]) -> int | None:
+        """The call that a tool's message answers, which has its answer then: the last open one with the id that it
+        names, or, where it names none, the first still open.
+        """
+        if name := id_of(message.get("tool_call_id")):
+            waiting = self._of_id.get(name, [])
+            while waiting and waiting[-1] not in self._open:
+                waiting.pop()
+            call = waiting[-1] if waiting else None
+        else:
+            call = next(iter(self._open), None)
+        if call is not None:
+            del self._open[call]
+        return call
+
+
+def _thinking_blocks(message: dict[str, Any]) -> list[Any]:
+    """The blocks of a message's thinking. What stands there by itself is one."""
+    said = message.get("thinking")
+    return list_of(said) if isinstance(said, list) or not said else [said]
+
+
+def _thought(block: object) -> str:
+    """What is shown of a thinking block: its text, or all of it as JSON."""
+    text = block.get("text") if isinstance(block, dict) else block
+    return clean(text) if isinstance(text, str) else _as_json(block)
+
+
+def content_parts(content: object) -> list[Part]:
+    """What a message says: a string, or parts of which those that are no text show as JSON or as an image's name."""
+    if content is None or content == "":
+        return []
+    return [_part(item) for item in (content if isinstance(content, list) else [content])]
+
+
+def _part(item: object) -> Part:
+    text = item.get("text") if isinstance(item, dict) else item
+    if isinstance(text, str):
+        return Part("text", clean(text))
+    data = dict_of(item)
+    return Part("image", _image(data)) if "image" in text_of(data.get("type")) else Part("text", _as_json(item))
+
+
+def _image(data: dict[str, Any]) -> str:
+    place = data.get("image_url")
+    url = place.get("url") if isinstance(place, dict) else place
+    if not isinstance(url, str):
+        return "[image]"
+    return f"[image, {len(url):,} characters]" if url.startswith("data:") else f"[image {one_line(url, 200)}]"
+
+
+def _says_more(item: object) -> bool:
+    """Whether a thinking block or a part says more than its text, which is what is shown of it. Of an image nothing
+    else is kept.
+    """
+    if not isinstance(item, dict) or _part(item).type == "image":
+        return False
+    plain = item.keys() <= {"type", "text"} and isinstance(item.get("text"), str)
+    return not (plain and item.get("type", "text") in ("text", "thinking"))
+
+
+def _as_json(value: object) -> str:
+    return as_json(value, indent=True)
+
+
+# -- what the platform warns of ----------------------------------------------------------------------------------------
+
+
+def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What does not make a run fail, but is not shown as it was meant: a JSON pointer and a sentence each."""
+    final = document.get("final_response")
+    if not isinstance(final, str):
+        yield "/final_response", "`final_response` is no text"
+    elif len(final) > LONGEST:
+        yield "/final_response", f"`final_response` has {len(final):,} characters: cut at about {LONGEST:,}"
+    elif not final.strip():
+        yield "/final_response", "`final_response` is empty: the platform rejects that"
+    messages = document.get("messages")
+    if messages is not None and not isinstance(messages, list):
+        yield "/messages", "`messages` is no list: the platform shows only the final response"
+    calls = OpenCalls()
+    for index, message in enumerate(list_of(messages)):
+        place = f"/messages/{index}"
+        if isinstance(message, dict):
+            yield from _of_message(place, message, calls)
+        else:
+            yield place, "not an object: shown as JSON"
+    metadata = document.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        yield "/metadata", "`metadata` is no object: shown as JSON"
+    for key in FIRST_CLASS:
+        value = dict_of(metadata).get(key)
+        fits = isinstance(value, str) != (key in _NUMBERS) and not isinstance(value, bool | list | dict)
+        if value is not None and not fits:
+            yield f"/metadata/{key}", f"`{key}` is no {'number' if key in _NUMBERS else 'text'}: not shown in its place"
+
+
+def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterator[tuple[str, str]]:
+    role, content = message.get("role"), message.get("content")
+    if role not in ROLES:
+        yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
+    if content is not None and not isinstance(content, str | list):
+        yield f"{place}/content", "`content` is neither text nor a list"
+    for key in ("tool_calls", "thinking"):
+        if key in message and not isinstance(message[key], list):
+            said = "null: leave the key out" if message[key] is None else "no list: the platform leaves it out"
+            yield f"{place}/{key}", f"`{key}` is {said}"
+    for index, call in enumerate(list_of(message.get("tool_calls"))):
+        yield from _of_call(f"{place}/tool_calls/{index}", dict_of(call))
+    for use in tool_uses(message) if role == "assistant" else ():
+        calls.add(use.id, calls.count)
+    for index, block in enumerate(list_of(message.get("thinking"))):
+        if not isinstance(dict_of(block).get("text"), str):
+            yield f"{place}/thinking/{index}", "a thinking block without `text`: shown as JSON"
+    if role == "tool":
+        answers = calls.answer(message) is not None
+        if "tool_call_id" not in message:
+            first = "taken for the answer to the first open call" if answers else "no call is open: shown by itself"
+            yield place, f"a tool's message without `tool_call_id`: {first}"
+        elif not answers:
+            known = calls.has(id_of(message["tool_call_id"]))
+            said = "the call with this id has its answer already" if known else "no call before it has this id"
+            yield f"{place}/tool_call_id", f"{said}: shown by itself"
+
+
+def _of_call(place: str, call: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if not tool_name(call):
+        yield place, "a tool call that names no tool: dropped"
+    elif "name" in call and "function" in call:
+        yield place, "both `name` and `function`: the former counts" if _is_name(call["name"]) else "an empty `name`"
+
+
+# -- the document as a session -----------------------------------------------------------------------------------------
+
+
+def _records(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The document taken apart: what stands beside the messages, each message, then the pages at the end."""
+    messages = list_of(document.get("messages"))
+    return [
+        {"head": {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}},
+        *({"message": message, "number": number} for number, message in enumerate(messages)),
+        *({"page": page._asdict()} for page in _pages(document)),
+    ]
+
+
+class _Page(NamedTuple):
+    """What stands behind the transcript: the final response, or a note with a label."""
+
+    label: str
+    text: str
+
+
+def _pages(document: dict[str, Any]) -> Iterator[_Page]:
+    """The final response, what will be cut of it, what stands in the messages' place, metadata, soft warnings."""
+    final, messages, metadata = (document.get(key) for key in ("final_response", "messages", "metadata"))
+    said = final if isinstance(final, str | list | dict) else _as_json(final)  # "null" is what was answered, too
+    yield _Page("", _joined(content_parts(said)))
+    if isinstance(final, str) and len(final) > LONGEST:
+        yield _Page(f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", "")
+    if messages is not None and not isinstance(messages, list):
+        yield _Page("messages", messages if isinstance(messages, str) else _as_json(messages))
+    if isinstance(metadata, dict):
+        names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
+        if names:
+            yield _Page("metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names))
+    elif metadata is not None:
+        yield _Page("metadata", _as_json(metadata))
+    if warnings := [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]:
+        yield _Page(f"soft warnings: {len(warnings)}", "\n".join(warnings))
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return value if isinstance(value, str) else _as_json(value)
+
+
+class _Block(NamedTuple):
+    """What becomes one message of the session."""
+
+    kind: Kind
+    parts: list[Part]
+    use: Use | None
+    more: dict[str, Any]
+    """What the document says of it beside what is shown."""
+
+
+def _blocks(message: object) -> list[_Block]:
+    """What a message of the document consists of."""
+    data = dict_of(message)
+    content = data.get("content")
+    parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
+    odd = [part for part in (content if isinstance(content, list) else [content]) if _says_more(part)]
+    more = {"content": odd} if odd else {}
+    if data.get("role") != "assistant":
+        return [_Block(_KINDS.get(text_of(data.get("role")), Kind.CONTEXT), parts, None, more)]
+    blocks = []
+    for block in _thinking_blocks(data):
+        beside = {"thinking": [block]} if _says_more(block) else {}
+        blocks.append(_Block(Kind.THINKING, [Part("thinking", _thought(block))], None, beside))
+    if parts:
+        blocks.append(_Block(Kind.TEXT, parts, None, more))
+    blocks += [_Block(Kind.TOOL, [], use, {"toolCall": use.more} if use.more else {}) for use in tool_uses(data)]
+    return blocks or [_Block(Kind.NOTE, [], None, {})]
+
+
+class AgentResponseParser:
+    """Takes the records of a document, all in one `feed`."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = Session("agent-response", "Agent Response", path, path.stem)
+        self.session.build = _build
+        self._metadata: dict[str, Any] = {}
+        self._model = 0
+        self._calls = OpenCalls()
+        self._last = -1
+        """The last message that is no note."""
+        self._last_texts: set[str] = set()
+
+    def feed(self, records: Iterable[Record]) -> list[Change]:
+        """Take the records of a document."""
+        head: Record | None = None
+        for record in records:
+            item = record[3]
+            if "head" in item:
+                head = record
+                self._take_head(item["head"])
+            elif "page" in item:
+                self._take_page(_Page(**item["page"]), record)
+            else:
+                self._take_message(item["message"], item["number"], record)
+        if head is not None:
+            self._take_totals(head)
+        return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
+
+    def refresh(self) -> list[Change]:
+        """Nothing lies beside a document."""
+        return []
+
+    def _take_head(self, head: dict[str, Any]) -> None:
+        """What stands beside the messages: what a session has no place for is its metadata."""
+        self._metadata = dict_of(head.get("metadata"))
+        self._model = self.session.model_index(text_of(self._metadata.get("model")))
+        facts = {key: value for key, value in head.items() if key not in ("final_response", "metadata")}
+        facts |= {key: value for key, value in self._metadata.items() if key not in _TAKEN}
+        self.session.metadata |= clean_value(facts)
+
+    def _take_message(self, message: object, number: int, record: Record) -> None:
+        session, data = self.session, dict_of(message)
+        if data.get("role") == "tool" and (answered := self._calls.answer(data)) is not None:
+            session.spans.extend(session.messages.span[answered], session.add_span(record, SpanRole.RESULT))
+            session.messages.flags[answered] &= ~Flag.PENDING & 0xFFFF
+            parts = content_parts(data.get("content"))
+            self._measure(answered, _joined(part for part in parts if part.type == "text"))
+            return
+        for place, block in enumerate(_blocks(message)):
+            if block.kind == Kind.PROMPT:
+                session.open_exchange(block.kind, _prompt(block.parts))
+            index = self._last = session.add_message(block.kind, key_of(_id(number, place)), record, block=place)
+            self._measure(index, _joined(block.parts))
+            if block.kind == Kind.PROMPT:
+                session.mark_opener(index)
+            if block.use is not None:
+                session.messages.flags[index] |= Flag.PENDING
+                self._calls.add(block.use.id, index)
+            if block.kind == Kind.TEXT:
+                self._last_texts = {_joined(block.parts), _joined(part for part in block.parts if part.type == "text")}
+            if data.get("role") == "assistant":
+                self._name_model(index)
+
+    def _name_model(self, index: int) -> None:
+        """The model of what the agent said: the run's."""
+        self.session.messages.model[index] = self._model
+        self.session.exchanges[-1].model = self._model or self.session.exchanges[-1].model
+
+    def _measure(self, index: int, text: str) -> None:
+        rows = self.session.messages
+        rows.chars[index] = min(len(text), 0xFFFFFFFF)
+        rows.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+
+    def _take_page(self, page: _Page, record: Record) -> None:
+        session = self.session
+        if not page.label and not session.live_exchanges:
+            session.title = one_line(page.text, 80)
+        if not page.label and page.text in self._last_texts:
+            return  # the transcript ends with it
+        kind = Kind.NOTE if page.label else Kind.TEXT
+        index = session.add_message(kind, key_of(f"end:{record[0]}"), record)
+        self._measure(index, page.text)
+        if kind == Kind.TEXT:
+            self._last = index
+            self._name_model(index)
+
+    def _take_totals(self, head: Record) -> None:
+        """The run's totals as one token group of its last message, and how long its one exchange took."""
+        session = self.session
+        if not session.live_exchanges and session.exchanges:
+            session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
+        usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
+        if usage.total is not None and self._last >= 0:
+            session.join_group(self._last, session.add_group(f"{session.id}:total", usage, head, model=self._model))
+        runtime = number(self._metadata.get("agent_runtime_ms"))
+        if len(session.live_exchanges) == 1 and runtime is not None and 0 <= runtime < 1e13:
+            session.live_exchanges[0].seconds = runtime / 1000
+
+
+def _id(number: int, block: int) -> str:
+    return f"message-{number}#{block + 1}" if block else f"message-{number}"
+
+
+def _joined(parts: Iterable[Part]) -> str:
+    """As `Message.text` has it."""
+    return "\n\n".join(part.text for part in parts if part.text)
+
+
+def _prompt(parts: list[Part]) -> str:
+    """The words of a prompt; what stands for an image only where there are no words."""
+    words = " ".join(part.text for part in parts if part.type == "text")
+    return words if words.strip() else " ".join(part.text for part in parts)
+
+
+def _build(session: Session, index: int) -> Message:
+    """A message, from the document's record of it."""
+    rows, spans = session.messages, session.message_spans(index)
+    record, block, group = session.record(spans[0]), rows.block[index], rows.group[index]
+    message = Message(index, f"end:{spans[0].offset}", rows.kind_of(index), rows.exchange[index])
+    message.model = session.model_of(index)
+    message.group = session.groups.ids[group] if group < len(session.groups) else None
+    message.flags = Flag(rows.flags[index])
+    if "page" in record:
+        page = _Page(**record["page"])
+        message.label, message.parts = page.label, [Part("text", page.text)] if page.text else []
+        return message
+    said = record.get("message")
+    piece = _blocks(said)[block]
+    message.id = _id(record.get("number", 0), block)
+    message.label = _label(dict_of(said), message.kind)
+    message.metadata = _beside(dict_of(said)) | piece.more
+    message.parts = piece.parts
+    if piece.use is not None:
+        message.tool = _tool(session, piece.use, spans[1:], message.metadata)
+    return message
+
+
+def _label(data: dict[str, Any], kind: Kind) -> str:
+    """What a message is that is neither prose nor a tool."""
+    role = data.get("role")
+    if kind == Kind.CONTEXT:
+        return one_line(f"{role} message") if isinstance(role, str) else "message"
+    return "tool result without its call" if kind == Kind.OUTPUT else "empty message" if kind == Kind.NOTE else ""
+
+
+def _beside(data: dict[str, Any]) -> dict[str, Any]:
+    """A message's facts that have no place of their own: keys and a role that the format does not have, calls that name
+    no tool, and the call that a result names for which it was not there.
+    """
+    kept = {key: value for key, value in data.items() if key not in _OF_A_MESSAGE}
+    said = data.get("tool_calls")
+    listed = [call for call in _calls(data) if not tool_name(dict_of(call))]
+    if nameless := listed if isinstance(said, list | dict) else said:
+        kept["tool_calls"] = nameless
+    if (role := data.get("role")) not in (None, "system", "user", "assistant"):
+        kept["role"] = role
+    return kept
+
+
+def _tool(session: Session, use: Use, results: list[Span], metadata: dict[str, Any]) -> Tool:
+    """A tool use with its result, if there is one; what else is said of the result goes into `metadata`."""
+    tool = Tool(use.name, "unknown", use.id, use.input, status=ToolStatus.PENDING)
+    if results:
+        said = dict_of(session.record(results[0]).get("message"))
+        parts = content_parts(said.get("content"))
+        tool.text = _joined(part for part in parts if part.type == "text")
+        tool.images = [part for part in parts if part.type == "image"]
+        tool.output = {"content": tool.text, "is_error": False}
+        tool.status = ToolStatus.OK
+        if more := {key: value for key, value in said.items() if key not in _OF_A_RESULT}:
+            metadata["toolMessage"] = more
+    return tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from schemas.interchange.agent_response_parts import content_parts, soft_warnings, tool_name
+from schemas.interchange.agent_response import content_parts, soft_warnings, tool_name
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 
 if TYPE_CHECKING:

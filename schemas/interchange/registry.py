@@ -40,7 +40,7 @@ class Published(NamedTuple):
 
 
 FORMATS = (
-    Published("session-data", "session_data:SESSION_DATA", "",
+    Published("session-data", "session_data_read:SESSION_DATA", "",
               "schemaVersion workspaceRoot exchanges", "provider sessionId createdAt updatedAt slug",
               "session_data_check:validate_session_data"),
     Published("toolpath", "toolpath:TOOLPATH", "",

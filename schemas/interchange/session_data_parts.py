@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, get_args
 
-import orjson
-
-from schemas.clean import Run, Sgr, clean, clean_styled, clean_value
+from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, diff_from_json, from_strings, from_v4a
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.usage import as_count
+from schemas.values import list_of, texts_of
 
-_TOOL_TYPES: dict[str, ToolType] = {
-    "write": "write",
-    "read": "read",
-    "search": "search",
-    "shell": "shell",
-    "task": "task",
-    "generic": "generic",
-    "unknown": "unknown",
-}
+_TOOL_TYPES: dict[str, ToolType] = {name: name for name in get_args(ToolType)}
 _STATUSES = tuple(ToolStatus)
 _TOOL_KINDS: dict[str, type] = dict.fromkeys(("name", "type", "useId", "summary", "formattedMarkdown"), str)
 _CALLED = ("input", "summary", "formattedMarkdown")
@@ -55,9 +47,7 @@ def unsaid_hints(data: dict[str, Any]) -> list[str]:
     """The `pathHints` that nothing else of a message shows: neither its text nor what its tool is called with. A tool
     may name a file from where it runs, so that the file's own name is enough there.
     """
-    said = data.get("pathHints")
-    hints = [clean(hint) for hint in said if isinstance(hint, str)] if isinstance(said, list) else []
-    if not hints:
+    if not (hints := list(map(clean, texts_of(data.get("pathHints"))))):
         return []
     text = "\n".join(map(clean, strings_in(data.get("content"))))
     tool = as_object(data.get("tool"))
@@ -67,21 +57,14 @@ def unsaid_hints(data: dict[str, Any]) -> list[str]:
 
 def texts_in(value: object) -> str | None:
     """The texts of a list, each a string or an object that has one; None for anything else."""
-    said = [as_object(item).get("text", item) for item in value] if isinstance(value, list) else []
+    said = [as_object(item).get("text", item) for item in list_of(value)]
     words = [word for word in said if isinstance(word, str)]
     return "\n".join(words) if words and len(words) == len(said) else None
 
 
-def _as_json(value: object) -> str:
-    try:
-        return orjson.dumps(clean_value(value), option=orjson.OPT_INDENT_2, default=str).decode()
-    except orjson.JSONEncodeError:
-        return clean(str(value))
-
-
 def read_parts(content: list[Any], ours: object) -> list[Part]:
     """Content parts; one of a type 1.0 does not have shows as text."""
-    facts = ours if isinstance(ours, list) else []
+    facts = list_of(ours)
     return [_part(item, as_object(facts[n]) if n < len(facts) else {}) for n, item in enumerate(content)]
 
 
@@ -96,9 +79,9 @@ def is_odd_part(item: object) -> bool:
 
 def _part(item: object, facts: dict[str, Any]) -> Part:
     if not isinstance(item, dict):
-        return Part("text", clean(item) if isinstance(item, str) else _as_json(item))
+        return Part("text", clean(item) if isinstance(item, str) else as_json(item, indent=True))
     text = item.get("text")
-    shown = clean(text) if isinstance(text, str) else _as_json(item)
+    shown = clean(text) if isinstance(text, str) else as_json(item, indent=True)
     if facts.get("type") == "image":
         return _image(shown, facts)
     part = Part("thinking" if item.get("type") == "thinking" else "text", shown)
@@ -115,7 +98,7 @@ def _image(text: str, facts: dict[str, Any]) -> Part:
 def read_runs(value: object, length: int) -> list[Run]:
     """Coloured runs, in order and within the text."""
     runs: list[Run] = []
-    for row in value if isinstance(value, list) else []:
+    for row in list_of(value):
         if not isinstance(row, list) or len(row) != 3:
             continue
         start, end, style = as_count(row[0]), as_count(row[1]), as_object(row[2])
@@ -195,9 +178,27 @@ def _exit_code(value: object) -> int | None:
     return value if type(value) is int else None
 
 
+def read_time(value: object) -> float | None:
+    """ISO 8601 as seconds since 1970; without an offset it counts as UTC. None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
 def wrong_kinds(data: dict[str, Any], kinds: dict[str, type]) -> dict[str, Any]:
-    """What stands under a known key and is not of its kind."""
-    return {key: data[key] for key, kind in kinds.items() if data.get(key) is not None and type(data[key]) is not kind}
+    """What stands under a known key and is not of its kind: `object` for any, `datetime` for a time as a text."""
+    said = {key: data[key] for key in kinds if data.get(key) is not None}
+    return {key: value for key, value in said.items() if not _is_of(kinds[key], value)}
+
+
+def _is_of(kind: type, value: object) -> bool:
+    if kind is datetime:
+        return value == "" or read_time(value) is not None
+    return kind is object or type(value) is kind
 
 
 def keep_malformed(metadata: dict[str, Any], odd: dict[str, Any]) -> None:
@@ -210,10 +211,8 @@ def _restore(tool: Tool, ours: dict[str, Any]) -> None:
     """What turnlog wrote about it beside its result."""
     seconds = ours.get("seconds")
     tool.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
-    diffs = ours.get("diffs")
-    tool.diffs = [d for item in (diffs if isinstance(diffs, list) else []) if (d := diff_from_json(item))]
-    images = ours.get("images")
-    for image in map(as_object, images if isinstance(images, list) else []):
+    tool.diffs = [diff for item in list_of(ours.get("diffs")) if (diff := diff_from_json(item))]
+    for image in map(as_object, list_of(ours.get("images"))):
         tool.images.append(_image(as_text(image.get("text")), image))
     tool.subagent = as_text(ours.get("subagent")) or None
     tool.spilled = ours.get("spilled") is True
@@ -234,7 +233,7 @@ def _result_text(output: object) -> str:
         if streams:
             return "\n".join(s.rstrip("\n") for s in streams if s)
     text = texts_in(output)
-    return _as_json(output) if text is None else text
+    return as_json(output, indent=True) if text is None else text
 
 
 def _diffs(tool: Tool) -> list[FileDiff]:

@@ -1,21 +1,20 @@
-"""A SessionData document as a session.
+"""SessionData 1.0 documents: told by their keys, and read as sessions.
 
-The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, `exchanges`
-null, tool input as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets
-back all that its `metadata.turnlog` says; session_data_write.py is the other half.
+The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, tool input
+as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets back all that its
+`metadata.turnlog` says (schemas/documents/session-data.md), which session_data_write.py writes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_value, one_line
-from schemas.interchange.session_data import is_session_data
 from schemas.interchange.session_data_parts import (
     as_object,
     as_text,
@@ -27,43 +26,73 @@ from schemas.interchange.session_data_parts import (
     unsaid_hints,
     wrong_kinds,
 )
+from schemas.interchange.session_data_parts import read_time as read_time
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted, untold_tokens
-from schemas.interchange.session_data_write import EPOCH, KEEP, UNKNOWN
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
+from schemas.provider import Format, Head, Reading, Saved
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record, Unreadable
 from schemas.session import Change, Exchange, Inherited, Lack, Op, Session, Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage, as_count
+from schemas.values import list_of, texts_of
 
 _PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
 """The producer's own ids that the published document has another word for (formats note 2.1)."""
-_HEAD_KINDS: dict[str, type] = {
-    **dict.fromkeys(("sessionId", "createdAt", "updatedAt", "slug", "workspaceRoot"), str),
-    "provider": dict,
-}
-_DOCUMENT = frozenset({"schemaVersion", "exchanges", *_HEAD_KINDS})
-_PROVIDER_KINDS: dict[str, type] = dict.fromkeys(("id", "name", "version"), str)
-_EXCHANGE_KINDS: dict[str, type] = {"exchangeId": str, "startTime": str, "endTime": str, "metadata": dict}
-_EXCHANGE = frozenset({"messages", *_EXCHANGE_KINDS})
+_UNKNOWN = ("", "unknown")
+"""What stands where a version or a workspace root is required and none is known."""
+_NO_TIME = "1970-01-01T00:00:00Z"
+"""What stands where the time of creation is required and none is known."""
+_DOCUMENT: dict[str, type] = {
+    "schemaVersion": object, "exchanges": object, "provider": dict, "sessionId": str, "createdAt": datetime,
+    "updatedAt": datetime, "slug": str, "workspaceRoot": str,
+}  # fmt: skip
+_PROVIDER: dict[str, type] = dict.fromkeys(("id", "name", "version"), str)
+_EXCHANGE: dict[str, type] = {
+    "exchangeId": str, "startTime": datetime, "endTime": datetime, "messages": object, "metadata": dict,
+}  # fmt: skip
+_MESSAGE: dict[str, type] = {
+    "id": str, "timestamp": datetime, "role": object, "model": str, "content": object, "tool": dict, "pathHints": list,
+    "metadata": dict, "usage": object,
+}  # fmt: skip
+"""The keys that 1.0 has, and what stands under them; `datetime` for a time as a text."""
+_REQUIRED = frozenset({"schemaVersion", "provider", "sessionId", "createdAt", "workspaceRoot"})
 _VERSION = re.compile(r"\s*(?:1(?:\.0)*)?\s*")
 """1.0 as it may be written, or nothing."""
 _FLAGS = {name.lower(): flag.value for name, flag in Flag.__members__.items()}
 _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
-_KINDS: dict[str, type] = {
-    "id": str,
-    "timestamp": str,
-    "model": str,
-    "tool": dict,
-    "pathHints": list,
-    "metadata": dict,
-}
-_MESSAGE = frozenset({"id", "timestamp", "role", "model", "content", "tool", "pathHints", "metadata", "usage"})
 
 
-def open_document(path: Path) -> DocumentReading:
-    """A reading of the document in a file. It raises OSError on another version of SessionData than 1.0."""
-    return DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data)
+def is_session_data(document: object) -> bool:
+    """Whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
+    return isinstance(document, dict) and "exchanges" in document and len(_REQUIRED & document.keys()) >= 2
+
+
+class SessionDataProvider(Saved):
+    """SessionData documents in the place of an agent: a file of them can be opened like any session."""
+
+    id = "session-data"
+    name = "SessionData"
+    counting = "The document's own figures, each group once."
+    formats = (
+        Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),
+    )
+
+    def detect(self, head: Head) -> bool:
+        """Whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
+
+        The version is not looked at here: a newer document is refused when it is read, with its version named.
+        """
+        return is_session_data(head.document)
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Read a document; `start` means nothing, since a document is read whole. Raises OSError on another version of
+        SessionData than 1.0.
+        """
+        return DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data)
+
+
+SESSION_DATA = SessionDataProvider()
 
 
 def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -74,12 +103,12 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
         said = one_line(str(version), 20)
         raise OSError(f"/schemaVersion: a SessionData document of version {said}; only 1.0 can be read")
     exchanges = document.get("exchanges")
-    if exchanges is not None and not isinstance(exchanges, list):
+    if not isinstance(exchanges, list):
         raise OSError("/exchanges: a SessionData document whose exchanges are no list")
     head = {key: value for key, value in document.items() if key != "exchanges"}
     facts = as_object(_ours((exchanges or [None])[0]).get("session"))
     records: list[dict[str, Any]] = [{"document": head, "facts": facts}]
-    for exchange in _with_rewound(exchanges or []):
+    for exchange in _with_rewound(exchanges):
         records.append({"exchange": {key: value for key, value in exchange.items() if key != "messages"}})
         messages = exchange.get("messages")
         items = messages if isinstance(messages, list) else [] if messages is None else [messages]
@@ -98,10 +127,10 @@ def _with_rewound(exchanges: list[Any]) -> Iterator[dict[str, Any]]:
         exchange = item if isinstance(item, dict) else {"messages": [item]}
         ours = _ours(exchange)
         if ours.keys() & _ASIDE:
-            yield from (e for e in _items(ours.get("rewoundBefore")) if isinstance(e, dict))
+            yield from (e for e in list_of(ours.get("rewoundBefore")) if isinstance(e, dict))
             kept = {key: value for key, value in ours.items() if key not in _ASIDE}
             yield exchange | {"metadata": as_object(exchange.get("metadata")) | {"turnlog": kept}}
-            yield from (e for e in _items(ours.get("rewoundAfter")) if isinstance(e, dict))
+            yield from (e for e in list_of(ours.get("rewoundAfter")) if isinstance(e, dict))
         else:
             yield exchange
 
@@ -134,8 +163,7 @@ class SessionDataParser:
 
     def __init__(self, path: Path) -> None:
         self.session = Session("session-data", "SessionData", path, path.stem)
-        self.session.build = Builder()
-        self._kept: dict[str, Any] = {"exchanges": {}, "groupRecords": [], "rounds": {}, "paths": {}}
+        self.session.build = _Builder()
         self._facts: dict[str, Any] = {}
         self._facts_span = NONE
         self._document: dict[str, Any] = {}
@@ -153,8 +181,8 @@ class SessionDataParser:
         for record in records:
             item = record[3]
             if "document" in item:
-                self._take_head(as_object(item["document"]))
                 self._take_facts(as_object(item.get("facts")), record)
+                self._take_head(as_object(item["document"]))
             elif "exchange" in item:
                 self._take_exchange(as_object(item["exchange"]), record)
             else:
@@ -174,20 +202,17 @@ class SessionDataParser:
         name = as_text(provider.get("id")) or session.provider
         session.provider = _PROVIDERS.get(name, name)
         session.provider_name = as_text(provider.get("name")) or session.provider
-        version = as_text(provider.get("version"))
-        session.version = None if version in ("", UNKNOWN) else version
+        version, root = as_text(provider.get("version")), as_text(document.get("workspaceRoot"))
+        session.version = None if version in _UNKNOWN else version
         session.id = as_text(document.get("sessionId")) or session.id
-        root = as_text(document.get("workspaceRoot"))
-        session.workspace_root = None if root in ("", UNKNOWN) else root
-        if slug := as_text(document.get("slug")):
-            self._kept["slug"] = slug
+        session.workspace_root = None if root in _UNKNOWN else root
         fields = {key: value for key, value in document.items() if key not in _DOCUMENT}
-        fields |= wrong_kinds(document, _HEAD_KINDS) | _no_times(document, "createdAt", "updatedAt")
-        unknown = {key: value for key, value in provider.items() if key not in _PROVIDER_KINDS}
-        if odd := unknown | wrong_kinds(provider, _PROVIDER_KINDS):
+        fields |= wrong_kinds(document, _DOCUMENT)
+        unknown = {key: value for key, value in provider.items() if key not in _PROVIDER}
+        if odd := unknown | wrong_kinds(provider, _PROVIDER):
             fields["provider"] = odd
         if fields:
-            self._kept["fields"] = clean_value(fields)
+            session.metadata["fields"] = as_object(session.metadata.get("fields")) | clean_value(fields)
 
     def _take_facts(self, facts: dict[str, Any], record: Record) -> None:
         """What turnlog says of the whole session; it stands in the document's first exchange."""
@@ -196,10 +221,9 @@ class SessionDataParser:
         session.title = as_text(facts.get("title")).replace("\n", " ")
         session.branch = as_text(facts.get("branch")) or None
         take_facts(session, facts)
-        session.metadata.update(as_object(clean_value(facts.get("metadata"))))
-        self._kept["source"] = as_text(facts.get("source"))
-        if fields := as_object(facts.get("fields")):
-            self._kept["fields"] = clean_value(fields) | as_object(self._kept.get("fields"))
+        session.metadata |= as_object(clean_value(facts.get("metadata")))
+        if fields := as_object(facts.get("fields")):  # where earlier versions wrote them
+            session.metadata["fields"] = clean_value(fields)
 
     def _complete(self) -> None:
         """What can only be known, or must not be overruled, once all messages are there."""
@@ -210,13 +234,12 @@ class SessionDataParser:
             exchange.started = started if exact or started is not None else exchange.started
             exchange.ended = ended if exact or ended is not None else exchange.ended
         created, updated = (self._document.get(key) for key in ("createdAt", "updatedAt"))
-        session.created = None if created == EPOCH else read_time(created) or session.created
+        session.created = None if created == _NO_TIME else read_time(created) or session.created
         if (moment := read_time(updated)) is not None or self._own:
             session.updated = moment
-        for row in map(as_object, _items(self._facts.get("subagents"))):
+        for row in map(as_object, list_of(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
         take_inherited(session, self._facts, self._facts_span)
-        session.metadata[KEEP] = self._kept
 
     def _subagent(self, row: dict[str, Any]) -> Subagent:
         subagent = Subagent(as_text(row.get("id")), as_text(row.get("name")), as_text(row.get("description")))
@@ -227,7 +250,6 @@ class SessionDataParser:
             place, home = Path(path), self.session.path.resolve().parent
             inside = place.is_absolute() and place.resolve().is_relative_to(home) and place.is_file()
             subagent.path = place if inside else None
-            self._kept["paths"][subagent.id] = path
         if document := as_object(row.get("session")):
             try:
                 subagent.session = read_document(document, self.session.path)
@@ -256,26 +278,21 @@ class SessionDataParser:
         exchange.inherited = ours.get("inherited") is True
         session.exchanges.append(exchange)
         self._exchange_times.append((read_time(data.get("startTime")), read_time(data.get("endTime")), self._own))
-        for group in map(as_object, _items(ours.get("groups"))):
+        for group in map(as_object, list_of(ours.get("groups"))):
             self._take_group(group, record)
         exchange.model = session.model_index(as_text(ours.get("model")))
-        foreign = {key: value for key, value in metadata.items() if key != "turnlog" or not isinstance(value, dict)}
-        foreign |= {key: value for key, value in data.items() if key not in _EXCHANGE}
-        if "foreign" in ours:
-            foreign["turnlog"] = ours["foreign"]
-        foreign = clean_value(foreign)
-        keep_malformed(foreign, wrong_kinds(data, _EXCHANGE_KINDS) | _no_times(data, "startTime", "endTime"))
-        if foreign:
-            self._kept["exchanges"][str(number)] = foreign
+        theirs = {key: value for key, value in metadata.items() if value is not ours}
+        theirs |= {key: value for key, value in data.items() if key not in _EXCHANGE}
+        keep_malformed(theirs, wrong_kinds(data, _EXCHANGE))
+        if theirs:  # an exchange has no facts of its own
+            known = as_object(session.metadata.get("exchanges"))
+            session.metadata["exchanges"] = known | {str(number): clean_value(theirs)}
 
     def _take_group(self, group: dict[str, Any], record: Record) -> None:
         session = self.session
         usage = TokenUsage.from_json(as_object(group.get("usage")))
         name = as_text(group.get("id"))
         index = session.add_group(name, usage, record, model=session.model_index(as_text(group.get("model"))))
-        self._kept["groupRecords"].append(clean_value(_items(group.get("records"))))
-        if name_of_round := as_text(group.get("round")):
-            self._kept["rounds"][str(index)] = name_of_round
         self._groups[name] = index
         for message, last in self._homeless.pop(name, ()):
             self._join(message, index, last)
@@ -366,7 +383,6 @@ class SessionDataParser:
         else:
             group = session.add_group(name, usage, record, model=model)
             span = session.groups.span[group]
-            self._kept["groupRecords"].append([])
         session.join_group(index, group)
         self._counted[aside] = Counted(model_name, usage, group, span)
 
@@ -379,19 +395,20 @@ def take_facts(session: Session, facts: dict[str, Any]) -> None:
     )
     session.duplicates = as_count(facts.get("duplicates")) or 0
     session.own_total = as_text(facts.get("ownTotal")).replace("\n", " ")
-    said_lacks = _items(facts.get("lacks"))
+    said_lacks = list_of(facts.get("lacks"))
     session.lacks = frozenset(lack for lack in Lack if lack.value in said_lacks)
-    session.links = [clean(link) for link in _items(facts.get("links")) if isinstance(link, str)]
-    for model in _items(facts.get("models")):
+    session.links = [clean(link) for link in texts_of(facts.get("links"))]
+    for model in list_of(facts.get("models")):
         session.model_index(as_text(model))
     line, said = session.lineage, as_object(facts.get("lineage"))
     line.forked_from, line.continues = as_text(said.get("forkedFrom")) or None, as_text(said.get("continues")) or None
     line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
-    for row in map(as_object, _items(facts.get("unreadable"))):
+    for row in map(as_object, list_of(facts.get("unreadable"))):
         place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
         reason, file = as_text(row.get("reason")), as_text(row.get("file"))
         session.unreadable.append(Unreadable(place[0], reason, place[1], place[2], file))
-    session.exported_from, session.exported_unreadable = one_line(as_text(facts.get("source"))), len(session.unreadable)
+    session.exported_from = one_line(as_text(facts.get("source")), 4000)
+    session.exported_unreadable = len(session.unreadable)
     for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
         for name, count in as_object(facts.get(key)).items():
             counter[clean(name)] += as_count(count) or 0
@@ -410,7 +427,7 @@ def take_inherited(session: Session, facts: dict[str, Any], span: int) -> None:
     `span`: where the document says it (`facts_span`).
     """
     session.inherited.clear()
-    for row in map(as_object, _items(facts.get("inherited")) if session.exchanges else ()):
+    for row in map(as_object, list_of(facts.get("inherited")) if session.exchanges else ()):
         name, usage = as_text(row.get("id")), TokenUsage.from_json(as_object(row.get("usage")))
         model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
         exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
@@ -441,46 +458,31 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
 def _content(data: dict[str, Any]) -> list[Any]:
     """The parts of a message; a text or a part that stands there by itself is one."""
     content = data.get("content")
-    return [content] if isinstance(content, dict) or (content and isinstance(content, str)) else _items(content)
+    return [content] if isinstance(content, dict) or (content and isinstance(content, str)) else list_of(content)
 
 
-class _Opened(NamedTuple):
-    """A message of a document, with what is the same for each of the blocks that it is taken apart into."""
-
-    data: dict[str, Any]
-    blocks: list[_Block]
-    ours: dict[str, Any]
-    """What turnlog says of it."""
-    metadata: dict[str, Any]
-    """Everybody else's, and what a Message has no field for, so that writing it loses nothing."""
-
-
-def _opened(data: dict[str, Any]) -> _Opened:
-    said = as_object(data.get("metadata"))
-    ours = as_object(said.get("turnlog"))  # each of its fields is cleaned where it is taken
-    theirs = {key: value for key, value in said.items() if value is not ours} if ours else said
-    metadata = as_object(clean_value(theirs))
-    if isinstance(metadata.get("turnlog"), dict):
-        del metadata["turnlog"]
-    if not data.keys() <= _MESSAGE:
-        metadata["messageFields"] = clean_value({key: value for key, value in data.items() if key not in _MESSAGE})
-    keep_malformed(metadata, _malformed(data, ours))
+def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """What others say of a message, and what a Message has no field for: nothing is lost. `ours` is what turnlog
+    says of it.
+    """
+    metadata = {key: value for key, value in as_object(data.get("metadata")).items() if value is not ours}
+    if (foreign := metadata.pop("turnlog", ours.get("foreign"))) is not None:
+        metadata["foreign"] = foreign  # somebody else's key of that name
+    if fields := {key: value for key, value in data.items() if key not in _MESSAGE}:
+        metadata["messageFields"] = fields
     if (role := data.get("role")) not in ("user", "agent"):
-        metadata["role"] = clean_value(role)
-    if (records := ours.get("records")) is not None:
-        metadata["records"] = clean_value(records)
-    if "foreign" in ours:
-        metadata["turnlog"] = clean_value(ours["foreign"])
-    return _Opened(data, _blocks(data, ours), ours, metadata)
+        metadata["role"] = role
+    keep_malformed(metadata, _malformed(data, ours))
+    return metadata
 
 
 def _malformed(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """What stands under a message's own keys and is not what belongs there."""
-    odd = wrong_kinds(data, _KINDS) | _no_times(data, "timestamp")
+    odd = wrong_kinds(data, _MESSAGE)
     if (content := data.get("content")) is not None and not isinstance(content, str | list | dict):
         odd["content"] = content
-    if (hints := _items(data.get("pathHints"))) and not all(isinstance(hint, str) for hint in hints):
-        odd["pathHints"] = [hint for hint in hints if not isinstance(hint, str)]
+    if hints := [hint for hint in list_of(data.get("pathHints")) if not isinstance(hint, str)]:
+        odd["pathHints"] = hints
     if "kind" not in ours:
         if (usage := uncounted(data.get("usage"))) is not None:
             odd["usage"] = usage
@@ -489,20 +491,33 @@ def _malformed(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     return odd
 
 
-class Builder:
-    """Makes messages from a document's records. What the last record holds is kept, since its blocks come in turn."""
+class _Opened(NamedTuple):
+    """A message of a document, with what is the same for each of the blocks that it is taken apart into."""
+
+    data: dict[str, Any]
+    ours: dict[str, Any]
+    blocks: list[_Block]
+    metadata: dict[str, Any]
+
+
+def _opened(data: dict[str, Any]) -> _Opened:
+    ours = as_object(as_object(data.get("metadata")).get("turnlog"))
+    return _Opened(data, ours, _blocks(data, ours), _metadata(data, ours))
+
+
+class _Builder:
+    """Makes messages from a document's records. What was opened last is kept, since its blocks come in turn."""
 
     def __init__(self) -> None:
-        self._last: _Opened | None = None
+        self._last = _opened({})
 
     def __call__(self, session: Session, index: int) -> Message:
-        """The message, from the document's record of it."""
         rows = session.messages
         record = session.record(next(session.spans.chain(rows.span[index])))
-        data, last = as_object(record.get("message")), self._last
-        if last is None or last.data is not data:
-            last = self._last = _opened(data)
-        return _made(session, index, last, record.get("number", 0), rows.block[index])
+        data = as_object(record.get("message"))
+        if self._last.data is not data:
+            self._last = _opened(data)
+        return _made(session, index, self._last, record.get("number", 0), rows.block[index])
 
 
 def make_message(session: Session, index: int, data: dict[str, Any], number: int, block: int) -> Message:
@@ -514,9 +529,9 @@ def make_message(session: Session, index: int, data: dict[str, Any], number: int
 
 
 def _made(session: Session, index: int, opened: _Opened, number: int, block: int) -> Message:
-    rows, data, ours = session.messages, opened.data, opened.ours
-    metadata = dict(opened.metadata)
-    piece = opened.blocks[min(block, len(opened.blocks) - 1)]
+    rows, (data, ours, blocks, theirs) = session.messages, opened
+    metadata = dict(theirs)
+    piece = blocks[min(block, len(blocks) - 1)]
     exchange = session.exchanges[rows.exchange[index]]
     group = rows.group[index]
     message = Message(
@@ -537,9 +552,8 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
     counts = group < len(session.groups) and session.groups.last[group] == index
     if counts and session.provider == "gemini" and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
         metadata.setdefault("tokens", told)
-    last = next((n for n in reversed(range(len(opened.blocks))) if opened.blocks[n].kind != Kind.NOTE), 0)
-    if block == last:
-        message.path_hints = [clean(hint) for hint in _items(data.get("pathHints")) if isinstance(hint, str)]
+    if block == next((n for n in reversed(range(len(blocks))) if blocks[n].kind != Kind.NOTE), 0):
+        message.path_hints = texts_of(data.get("pathHints"))
     if piece.kind == Kind.NOTE and "kind" not in ours:
         hints = unsaid_hints(data)
         message.label = "files: " + one_line(", ".join(hints)) if hints else "empty message"
@@ -556,26 +570,6 @@ def key_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
 
 
-def read_time(value: object) -> float | None:
-    """ISO 8601 as seconds since 1970; without an offset it counts as UTC. None for anything else."""
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except OverflowError:
-        return None
-
-
-def _no_times(data: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The strings under these keys that should be times and are none."""
-    said = {key: data[key] for key in keys if isinstance(data.get(key), str)}
-    return {key: text for key, text in said.items() if text and read_time(text) is None}
-
-
 def _kind(value: object) -> Kind | None:
     return Kind.__members__.get(value.upper()) if isinstance(value, str) else None
 
@@ -583,10 +577,6 @@ def _kind(value: object) -> Kind | None:
 def _flags(value: object) -> int:
     """The flags of these names, as a number: an enum's own arithmetic takes a quarter of a message's time."""
     flags = 0
-    for name in _items(value):
+    for name in list_of(value):
         flags |= _FLAGS.get(name, 0) if isinstance(name, str) else 0
     return flags
-
-
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -35,7 +35,7 @@ def session_slug(session: Session, edit: Callable[[Any], Any] | None = None) -> 
 
 def _first_prompt(session: Session) -> str:
     for exchange in session.exchanges:
-        if exchange.opener is not Kind.PROMPT or exchange.rewound:
+        if exchange.opener is not Kind.PROMPT or exchange.rewound or not session.message_range(exchange.index):
             continue
         text = session.message(exchange.start).text.strip()
         if session.provider != "claude":

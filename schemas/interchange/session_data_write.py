@@ -31,8 +31,6 @@ UNKNOWN = "unknown"
 """Stands where a version or a workspace root is required and none is known; no real root is a relative path."""
 EPOCH = "1970-01-01T00:00:00Z"
 """Stands where SessionData requires the time of creation and none is known."""
-KEEP = "sessionData"
-"""Key of `Session.metadata` under which the reader keeps what a document says that a Session has no place for."""
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FLAG_NAMES = [(flag.value, name.lower()) for name, flag in Flag.__members__.items()]
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
@@ -86,6 +84,11 @@ def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], 
         yield exchange, before, session.exchanges[exchange.index + 1 : end]
 
 
+def dump(value: dict[str, Any], edit: Edit | None) -> bytes:
+    """An object of a document as JSON, edited."""
+    return json_bytes(edit(value) if edit is not None else value, fit=lambda value: _fitting(clean_value(value)))
+
+
 class SessionDataWriter:
     """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
 
@@ -103,14 +106,10 @@ class SessionDataWriter:
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
         self._exchange_ids, self._message_ids, self._group_ids = _Names(), _Names(), _Names()
-        kept = session.metadata.get(KEEP)
-        self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
 
     def dump(self, value: dict[str, Any]) -> bytes:
         """An object of the document as JSON, edited."""
-        if self._edit is not None:
-            value = self._edit(value)
-        return json_bytes(value, fit=lambda value: _fitting(clean_value(value)))
+        return dump(value, self._edit)
 
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""
@@ -127,7 +126,7 @@ class SessionDataWriter:
         }
         if updated := iso_time(session.updated):
             data["updatedAt"] = updated
-        if slug := self._kept.get("slug") or session_slug(session, self._edit):
+        if slug := session_slug(session, self._edit):
             data["slug"] = slug
         data["workspaceRoot"] = session.workspace_root or UNKNOWN
         return data
@@ -169,10 +168,7 @@ class SessionDataWriter:
         for key, rewound in (("rewoundBefore", before), ("rewoundAfter", after)):
             if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
                 ours[key] = whole
-        foreign = _object(_object(self._kept.get("exchanges")).get(str(exchange.index)))
-        if "turnlog" in foreign:  # somebody else's key of that name
-            ours["foreign"] = foreign.pop("turnlog")
-        data["metadata"] = foreign | {"turnlog": ours}
+        data["metadata"] = {"turnlog": ours}
         return data
 
     def _messages(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -182,9 +178,8 @@ class SessionDataWriter:
         """A message: also what `tail --json` prints."""
         session = self.session
         metadata = dict(message.metadata)
-        data: dict[str, Any] = _object(metadata.pop("messageFields", None))
         name = message.id or f"{session.id}:{message.exchange}:{message.index}"
-        data["id"] = self._message_ids.unique(name, message.index)
+        data: dict[str, Any] = {"id": self._message_ids.unique(name, message.index)}
         if time := iso_time(message.timestamp):
             data["timestamp"] = time
         data["role"] = message.role
@@ -199,7 +194,7 @@ class SessionDataWriter:
             data["content"] = content
         if message.tool is not None:
             if message.role == "agent":
-                data["tool"] = _tool(message.tool, _object(metadata.pop("toolFields", None)))
+                data["tool"] = _tool(message.tool)
             ours["tool"] = self.tool_facts(message.tool)
         if message.path_hints:
             data["pathHints"] = message.path_hints
@@ -208,12 +203,10 @@ class SessionDataWriter:
         ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
         ours |= _given(figures=message.figures or None)
         self._put_usage(message, data, ours)
-        if (records := metadata.pop("records", None)) is None:
-            records = self._records(self.session.messages.span[message.index])
-        if records:
+        if records := self._records(self.session.messages.span[message.index]):
             ours["records"] = records
         if "turnlog" in metadata:  # somebody else's key of that name
-            ours["foreign"] = metadata.pop("turnlog")
+            metadata["foreign"] = metadata.pop("turnlog")
         data["metadata"] = metadata | {"turnlog": ours}
         return data
 
@@ -234,13 +227,11 @@ class SessionDataWriter:
 
     def _group(self, group: int) -> dict[str, Any]:
         groups = self.session.groups
-        kept = self._kept.get("groupRecords")
-        records = kept[group] if isinstance(kept, list) and group < len(kept) else self._records(groups.span[group])
         return {
             "id": self.group_id(group),
             **_given(model=self.session.models[groups.model[group]] or None),
             "usage": _usage(groups.usage[group]),
-            **_given(records=records or None, round=_object(self._kept.get("rounds")).get(str(group))),
+            **_given(records=self._records(groups.span[group]) or None),
         }
 
     def _records(self, head: int) -> list[dict[str, Any]]:
@@ -303,13 +294,12 @@ class SessionDataWriter:
         """What is true of the whole session and has no place in SessionData."""
         session = self.session
         line = session.lineage
-        source = self._kept.get("source")
         # Where a document breaks off that was exported itself is no place in the file that `source` names.
-        known = session.exported_unreadable if isinstance(source, str) else None
+        known = session.exported_unreadable if session.exported_from else None
         return _given(
             title=session.title or None,
             branch=session.branch,
-            source=source if isinstance(source, str) else path_text(session.path),
+            source=session.exported_from or path_text(session.path),
             contextWindow=session.context_window,
             contextUsed=session.context_used,
             models=session.models[1:] or None,
@@ -326,8 +316,7 @@ class SessionDataWriter:
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,
             subagents=[self._subagent(s) for s in session.subagents] or None,
-            fields=self._kept.get("fields"),
-            metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
+            metadata=dict(session.metadata) or None,
         )
 
     def _inherited(self, one: Inherited) -> dict[str, Any]:
@@ -345,7 +334,7 @@ class SessionDataWriter:
         return {"id": subagent.id} | _given(
             name=subagent.name or None,
             description=subagent.description or None,
-            path=path_text(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
+            path=path_text(subagent.path) if subagent.path else None,
             toolUse=self.session.message(tool_use).id if tool_use is not None else None,
             internal=subagent.internal or None,
             session=document,
@@ -369,9 +358,9 @@ def _usage(usage: TokenUsage) -> dict[str, int | None]:
     return usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
 
 
-def _tool(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
-    """1.0's tool object; `fields` are those the document had that a Tool has no place for."""
-    data = fields | {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
+def _tool(tool: Tool) -> dict[str, Any]:
+    """1.0's tool object."""
+    data: dict[str, Any] = {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
     if tool.use_id:
         data["useId"] = tool.use_id
     data["input"] = tool.input
@@ -398,10 +387,6 @@ def _sgr(sgr: Sgr) -> dict[str, Any]:
 def _given(**values: Any) -> dict[str, Any]:
     """Those that are not None."""
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _object(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}
 
 
 class _Names:

@@ -1,18 +1,38 @@
-"""UI Snapshot v1, a month's use and cost in a JSON document: recognised here.
+"""UI Snapshot v1, a month's use and cost, as a session: its totals, its tables and its suggestions, an exchange each.
 
-Made in snapshot_make.py, read in snapshot_read.py, checked in snapshot_check.py; schemas/documents/snapshot.md.
+By the contract's guidance for readers: the version is looked at before anything else; a file that is half-written is
+read again, a moment later; and where it stays so, an open view keeps what was there before. snapshot_make.py makes
+snapshots, snapshot_check.py judges them; schemas/documents/snapshot.md.
 """
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from schemas.broken import why_unread
+from schemas.clean import clean, one_line
+from schemas.figures import format_cost, format_count
+from schemas.interchange.rfc3339 import parse_time
+from schemas.interchange.sheets import escaped, open_section, table
+from schemas.interchange.verdicts import shown
+from schemas.message import Flag, Kind, Message, Part
 from schemas.provider import Format, Head, Reading, Saved
+from schemas.reading import WholeReading
+from schemas.records import MemoryStore, read_document
+from schemas.session import Session
+from schemas.values import dict_of, list_of
 
 _KEYS = frozenset({"schema_version", "totals"})
 _OTHERS = frozenset({"generated_at", "month", "mode", "top_providers", "top_models", "suggestions"})
 _MANY = 4
 _BEGINNING = (b'"schema_version"', b'"generated_at"', b'"month"')
+TRIES = 4
+WAIT = 0.05
+"""Seconds between two looks at a file that is half-written."""
 
 
 def is_snapshot(document: object) -> bool:
@@ -47,9 +67,162 @@ class SnapshotProvider(Saved):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Read a snapshot; `start` means nothing, since a document is read whole."""
-        from schemas.interchange.snapshot_read import SnapshotReading
-
         return SnapshotReading(path)
 
 
 SNAPSHOT = SnapshotProvider()
+
+
+class SnapshotReading(WholeReading):
+    """A snapshot's file, read whole, and again when it changed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _empty(path))
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """The snapshot, if it is another one than before. Raises OSError for another version of the format, and for
+        what is no snapshot (any more).
+        """
+        from schemas.changes import digest
+
+        data, document = self._patiently()
+        mark = digest(data)
+        if mark == known:
+            return None
+        if document is None:
+            raise OSError(why_unread(data))
+        if "schema_version" not in document:
+            raise OSError("a UI Snapshot without `schema_version`; only version 1 can be read")
+        if not is_supported(document["schema_version"]):
+            raise OSError(f"a UI Snapshot of version {shown(document['schema_version'])}; only version 1 can be read")
+        return mark, len(data), session_of(document, self.path)
+
+    def _patiently(self) -> tuple[bytes, dict[str, Any] | None]:
+        """The file's bytes and the document in them; None where they are none even after a while."""
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(WAIT)
+            data = self.path.read_bytes()
+            document = read_document(data)
+            # What a snapshot turned into says its version, whatever other keys that version has.
+            if isinstance(document, dict) and (is_snapshot(document) or "schema_version" in document):
+                return data, _exact(data) or document
+        return data, None
+
+
+def is_supported(version: object) -> bool:
+    """Whether it is the number 1: neither "1" nor true nor 1.0 is."""
+    return type(version) is int and version == 1
+
+
+def _exact(data: bytes) -> dict[str, Any] | None:
+    """The document with its integers as they are, however long: the quick parser makes floats of those over 64 bits."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):  # the tolerant reader takes more than JSON
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _empty(path: Path) -> Session:
+    session = Session("snapshot", "UI Snapshot", path, path.name.partition(".")[0] or path.name)
+    session.title = "Usage snapshot"
+    session.build = build
+    session.stores.append(MemoryStore(path))
+    return session
+
+
+def session_of(document: dict[str, Any], path: Path) -> Session:
+    """The session that shows a snapshot."""
+    session = _empty(path)
+    store = session.stores[0]
+    assert isinstance(store, MemoryStore)
+    month, mode = (_word(document.get(key)) for key in ("month", "mode"))
+    if month:
+        session.title = f"Usage snapshot {month}" + (f" ({mode})" if mode else "")
+    session.own_total = _total(dict_of(document.get("totals")))
+    if made := parse_time(document.get("generated_at")):
+        session.created = session.updated = made.timestamp()
+    for number, page in enumerate(pages(document)):
+        record = store.add({"title": page.title, "text": page.text})
+        open_section(session, page.title, 2 * number, record)
+        session.add_message(
+            Kind.TEXT,
+            2 * number + 1,
+            record,
+            chars=len(page.text),
+            lines=page.text.count("\n") + 1,
+        )
+    return session
+
+
+def _total(totals: dict[str, Any]) -> str:
+    """The whole in a few words, for the line below."""
+    tokens, cost = totals.get("tokens"), totals.get("cost_usd")
+    pieces = [f"{format_count(tokens)} tokens"] if type(tokens) is int and tokens >= 0 else ["tokens unknown"]
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        pieces.append(format_cost(cost))
+    return " · ".join(pieces)
+
+
+class Page(NamedTuple):
+    """A piece of a snapshot, in Markdown."""
+
+    title: str
+    text: str
+
+
+def pages(document: dict[str, Any]) -> Iterator[Page]:
+    """What a snapshot says, a page each. What is of another type than it should be is shown as `?`, or as it is."""
+    totals = dict_of(document.get("totals"))
+    rows = [(_LABELS.get(key, escaped(key, 60)), _figure(key, value)) for key, value in totals.items()]
+    made = parse_time(document.get("generated_at"))
+    rows.append(("made", f"{made:%Y-%m-%d %H:%M} UTC" if made else "?"))
+    yield Page("Overall", table(("month", escaped(_word(document.get("month"))) or "?"), rows))
+    for key, title in (("top_providers", "Providers"), ("top_models", "Models")):
+        yield Page(title, _rows(title[:-1].lower(), list_of(document.get(key))))
+    tips = [escaped(tip if isinstance(tip, str) else json.dumps(tip)) for tip in list_of(document.get("suggestions"))]
+    yield Page("Suggestions", "\n\n".join(tips) if tips else "None.")
+    if isinstance(path := document.get("reconcile_latest_summary_path"), str):
+        yield Page("Reconciliation", f"Latest summary: {escaped(path)}")
+
+
+_LABELS = {
+    "cost_usd": "cost",
+    "tokens": "tokens",
+    "blended_usd_per_mtok": "$ / M tokens",
+    "session_count": "sessions",
+    "skipped_unpriced_count": "events without a price, left out",
+}
+_COLUMNS = ("name", "tokens", "total_cost_usd", "blended_usd_per_mtok", "session_count")
+
+
+def _rows(kind: str, rows: Sequence[Any]) -> str:
+    lines = [[_figure(name, row.get(name)) for name in _COLUMNS] for row in map(dict_of, rows)]
+    return table((kind, "tokens", "cost", "$ / M tokens", "sessions"), lines) if lines else "None."
+
+
+def build(session: Session, index: int) -> Message:
+    """A page as a message, or its heading."""
+    rows = session.messages
+    page = session.record(next(session.spans.chain(rows.span[index])))
+    kind = rows.kind_of(index)
+    message = Message(index, f"{session.id}:{index}", kind, rows.exchange[index], rows.when(index))
+    message.flags = Flag(rows.flags[index])
+    if message.flags & Flag.OPENER:
+        message.label = str(page.get("title", ""))
+    else:
+        message.parts = [Part("text", str(page.get("text", "")))]
+    return message
+
+
+def _figure(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return escaped(value, 60) if isinstance(value, str) else "?"
+    if key.endswith("cost_usd"):
+        return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+    return f"{value:,.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _word(value: object) -> str:
+    return one_line(clean(value), 40) if isinstance(value, str) else ""

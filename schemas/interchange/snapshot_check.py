@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from schemas.interchange.rfc3339 import parse_time
+from schemas.interchange.snapshot import is_supported
 from schemas.interchange.snapshot_make import TOP
-from schemas.interchange.snapshot_read import is_supported
 from schemas.interchange.verdicts import Finding, Verdict, explain, schema_findings, shown
 
 _TABLES = ("top_providers", "top_models")

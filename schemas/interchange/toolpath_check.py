@@ -1,7 +1,9 @@
-"""Whether a value is a Toolpath document, and whether its sessions keep the rules of their kind.
+"""Whether a value is a Toolpath document, or a file a stream of one, and whether its sessions keep the rules of their
+kind.
 
 An error is what the base schema, the schema of the kind that a path names by its exact address, or a rule in prose
-rejects (formats note 1.3, 1.5, 1.7). A warning is what can be read all the same.
+rejects (formats note 1.3, 1.5, 1.7). A warning is what can be read all the same. A stream (`.path.jsonl`) is one path
+as lines `{"Variant": body}` (formats note 1.6); it is put together, then checked like any path.
 """
 
 from __future__ import annotations
@@ -9,19 +11,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.clean import clean
-from schemas.interchange.toolpath import KIND, KIND_1_0, SESSION_KIND, as_graph
-from schemas.interchange.toolpath_rules import Judged, accounting, lineage, repeated
-from schemas.interchange.toolpath_stream import assemble
+from schemas.clean import clean, one_line
+from schemas.interchange.json_text import read_line
+from schemas.interchange.toolpath_format import (
+    KIND,
+    KIND_1_0,
+    SESSION_KIND,
+    TURN,
+    as_graph,
+    id_of,
+    parents_of,
+    structural_type,
+)
+from schemas.interchange.toolpath_lineage import in_a_cycle
 from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings, shown
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
+Judged = Iterator[tuple[Finding, bool]]
+"""Findings, each with whether it is an error."""
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
+_USAGES = ("token_usage", "attributed_token_usage")
+_FIGURES = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 def validate_toolpath(document: object) -> Verdict:
@@ -81,7 +96,7 @@ def _check(document: object, at: Callable[[str], str] = str) -> Judged:
     yield from _schema_findings("toolpath", document, "")
     entries = document.get("paths") if isinstance(document, dict) else None
     paths = entries if isinstance(entries, list) else []
-    yield from repeated(paths, "", "paths", "path", at)
+    yield from _repeated(paths, "", "paths", "path", at)
     for number, path in enumerate(paths):
         place = f"/paths/{number}"
         if isinstance(path, dict) and "$ref" not in path:
@@ -94,8 +109,8 @@ def _check(document: object, at: Callable[[str], str] = str) -> Judged:
 def _check_path(path: dict[str, Any], place: str, at: Callable[[str], str]) -> Judged:
     entries = path.get("steps")
     steps = entries if isinstance(entries, list) else []
-    yield from repeated(steps, place, "steps", "step", at)
-    yield from lineage(path, place)
+    yield from _repeated(steps, place, "steps", "step", at)
+    yield from _lineage(path, place)
     yield from _times_and_addresses(steps, place)
     meta = path.get("meta")
     kind = meta.get("kind") if isinstance(meta, dict) else None
@@ -104,13 +119,13 @@ def _check_path(path: dict[str, Any], place: str, at: Callable[[str], str]) -> J
     name = _KINDS.get(kind)
     if name is not None:
         yield from _schema_findings(name, path, place)
-        yield from accounting(path, place, grouped=kind == KIND)
+        yield from _accounting(path, place, grouped=kind == KIND)
         return
     said = json.dumps(clean(kind[:100]), ensure_ascii=False)
     if SESSION_KIND.fullmatch(kind):
         hint = "the trailing slash makes it another one" if kind.endswith("/") else "its rules are not settled"
         yield Finding(f"{place}/meta/kind", f"{said}: checked as plain Toolpath, {hint}"), False
-        yield from ((finding, False) for finding, _ in accounting(path, place, grouped=True))
+        yield from ((finding, False) for finding, _ in _accounting(path, place, grouped=True))
     else:
         yield Finding(f"{place}/meta/kind", f"{said} is no kind known here; checked as plain Toolpath"), False
 
@@ -157,3 +172,391 @@ def _is_time(text: str) -> bool:
         return datetime.fromisoformat(text).tzinfo is not None and "T" in text.upper()
     except ValueError:
         return False
+
+
+# -- ids and lineage --------------------------------------------------------------------------------------------------
+
+
+def _repeated(items: list[Any], place: str, name: str, key: str, at: Callable[[str], str]) -> Judged:
+    """Ids that stand twice among the paths of a graph or the steps of a path; `at` says where the first one is."""
+    seen: dict[str, int] = {}
+    for number, item in enumerate(items):
+        said = id_of(item, key)
+        if said is not None and seen.setdefault(said, number) != number:
+            first = at(f"{place}/{name}/{seen[said]}/{key}/id")
+            yield Finding(f"{place}/{name}/{number}/{key}/id", f"{shown(said)} is already the id at {first}"), True
+
+
+def _lineage(path: dict[str, Any], place: str) -> Judged:
+    """Head and parents must be steps of the same path, and no step may come before itself."""
+    entries = path.get("steps")
+    steps = entries if isinstance(entries, list) else []
+    ids: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        if (name := id_of(step, "step")) is not None:
+            ids.setdefault(name, number)
+    identity = path.get("path")
+    head = identity.get("head") if isinstance(identity, dict) else None
+    if isinstance(head, str) and head not in ids and (head or steps):
+        yield Finding(f"{place}/path/head", f"{shown(head)} is no step of this path"), True
+    for number, step in enumerate(steps):
+        said = step.get("step") if isinstance(step, dict) else None
+        parents = said.get("parents") if isinstance(said, dict) else None
+        for index, parent in enumerate(parents if isinstance(parents, list) else []):
+            if isinstance(parent, str) and parent not in ids:
+                at = f"{place}/steps/{number}/step/parents/{index}"
+                yield Finding(at, f"{shown(parent)} is no step of this path"), True
+    # A step that bears another one's id is a fault by itself, and its parents are none of the other's.
+    named = [(id_of(step, "step"), number) for number, step in enumerate(steps)]
+    distinct = [steps[number] for name, number in named if name is not None and ids[name] == number]
+    if cycle := in_a_cycle(distinct):
+        words = f"steps that come before themselves: {', '.join(map(shown, cycle[:5]))}{', …' * (len(cycle) > 5)}"
+        yield Finding(f"{place}/steps/{ids[cycle[0]]}/step/parents", words), True
+
+
+# -- tokens ------------------------------------------------------------------------------------------------------------
+
+
+class _Turn(NamedTuple):
+    """A step that is a turn: where its payload is, and the payload."""
+
+    at: str
+    said: dict[str, Any]
+
+    def usage(self, key: str) -> dict[str, Any] | None:
+        value = self.said.get(key)
+        return value if isinstance(value, dict) else None
+
+
+def _accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Judged:
+    """How the tokens of a session path are accounted for.
+
+    `grouped`: version 1.1.0 and later, where a group's total stands on its last step. A group is a run of neighbouring
+    turns with one `group_id` (formats note 1.5); events between them do not end it.
+    """
+    run: list[_Turn] = []
+    entries = path.get("steps")
+    steps = entries if isinstance(entries, list) else []
+    rows = [list(_turns(step, f"{place}/steps/{number}/change")) for number, step in enumerate(steps)]
+    said = [turn.said.get("group_id") for turns in rows for turn in turns if "token_usage" in turn.said]
+    totalled = {group for group in said if isinstance(group, str)}
+    for number, turns in enumerate(rows):
+        if len(turns) > 1:
+            yield Finding(f"{place}/steps/{number}/change", "two turns in one step"), False
+        for turn in turns:
+            for key in _USAGES:
+                if (usage := turn.usage(key)) is not None:
+                    yield from _figures(f"{turn.at}/{key}", usage)
+            group = turn.said.get("group_id")
+            if run and (not isinstance(group, str) or run[-1].said.get("group_id") != group):
+                yield from _group(run, totalled)
+                run = []
+            if grouped:
+                run.append(turn)
+    if run:
+        yield from _group(run, totalled)
+
+
+def _turns(step: object, place: str) -> Iterator[_Turn]:
+    change = step.get("change") if isinstance(step, dict) else None
+    for key, part in change.items() if isinstance(change, dict) else ():
+        if structural_type(part) == TURN:
+            yield _Turn(place + pointer([key, "structural"]), part["structural"])
+
+
+def _group(run: list[_Turn], totalled: set[str]) -> Judged:
+    """One group: its total on its last step alone, and no less than what is attributed to its steps.
+
+    `totalled` are the ids that stand with a total anywhere: a person's turn may interrupt a round, whose sum then comes
+    with its last part.
+    """
+    name = run[-1].said.get("group_id")
+    of = f"group {shown(name)}" if isinstance(name, str) else "this step"
+    for turn in run[:-1]:
+        if turn.usage("token_usage") is not None:
+            yield Finding(f"{turn.at}/token_usage", f"only the last step of {of} may carry its total"), True
+    shares = [share for turn in run if (share := turn.usage("attributed_token_usage")) is not None]
+    total = run[-1].usage("token_usage")
+    if total is None:
+        elsewhere = "token_usage" in run[-1].said or (isinstance(name, str) and name in totalled)
+        if any(_number(share, figure) for share in shares for figure in _FIGURES) and not elsewhere:
+            at = next(turn.at for turn in reversed(run) if turn.usage("attributed_token_usage") is not None)
+            yield Finding(f"{at}/attributed_token_usage", f"tokens attributed, but {of} has no total"), False
+        return
+    for figure in _FIGURES:
+        spent = sum(_number(share, figure) or 0 for share in shares)
+        whole = _number(total, figure)
+        if whole is not None and spent > max(whole, 0):
+            words = f"`{figure}`: {spent} attributed to {_steps_of(run, of)}, more than the total of {whole}"
+            yield Finding(f"{run[-1].at}/token_usage/{figure}", words), True
+        elif spent > 0 and total.get(figure) is None and not _is_required(figure, total):
+            words = f"`{figure}`: {spent} attributed to {_steps_of(run, of)}, whose total does not say"
+            yield Finding(f"{run[-1].at}/token_usage", words), False
+
+
+def _steps_of(run: list[_Turn], of: str) -> str:
+    return f"the steps of {of}" if len(run) > 1 else of
+
+
+def _is_required(figure: str, total: dict[str, Any]) -> bool:
+    """Whether the schema rejects a total that is without the figure, so that no more needs to be said."""
+    return figure in ("input_tokens", "output_tokens") and figure not in total
+
+
+def _number(usage: dict[str, Any], key: str) -> int | None:
+    value = usage.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _figures(at: str, usage: dict[str, Any]) -> Judged:
+    """Figures are whole numbers, and the parts of one are no more than the whole."""
+    for figure in _FIGURES:
+        yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
+    breakdowns = usage.get("breakdowns")
+    for parent, parts in breakdowns.items() if isinstance(breakdowns, dict) else ():
+        if not isinstance(parts, dict):
+            continue
+        inside = f"{at}/breakdowns{pointer([parent])}"
+        for name, value in parts.items():
+            yield from _whole(f"{inside}{pointer([name])}", name, value)
+        yield from _parts(inside, parent, parts, usage)
+
+
+def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Judged:
+    figure = parent if parent in _FIGURES else f"{parent}_tokens"
+    total = sum(_number(parts, name) or 0 for name in parts)
+    if figure not in _FIGURES:
+        yield Finding(at, f"`{one_line(parent, 40)}` is none of the figures that could be broken down"), False
+        return
+    whole = _number(usage, figure)
+    if whole is not None and total > max(whole, 0):
+        yield Finding(at, f"the parts of `{figure}` add up to {total}, more than the {whole} there are"), True
+    elif total > 0 and usage.get(figure) is None and not _is_required(figure, usage):
+        yield Finding(at, f"parts of `{figure}`, which is not said itself"), False
+
+
+def _whole(at: str, name: str, value: object) -> Judged:
+    if isinstance(value, float) and value.is_integer():  # a JSON Schema takes 2.0 for an integer
+        yield Finding(at, f"`{one_line(name, 40)}` must be written as an integer, not {value}"), True
+    elif isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        yield Finding(at, f"`{one_line(name, 40)}` is {value}; nobody spends less than nothing"), False
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+
+_VARIANTS = ("PathOpen", "Step", "ActorDef", "Signature", "PathMeta", "Head", "PathClose")
+_BODIES: dict[str, dict[str, type]] = {
+    "PathOpen": {"version": str, "id": str},
+    "Step": {"step": dict, "change": dict},
+    "ActorDef": {"actor": str, "definition": dict},
+    "Signature": {"target": str, "signature": dict},
+    "PathMeta": {"patch": dict},
+    "Head": {"step_id": str},
+    "PathClose": {},
+}
+"""What a body must hold to be read at all."""
+_OPTIONAL = {"PathOpen": ("base", "graph_ref", "meta")}
+"""What it may hold besides. What else it holds is passed over, since the format wants newer streams to stay readable;
+a step is the exception, it is the schema's own step."""
+_OWN_LINES = ("actors", "signatures")
+"""Parts of a path's meta that have lines of their own."""
+_WORDS: dict[type, str] = {str: "a string", dict: "an object"}
+
+
+class Assembled(NamedTuple):
+    """What a stream amounts to."""
+
+    path: dict[str, Any] | None
+    """The path, None where a line of it could not be read."""
+    places: dict[str, str]
+    """Where parts of the path stand in the stream, by their JSON pointers in the path."""
+    errors: list[Finding]
+    warnings: list[Finding]
+
+
+class _Fatal(Exception):
+    """A rule whose breach ends the reading by the format's own reader. Here what follows is looked at all the same."""
+
+    def __init__(self, place: str, message: str, *, spare: bool = False, ends: bool = False) -> None:
+        super().__init__(message)
+        self.finding = Finding(place, message)
+        self.spare = spare
+        """Whether the path is whole without the line, so that it can be checked."""
+        self.ends = ends
+        """Whether every later line would break the same rule."""
+
+
+def assemble(data: bytes) -> Assembled:
+    """The path in a whole stream, with every rule that is fatal to the format's own reader.
+
+    Places are `line 3` (from 1) or `line 3: /Step/step/id`, with a JSON pointer into the line.
+    """
+    assembly, errors, whole = _Assembly(), [], True
+    lines = data.split(b"\n")
+    for number, raw in enumerate(lines, 1):
+        if not raw.rstrip(b"\r"):
+            if number < len(lines):
+                assembly.warnings.append(Finding(f"line {number}", "an empty line; the format wants none"))
+            continue
+        try:
+            assembly.take(f"line {number}", _read_line(f"line {number}", raw))
+        except _Fatal as fatal:
+            errors.append(fatal.finding)
+            whole = whole and fatal.spare
+            if fatal.ends:
+                break
+    if assembly.opened is None and not errors:
+        errors, whole = [Finding("", "an empty stream: it begins with PathOpen")], False
+    if not whole or assembly.opened is None:
+        return Assembled(None, assembly.places, errors, assembly.warnings)
+    path, missing = assembly.path(assembly.opened)
+    return Assembled(path, assembly.places, errors + missing, assembly.warnings)
+
+
+def _read_line(place: str, raw: bytes) -> dict[str, Any]:
+    value, fault, _ = read_line(raw)
+    if fault:
+        raise _Fatal(place, fault)
+    if not isinstance(value, dict):
+        raise _Fatal(place, "not an object")
+    if len(value) != 1:
+        raise _Fatal(place, f"{len(value)} keys where exactly one belongs")
+    return value
+
+
+class _Assembly:
+    """A path being put together."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, Any] | None = None
+        self.closed = False
+        self.meta: dict[str, Any] = {}
+        self.actors: dict[str, Any] = {}
+        self.signatures: list[Any] = []
+        self.steps: list[dict[str, Any]] = []
+        self.by_id: dict[str, int] = {}
+        self.head: str | None = None
+        self.last = ""
+        self.places: dict[str, str] = {}
+        self.warnings: list[Finding] = []
+
+    def take(self, place: str, line: dict[str, Any]) -> None:
+        """One line that is an object with one key."""
+        ((variant, body),) = line.items()
+        self.last = place
+        if self.closed:
+            raise _Fatal(place, "a line after PathClose", spare=True, ends=True)
+        if self.opened is None and variant != "PathOpen":
+            raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`", ends=True)
+        if variant not in _VARIANTS:
+            self.warnings.append(
+                Finding(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
+            )
+            return
+        inside = f"{place}: /{variant}"
+        self._check_body(inside, variant, body)
+        getattr(self, f"_take_{variant.lower()}")(inside, body)
+
+    def _check_body(self, place: str, variant: str, body: object) -> None:
+        if not isinstance(body, dict):
+            raise _Fatal(place, f"the body of `{variant}` is no object")
+        for key, kind in _BODIES[variant].items():
+            if not isinstance(body.get(key), kind):
+                there = "is missing" if key not in body else f"must be {_WORDS[kind]}"
+                raise _Fatal(f"{place}/{key}" if key in body else place, f"`{key}` {there}")
+        for key in body if variant != "Step" else ():
+            if key not in _BODIES[variant] and key not in _OPTIONAL.get(variant, ()):
+                when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
+                self.warnings.append(Finding(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over"))
+        for key in _OPTIONAL.get(variant, ()):
+            if key in body and body[key] is None:
+                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` is null; it should be left out"))
+
+    def _take_pathopen(self, place: str, body: dict[str, Any]) -> None:
+        if self.opened is not None:
+            raise _Fatal(place, "a stream has one PathOpen, this is another", spare=True)
+        self.opened = body
+        self.places |= {"/path": place, "/meta": f"{place}/meta"}
+        if body["version"] != "1":
+            self.warnings.append(Finding(f"{place}/version", f'version {shown(body["version"])} is not "1"'))
+        meta = body.get("meta")
+        if meta is not None and not isinstance(meta, dict):
+            raise _Fatal(f"{place}/meta", "`meta` must be an object")
+        self.meta = dict(meta or {})
+        self._take_own(f"{place}/meta", self.meta)
+
+    def _take_own(self, place: str, meta: dict[str, Any]) -> None:
+        """What stands in a meta object though it has lines of its own."""
+        for key in _OWN_LINES:
+            if key in meta:
+                self.places[f"/meta/{key}"] = f"{place}/{key}"
+                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` belongs into lines of its own"))
+        if isinstance(meta.get("actors"), dict):
+            self.actors = dict(meta.pop("actors"))
+        if isinstance(meta.get("signatures"), list):
+            self.signatures = list(meta.pop("signatures"))
+
+    def _take_step(self, place: str, body: dict[str, Any]) -> None:
+        identity = body["step"]
+        for key in ("id", "actor", "timestamp"):
+            if not isinstance(identity.get(key), str):
+                there = "is missing" if key not in identity else "must be a string"
+                raise _Fatal(f"{place}/step/{key}" if key in identity else f"{place}/step", f"`{key}` {there}")
+        number = len(self.steps)
+        self.places[f"/steps/{number}"] = place
+        self.steps.append(body)
+        self.by_id[identity["id"]] = number
+
+    def _take_actordef(self, place: str, body: dict[str, Any]) -> None:
+        self.places["/meta/actors" + pointer([body["actor"]])] = f"{place}/definition"
+        self.actors[body["actor"]] = body["definition"]
+
+    def _take_signature(self, place: str, body: dict[str, Any]) -> None:
+        target: str = body["target"]
+        if target == "path":
+            self.places[f"/meta/signatures/{len(self.signatures)}"] = f"{place}/signature"
+            self.signatures.append(body["signature"])
+            return
+        number = self.by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
+        if number is None:
+            raise _Fatal(f"{place}/target", f"{shown(target)} names no step before this line", spare=True)
+        meta = self.steps[number].setdefault("meta", {})
+        if isinstance(meta, dict) and isinstance(known := meta.setdefault("signatures", []), list):
+            self.places[f"/steps/{number}/meta/signatures/{len(known)}"] = f"{place}/signature"
+            known.append(body["signature"])
+
+    def _take_pathmeta(self, place: str, body: dict[str, Any]) -> None:
+        patch = dict(body["patch"])
+        self._take_own(f"{place}/patch", patch)
+        self.places |= {"/meta" + pointer([key]): f"{place}/patch" + pointer([key]) for key in patch}
+        self.meta |= patch
+
+    def _take_head(self, place: str, body: dict[str, Any]) -> None:
+        self.places["/path/head"] = f"{place}/step_id"
+        self.head = body["step_id"]
+
+    def _take_pathclose(self, place: str, body: dict[str, Any]) -> None:
+        self.closed = True
+
+    def path(self, opened: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+        """The whole path, and what is wrong with its end."""
+        errors: list[Finding] = []
+        if self.head is None:
+            tips = self._tips()
+            if len(tips) != 1:
+                what = f"{len(tips)} steps that none follows" if self.steps else "no step"
+                errors.append(Finding(self.last, f"the stream ends without a Head, and has {what}"))
+            self.head = (tips or list(self.by_id) or [""])[-1]
+        identity = {"id": opened["id"], "head": self.head}
+        identity |= {key: opened[key] for key in ("base", "graph_ref") if opened.get(key) is not None}
+        meta = self.meta
+        if self.actors:
+            meta["actors"] = self.actors
+        if self.signatures:
+            meta["signatures"] = self.signatures
+        return {"path": identity, "steps": self.steps} | ({"meta": meta} if meta else {}), errors
+
+    def _tips(self) -> list[str]:
+        """The steps that none follows: where there is one, it is the head that nobody named."""
+        parents = {parent for step in self.steps for parent in parents_of(step)}
+        return [name for name in self.by_id if name not in parents]

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.toolpath import LEGACY_TAGS, as_graph, is_session_path, is_session_step
-from schemas.interchange.toolpath_branches import in_order
-from schemas.interchange.toolpath_stream import parents_of
+from schemas.interchange.toolpath_format import (
+    LEGACY_TAGS,
+    as_graph,
+    id_of,
+    identity_of,
+    is_session_path,
+    is_session_step,
+    parents_of,
+)
+from schemas.interchange.toolpath_lineage import in_order
 from schemas.records import Record, read_record
 
 Data = dict[str, Any]
@@ -58,11 +65,10 @@ class StepStore:
         self._places.append(place)
         return (*place, self.record(place.offset, place.length))
 
-    def records(self, known: Container[int] = ()) -> Iterator[Record]:
-        """All steps again, in the order in which they were read, but for those at `known` offsets."""
+    def records(self) -> Iterator[Record]:
+        """All steps again, in the order in which they were read."""
         for place in self._places:
-            if place.offset not in known:
-                yield (*place, {"Step": read_record(self.read(place.offset, place.length))})
+            yield (*place, {"Step": read_record(self.read(place.offset, place.length))})
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span."""
@@ -126,7 +132,7 @@ def _note_of(paths: list[Any]) -> str:
 
 
 def _lines(path: Data, opening: Data) -> list[Data]:
-    identity = as_object(path.get("path"))
+    identity = identity_of(path, "path")
     opening = identity | {"version": "1", "meta": as_object(path.get("meta"))} | opening
     entries, head = path.get("steps"), identity.get("head")
     steps = [step for step in (entries if isinstance(entries, list) else []) if isinstance(step, dict)]
@@ -201,10 +207,8 @@ class _Skimmer:
         self._line += self._text.count("\n", self._counted, at)
         self._counted = at
         value = read_record(self._data[at:end])
-        identity = value.get("step")
-        name = identity.get("id") if isinstance(identity, dict) else None
         known: Data = {
-            "step": {"id": name, "parents": list(parents_of(value))},
+            "step": {"id": id_of(value, "step"), "parents": parents_of(value)},
             _PLACE: Place(at, end - at, self._line),
         }
         return known | ({"change": _SESSION} if is_session_step(value) else {}), end

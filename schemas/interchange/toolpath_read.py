@@ -1,48 +1,129 @@
-"""A Toolpath path as a session, whether its steps stand in a document or in a stream (toolpath_open.py).
+"""A Toolpath path as a session, whether its steps stand in a document or in a stream.
 
 Read are versions 1.0.0 and 1.1.0 of the kind, both drafts of 1.2, and documents of the older, tagged form (formats
-note 1.9). What turnlog wrote comes back as it was from `meta.turnlog`; toolpath_write.py is the other half. Steps stay
-in the document's order, so that a stream can be followed; those on a branch that led nowhere are marked as rewound.
+note 1.9). Steps stay in the document's order, so that a stream can be followed; those on a branch that led nowhere are
+marked as rewound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.session_data_read import SessionDataParser, make_message, read_time, take_inherited
-from schemas.interchange.session_data_write import EPOCH, KEEP
-from schemas.interchange.toolpath import (
+from schemas.interchange.session_data_read import key_of
+from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
+from schemas.interchange.toolpath_format import (
     EVENT,
     KIND,
     KIND_1_0,
     NAMES,
     PROVIDERS,
+    SESSION_KIND,
     TURN,
+    Told,
+    as_graph,
+    begins_document,
+    identity_of,
+    is_session_step,
+    parents_of,
+    payload_of,
+    payloads_of,
+    read_counted,
     structural_type,
 )
-from schemas.interchange.toolpath_accounts import read_counted
-from schemas.interchange.toolpath_branches import Branches
-from schemas.interchange.toolpath_calls import Run, calls_of, more_than
-from schemas.interchange.toolpath_document import session_lines
-from schemas.interchange.toolpath_foreign import delegation_of, delegations_of, is_started, step_messages, turns_of
-from schemas.interchange.toolpath_origin import payload_of
-from schemas.interchange.toolpath_pieces import put_together
-from schemas.interchange.toolpath_stream import parents_of
+from schemas.interchange.toolpath_lineage import Branches
+from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
-from schemas.records import MemoryStore, Record
+from schemas.provider import HEAD_BYTES, Reading, beginning
+from schemas.reading import LinesReading, ParsedReading, open_file
+from schemas.records import JsonLines, MemoryStore, Record, read_document
 from schemas.session import Change, Op, Session, Subagent
 from schemas.usage import TokenUsage
 
 Data = dict[str, Any]
 _MADE_ANEW = ("turnlog", "actors", "signatures", "kind", "source", "title", "producer", "files_changed")
-"""Keys of a path's meta that a session has a place for."""
+"""Keys of a path's meta that a session has a place for, and the one that earlier versions of turnlog wrote."""
 _DEEPEST = 80
 """Subagents within subagents; 79 levels have been seen, and a session must not end in Python's own limit."""
+_OPENERS = (Kind.PROMPT, Kind.COMMAND)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def open_toolpath(path: Path) -> Reading:
+    """A reading of the session in a file; one that is empty so far becomes a stream.
+
+    Raises OSError for a document, or the beginning of a stream, of paths that are no sessions.
+    """
+    store = open_file(path)
+    start = store.read(0, HEAD_BYTES)
+    if not begins_document(start):
+        start, _ = beginning(store.read)
+    records = JsonLines().push(start if start.endswith(b"\n") else start + b"\n")
+    if start.strip() and not (records and "PathOpen" in records[0][3]):
+        store.close()
+        return ToolpathReading(path)
+    try:
+        _refuse_stream([record[3] for record in records])
+    except OSError:
+        store.close()
+        raise
+    return LinesReading(store, ToolpathParser(path))
+
+
+class ToolpathReading(ParsedReading):
+    """A document. Its steps stay the bytes they are, where it is one as producers write them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, ToolpathParser(path))
+
+    def parse(self, data: bytes) -> ToolpathParser:
+        """The document's first session, with the others. Raises OSError for what is no document, or holds none."""
+        parser = self._parse(data)
+        if parser is None and (broken := self.broken(data)) and (parser := self._parse(broken.data)):
+            parser.session.unreadable.append(broken.gap)
+        if parser is None:
+            raise OSError(why_unread(data))
+        return parser
+
+    def _parse(self, data: bytes) -> ToolpathParser | None:
+        """None of what is no document."""
+        try:
+            sessions = session_lines(skim(data))
+        except (ValueError, RecursionError):
+            sessions = []  # damaged, or not a whole one
+        if sessions and all(map(in_place, sessions)):
+            return self._read(sessions, lambda: StepStore(self.path, data))
+        document = read_document(data)
+        if as_graph(document) is None:
+            return None
+        return self._read(session_lines(document), lambda: MemoryStore(self.path))
+
+    def _read(self, sessions: list[list[Data]], make_store: Callable[[], StepStore | MemoryStore]) -> ToolpathParser:
+        parsers = []
+        for lines in sessions:
+            parser, store = ToolpathParser(self.path), make_store()
+            parser.session.stores.append(store)
+            parser.feed(map(store.add, lines))
+            parsers.append(parser)
+        parsers[0].take_others(parsers[1:])
+        return parsers[0]
+
+
+def _refuse_stream(records: list[Data]) -> None:
+    kind = as_object(as_object(records[0].get("PathOpen")).get("meta")).get("kind") if records else None
+    step = next((record["Step"] for record in records if "Step" in record), None)
+    if isinstance(kind, str) and not SESSION_KIND.fullmatch(kind):
+        raise OSError(f"a Toolpath stream of the kind {one_line(kind, 80)}, which is no agent's session")
+    if kind is None and step is not None and not is_session_step(step):
+        raise OSError("a Toolpath stream of a path that names no kind and is no agent's session")
 
 
 def read_path(path: Data, file: Path, depth: int = 0) -> Session:
@@ -53,59 +134,162 @@ def read_path(path: Data, file: Path, depth: int = 0) -> Session:
     return parser.session
 
 
-def parser_of(session: Session) -> ToolpathParser | None:
-    """What read the session, if it was read from a Toolpath document."""
-    parser = getattr(session.build, "__self__", None)
-    return parser if isinstance(parser, ToolpathParser) else None
+# -- messages ----------------------------------------------------------------------------------------------------------
 
 
-class ToolpathParser(SessionDataParser):
+class Builder:
+    """Makes the messages of a path's steps. Those of the last step are kept, since they are asked for in turn."""
+
+    def __init__(self) -> None:
+        self.told = Told()
+        self.source = ""
+        """Who made the session, as the path says it."""
+        self._last: tuple[Data, list[Message]] = {}, []
+
+    def messages(self, line: Data) -> list[Message]:
+        """The messages of a line."""
+        if self._last[0] is not line:
+            step = line.get("Step")
+            made = [_note(line)] if step is None else step_messages(as_object(step), self.source)
+            self._last = line, made
+        return self._last[1]
+
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message of a row."""
+        rows = session.messages
+        made = self.messages(session.record(next(session.spans.chain(rows.span[index]))))
+        group = rows.group[index]
+        message = made[rows.block[index]]
+        return replace(
+            message,
+            index=index,
+            exchange=rows.exchange[index],
+            model=session.model_of(index),
+            group=session.groups.ids[group] if group < len(session.groups) else None,
+            flags=Flag(rows.flags[index]),
+            metadata=clean_value(message.metadata),
+        )
+
+
+def _note(line: Data) -> Message:
+    """What else is in the document, as its first line says it."""
+    note = as_text(as_object(line.get("PathOpen")).get("note"))
+    return Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))
+
+
+# -- tokens ------------------------------------------------------------------------------------------------------------
+#
+# A group may be a whole round of calls, each of which a step attributes to itself (`attributed_token_usage`); the
+# group's total says what they cost together. They are read as the token groups that a native Codex session has, one a
+# call, since prices depend on how much a single call reads. What nobody attributes is one more, so the sum stays the
+# group's total.
+
+_SPENT = ("input", "output", "cache_read", "cache_write")
+
+
+@dataclass(slots=True)
+class Run:
+    """The turns of one group so far."""
+
+    name: str | None = None
+    turns: list[tuple[Sequence[int], TokenUsage | None, Record]] = field(default_factory=list)
+    """Of each turn its messages, what it attributes to itself, and where it lies (without the record itself)."""
+    total: TokenUsage | None = None
+    groups: list[int] = field(default_factory=list)
+    """The session's token groups that were made of it, once its total was said."""
+
+
+@dataclass(slots=True)
+class CallUsage:
+    """One call of a run: its messages, its tokens, and the record that says so."""
+
+    messages: list[int]
+    usage: TokenUsage
+    record: Record
+
+
+def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
+    """The calls, which add up to the total; one where nothing is attributed, or more than there is."""
+    shares = [share for _, share, _ in run.turns if share is not None and share.total]
+    rest = _rest(total, shares)
+    if not shares or rest is None:
+        return [CallUsage([index for messages, _, _ in run.turns for index in messages], total, run.turns[-1][2])]
+    calls: list[CallUsage] = []
+    waiting: list[int] = []
+    for messages, share, record in run.turns:
+        waiting.extend(messages)
+        if share is not None and share.total:
+            calls.append(CallUsage(waiting, _as_known(share, total), record))
+            waiting = []
+    if rest.total:
+        calls.append(CallUsage(waiting, rest, run.turns[-1][2]))
+    else:  # thinking is a part of the output; it can be said of the total alone
+        calls[-1].messages.extend(waiting)
+        calls[-1].usage = calls[-1].usage._replace(reasoning=_plus(calls[-1].usage.reasoning, rest.reasoning))
+    return calls
+
+
+def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
+    """What a total has beyond another one, each figure by itself and never below 0."""
+    return TokenUsage(
+        *(a if a is None or b is None else max(a - b, 0) for a, b in zip(total, known, strict=True)),
+    )
+
+
+def _rest(total: TokenUsage, shares: list[TokenUsage]) -> TokenUsage | None:
+    """What the shares leave of the total; None where they say more than it has."""
+    spent = {name: sum(getattr(share, name) or 0 for share in shares) for name in _SPENT}
+    if any(count > (getattr(total, name) or 0) for name, count in spent.items()):
+        return None
+    thought = sum(_as_known(share, total).reasoning or 0 for share in shares)
+    return more_than(total, TokenUsage(**spent, reasoning=thought))
+
+
+def _as_known(share: TokenUsage, total: TokenUsage) -> TokenUsage:
+    """A share without figures that the total does not have: what is unknown of the whole must stay so."""
+    return TokenUsage(*(None if whole is None else part for part, whole in zip(share, total, strict=True)))
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+class ToolpathParser:
     """Takes the lines of a stream, any number at a time."""
 
     def __init__(self, path: Path, depth: int = 0) -> None:
-        super().__init__(path)
-        self.session.provider, self.session.provider_name = "toolpath", "Toolpath"
-        self.session.build = self._build
-        self.rounds = False
-        """Whether turnlog wrote it of a session whose token groups are parts of the format's."""
-        self.merges = 0
-        """Steps that follow several, which no other format can say."""
-        self.attributes = False
-        """Whether a message may say what its turn attributes to itself."""
-        self.alone: dict[tuple[int, int], Subagent] = {}
-        """The subagents that a turn names and no tool use started, by the step's offset and the place in its list."""
-        self.others: list[str] = []
-        """The ids of the document's other paths that are sessions too."""
-        self._path_id = ""
-        self._built: tuple[Data, list[Data]] = {}, []
-        """The step of which a message was built last, and its messages: they are asked for in turn."""
+        self.session = Session("toolpath", "Toolpath", path, path.stem)
+        self._builder = Builder()
+        self.session.build = self._builder
+        self.told = self._builder.told
+        self.path_id = ""
         self._depth = depth
-        self._opened = self._named = False
-        self._ours = False
-        self._source = ""
-        self._old = False
-        self.actors: dict[str, Any] = {}
-        """Who the document says its actors are."""
+        self._opened = self._named = self._old = False
         self._meta: Data = {}
-        self._rows: list[Data] = []
-        self._exact: dict[int, tuple[float | None, float | None]] = {}
         self._branches = Branches()
         self._run = Run()
         self._run_group = self._run_model = -1
         self._group_names: set[str] = set()
         self._repeats: dict[str, int] = {}
+        self._rounds: dict[str, str] = {}
+        """For each token group that is a call of one of the document's groups, that one."""
 
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more lines."""
         before = len(self.session.messages)
         for record in records:
-            for variant, body in record[3].items() if len(record[3]) == 1 else ():
-                self._take_line(variant, as_object(body), record)
             if len(record[3]) != 1:
                 self.session.unknown["line with several keys"] += 1
+                continue
+            ((variant, body),) = record[3].items()
+            self._take_line(variant, as_object(body), record)
         updated = self._settle()
         appended = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
         return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
+
+    def refresh(self) -> list[Change]:
+        """Nothing lies beside a document."""
+        return []
 
     def _take_line(self, variant: str, body: Data, record: Record) -> None:
         if variant == "PathOpen" and not self._opened:
@@ -113,85 +297,71 @@ class ToolpathParser(SessionDataParser):
         elif variant == "Step":
             self._take_step(body, record)
         elif variant == "ActorDef":
-            self.actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
+            self.told.actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
         elif variant == "PathMeta":
             self._take_meta(as_object(body.get("patch")))
         elif variant == "Head":
-            self._branches.lead_to(as_text(body.get("step_id")))
+            self.told.head = as_text(body.get("step_id"))
+            self._branches.lead_to(self.told.head)
         elif variant == "Signature":
             self.session.hidden[variant] += 1
         elif variant != "PathClose":
             self.session.unknown[one_line(variant, 60)] += 1
 
+    def _settle(self) -> set[int]:
+        """See which turns are rewound by now. Returns the messages that changed."""
+        session, flag = self.session, int(Flag.REWOUND)
+        updated: set[int] = set()
+        for index, rewound in self._branches.marks():
+            if bool(session.messages.flags[index] & flag) != rewound:
+                session.messages.flags[index] ^= flag
+                updated.add(index)
+        if updated:
+            for exchange in session.exchanges:
+                of = session.message_range(exchange.index)
+                exchange.rewound = bool(of) and all(session.messages.flags[index] & flag for index in of)
+        return updated
+
     # -- the path --------------------------------------------------------------------------------------------------
 
     def _open(self, body: Data, record: Record) -> None:
+        session, meta, base = self.session, as_object(body.get("meta")), as_object(body.get("base"))
         self._opened = True
-        self._path_id = as_text(body.get("id"))
-        meta = as_object(body.get("meta"))
-        ours = as_object(meta.get("turnlog"))
-        self._ours = isinstance(ours.get("document"), dict)
         self._old = meta.get("kind") == KIND_1_0
-        session = self.session
-        self.attributes = self._ours
-        if self._ours:
-            self.rounds = ours.get("accounting") == "rounds"
-            self._take_head(ours["document"])
-            self._take_facts(as_object(ours.get("session")), record)
-            for row in _list(self._facts.get("subagents")):
-                self._rows.append(as_object(row))
-                session.subagents.append(self._subagent(as_object(row)))
-        else:
-            session.id = as_text(body.get("id")) or session.id
-            session.lineage.continues = as_text(as_object(body.get("parent")).get("path")) or None
-            base = as_object(body.get("base"))
-            session.branch = as_text(base.get("branch")) or None
-            uri = as_text(base.get("uri"))
-            if uri.startswith("toolpath:"):  # `toolpath:<path>/<step>`: the path branches off from another one's step
-                session.lineage.forked_from = uri.removeprefix("toolpath:").rpartition("/")[0] or None
-            self._hide_signatures(meta)
-            session.workspace_root = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else None
-            around = as_object(body.get("around"))
-            session.metadata["toolpath"] = clean_value(
-                {key: value for key, value in around.items() if value}
-                | {key: body[key] for key in ("id", "base", "parent") if key in body}
-                | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
-            )
-            self.session.hidden.update(as_object(around.get("hidden")))
-        self.actors |= as_object(meta.get("actors"))
+        self.path_id = as_text(body.get("id"))
+        session.id = self.path_id or session.id
+        session.lineage.continues = as_text(as_object(body.get("parent")).get("path")) or None
+        session.branch = as_text(base.get("branch")) or None
+        uri = as_text(base.get("uri"))
+        if uri.startswith("toolpath:"):  # `toolpath:<path>/<step>`: the path branches off from another one's step
+            session.lineage.forked_from = uri.removeprefix("toolpath:").rpartition("/")[0] or None
+        session.workspace_root = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else None
+        around = as_object(body.get("around"))
+        session.hidden.update(as_object(around.get("hidden")))
+        session.metadata["toolpath"] = clean_value(
+            {key: value for key, value in around.items() if value}
+            | {key: body[key] for key in ("id", "base", "parent") if key in body}
+            | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
+        )
+        self.told.actors |= as_object(meta.get("actors"))
+        self._hide_signatures(meta)
         self._take_meta(meta)
-        if "note" in body and not self._ours:  # what turnlog wrote has it already
-            self._add([self._note(body)], record)
-
-    def take_others(self, others: Iterable[ToolpathParser]) -> None:
-        """The document's other sessions: who opens this one gets at them as at subagents that no tool use started."""
-        session = self.session
-        rows = zip(self._rows, session.subagents, strict=False)  # turnlog's own document has a row for each
-        known = {as_text(row.get("graphPath")): child for row, child in rows}
-        for other in others:
-            child = known.get(other._path_id) if other._path_id else None
-            if child is None:
-                title = f": {other.session.title}" if other.session.title else ""
-                child = Subagent(other._path_id or other.session.id)
-                child.description = one_line(f"another session of the document{title}", 200)
-                session.subagents.append(child)
-            child.session = other.session
-            self.others.append(child.id)
+        if "note" in body:
+            self._add(self._builder.messages(record[3]), record)
 
     def _take_meta(self, patch: Data) -> None:
-        """The path's meta, or what a later line says it is by now."""
+        """Take the path's meta, or what a later line says it is by now."""
         self._meta |= patch
         meta, session = self._meta, self.session
-        self._source = as_text(meta.get("source"))
-        if self._ours:
-            return
+        source = self._builder.source = as_text(meta.get("source"))
         graph = as_object(as_object(session.metadata.get("toolpath")).get("graphMeta"))
         session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
-        session.provider = PROVIDERS.get(self._source, self._source) or "toolpath"
+        session.provider = PROVIDERS.get(source, source) or "toolpath"
         producer = as_object(meta.get("producer"))
+        name = as_text(producer.get("name"))
         session.version = as_text(producer.get("version")) or None
-        session.provider_name = NAMES.get(session.provider) or as_text(producer.get("name")) or session.provider
-        if name := as_text(producer.get("name")):
+        session.provider_name = NAMES.get(session.provider) or name or session.provider
+        if name:
             session.metadata["originator"] = name
         foreign = {key: value for key, value in meta.items() if key not in _MADE_ANEW}
         session.metadata["toolpath"] = session.metadata.get("toolpath", {}) | {"meta": clean_value(foreign)}
@@ -200,81 +370,43 @@ class ToolpathParser(SessionDataParser):
         if signatures := _list(meta.get("signatures")):
             self.session.hidden["Signature"] += len(signatures)
 
-    def _note(self, body: Data) -> Data:
-        ours = {"kind": "note", "label": one_line(as_text(body.get("note")), 300)}
-        return {"id": "toolpath-note", "role": "agent", "metadata": {"turnlog": ours}}
+    def take_others(self, others: Iterable[ToolpathParser]) -> None:
+        """Take the document's other sessions: as subagents that no tool use started, so that who opens this one gets at
+        them.
+        """
+        for other in others:
+            title = f": {other.session.title}" if other.session.title else ""
+            child = Subagent(other.path_id or other.session.id, session=other.session)
+            child.description = one_line(f"another session of the document{title}", 200)
+            self.session.subagents.append(child)
+            self.told.others.append(child.id)
 
     # -- steps -----------------------------------------------------------------------------------------------------
 
-    def _messages_of(self, line: Data) -> list[Data]:
-        """The messages of a line in SessionData's shape."""
-        if "Step" not in line:
-            return [self._note(as_object(line.get("PathOpen")))]
-        step = as_object(line.get("Step"))
-        kept = self._kept_of(step)
-        if kept is not None:
-            payload, change = payload_of(step), as_object(step.get("change"))
-            messages = put_together(payload, change, kept, as_object(step.get("step")).get("timestamp"))
-            if messages is not None:
-                return messages
-        return step_messages(step, self._source)
-
-    def _kept_of(self, step: Data) -> list[Any] | None:
-        """What turnlog wrote about a step's messages; None where it is another program's step."""
-        ours = as_object(as_object(step.get("meta")).get("turnlog"))
-        kept = ours.get("messages")
-        if self._ours and ours.keys() == {"record"}:
-            return []
-        return kept if self._ours and isinstance(kept, list) else None
-
-    def _build(self, session: Session, index: int) -> Message:
-        rows = session.messages
-        line = session.record(next(session.spans.chain(rows.span[index])))
-        if self._built[0] is not line:
-            self._built = line, self._messages_of(line)
-        messages = self._built[1]
-        block = rows.block[index]
-        return make_message(session, index, messages[block] if block < len(messages) else {}, block, 0)
-
     def _take_step(self, step: Data, record: Record) -> None:
         session = self.session
-        identity = as_object(step.get("step"))
-        self.merges += len(set(parents_of(step))) > 1
-        if not self._named and not self._ours:
+        parents = parents_of(step)
+        self.told.merges += len(set(parents)) > 1
+        if not self._named:
             self._name_session(step)
-        ours = as_object(as_object(step.get("meta")).get("turnlog"))
-        if self._ours and isinstance(ours.get("exchange"), dict):
-            self._open_exchange(ours["exchange"], record)
-        kept = self._kept_of(step)
-        messages = self._messages_of(record[3])
+        messages = self._builder.messages(record[3])
         first = len(session.messages)
-        self._add(messages, record, model=self._model(step) if kept is None else "", own=kept is not None)
-        said = payload_of(step)
-        if kept is None:
-            if not messages and not self._ours:  # turnlog's own document says how many were hidden
-                session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
-            name = as_text(identity.get("id"))
-            parents = [clean(p) for p in parents_of(step)]
-            is_turn = said.get("type") == TURN
-            self._branches.add(name, parents, range(first, len(session.messages)) if is_turn else None)
-            if is_turn:
-                self._count(said, name, range(first, len(session.messages)), record)
-            self._hide_signatures(as_object(step.get("meta")))
-        for number, row in enumerate(delegations_of(said)):
-            child = self._delegate(row, said, first, own=kept is not None)
-            ours = as_object(row.get("turnlog"))
-            alone = ours.get("alone") is True if kept is not None else not is_started(row, said)
-            if child is not None and alone:
-                self.alone[record[0], number] = child
-        for other in turns_of(step)[1:] if kept is None else ():  # no producer writes two turns into a step
-            self._count(other, name, range(0), record)
-            for row in delegations_of(other):
-                self._delegate(row, other, first, own=False)
+        self._add(messages, record, self._model(step))
+        said, turns = payload_of(step), list(payloads_of(step, TURN))
+        if not messages:
+            session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
+        name, rows = as_text(identity_of(step, "step").get("id")), range(first, len(session.messages))
+        self._branches.add(name, [clean(parent) for parent in parents], rows if turns else None)
+        self._hide_signatures(as_object(step.get("meta")))
+        for turn in turns:  # no producer writes two into a step
+            self._count(turn, name, rows, record)
+            for row in delegations_of(turn):
+                self._delegate(row, turn, first)
 
     def _name_session(self, step: Data) -> None:
-        """A session's id stands in the address of its conversation."""
+        """Name the session: its id stands in the address of its conversation."""
         for key, part in as_object(step.get("change")).items():
-            if structural_type(part) == TURN and "://" in key:
+            if structural_type(part) in (TURN, EVENT) and "://" in key:
                 scheme, name = key.split("://", 1)
                 name = name.partition("/")[2] or name if scheme == "agent" else name
                 self.session.id = one_line(name, 300) or self.session.id
@@ -284,46 +416,40 @@ class ToolpathParser(SessionDataParser):
         """The real name of the step's model: of a draft's turn, of the actor, or made of the actor's name."""
         if model := as_text(payload_of(step).get("model")):
             return model
-        actor = as_text(as_object(step.get("step")).get("actor"))
+        actor = as_text(identity_of(step, "step").get("actor"))
         if not actor.startswith("agent:"):
             return ""
-        name = as_text(as_object(self.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
+        name = as_text(as_object(self.told.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
         return "" if name == "unknown" else name
 
-    def _add(self, messages: list[Data], record: Record, model: str = "", *, own: bool = False) -> None:
-        """Add the messages of a step; each prompt of another program's document opens an exchange."""
-        for at, data in enumerate(messages):
-            ours = as_object(as_object(data.get("metadata")).get("turnlog"))
-            kind = ours.get("kind")
-            if not own and kind in ("prompt", "command"):
-                text = "".join(as_text(part.get("text")) for part in data.get("content", ()))
-                self._open_exchange({"metadata": {"turnlog": {"opener": kind, "prompt": text[:1000]}}}, record)
-            elif not self.session.exchanges:
-                self._open_exchange({"metadata": {"turnlog": {"opener": None}}}, record)
-            self._own = True
-            self._take_message(data | ({"model": model} if model else {}), at, record, at=at)
-            if not own:
-                self._mark(kind, ours)
-
-    def _mark(self, kind: object, ours: Data) -> None:
+    def _add(self, messages: list[Message], record: Record, model: str = "") -> None:
+        """Add the messages of a step; each prompt opens an exchange."""
         session = self.session
-        if kind in ("prompt", "command"):
-            session.mark_opener(len(session.messages) - 1)
-        if kind == "tool" and "error" in _list(ours.get("flags")):
-            session.exchanges[-1].errors += 1
-
-    def _open_exchange(self, data: Data, record: Record) -> None:
-        number = len(self.session.exchanges)
-        self._take_exchange(data, record)
-        if "exchangeId" in data:
-            self._exact[number] = read_time(data.get("startTime")), read_time(data.get("endTime"))
+        for block, message in enumerate(messages):
+            opens = message.kind in _OPENERS
+            if opens:
+                session.open_exchange(message.kind, message.text)
+            text = message.text if message.tool is None else message.tool.text
+            index = session.add_message(
+                message.kind,
+                key_of(message.id),
+                record,
+                block=block,
+                time=message.timestamp,
+                chars=min(len(text), 0xFFFFFFFF),
+                lines=min(text.count("\n") + bool(text), 0xFFFFFFFF),
+            )
+            session.messages.flags[index] |= message.flags
+            session.messages.model[index] = session.model_index(model)
+            if opens:
+                session.mark_opener(index)
+            session.exchanges[-1].errors += Flag.ERROR in message.flags
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
     def _count(self, said: Data, name: str, messages: range, record: Record) -> None:
         """Put a turn's messages into their token group; the total comes with the group's last turn."""
         usage, share = self._usage_of(said, "token_usage"), self._usage_of(said, "attributed_token_usage")
-        self.attributes = self.attributes or share is not None
         role = as_text(said.get("role")).lower()
         if self._old:
             self._count_old(usage, name, role, messages, record)
@@ -341,8 +467,8 @@ class ToolpathParser(SessionDataParser):
         if run.total is None:
             calls = calls_of(run, usage)
             run.groups = [self._group(group or name, call.usage, call.messages, call.record) for call in calls]
-            if len(calls) > 1:
-                self._kept["rounds"] |= {str(index): session.groups.ids[run.groups[0]] for index in run.groups}
+            if any(share is not None for _, share, _ in run.turns):
+                self._note_round(run.groups)
             run.total = usage
         else:  # a total of the group was said too early
             more = run.total.largest(usage)
@@ -351,6 +477,13 @@ class ToolpathParser(SessionDataParser):
             run.total = more
             for index in messages:
                 session.join_group(index, last)
+
+    def _note_round(self, groups: list[int]) -> None:
+        """Note that token groups are calls of one of the document's groups."""
+        names = self.session.groups.ids
+        self._rounds |= {str(group): names[groups[0]] for group in groups}
+        if self._rounds:
+            self.session.metadata["rounds"] = self._rounds
 
     def _usage_of(self, said: Data, key: str) -> TokenUsage | None:
         value = said.get(key)
@@ -389,7 +522,6 @@ class ToolpathParser(SessionDataParser):
         self._repeats[name] = number
         latest = messages[-1] if messages else len(session.messages) - 1
         model = session.messages.model[latest] if latest >= 0 else 0
-        self._kept["groupRecords"].append([])
         group = session.add_group(free, usage, record, model=model)
         for index in messages:
             session.join_group(index, group)
@@ -401,14 +533,10 @@ class ToolpathParser(SessionDataParser):
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
-    def _delegate(self, row: Data, said: Data, first: int, *, own: bool) -> Subagent | None:
-        """A subagent, with its session where its turns stand here; None where turnlog's own facts know none."""
-        session, turns = self.session, _list(row.get("turns"))
-        ours = as_object(row.get("turnlog"))
-        name = as_text(ours.get("id")) if own else as_text(row.get("agent_id"))
+    def _delegate(self, row: Data, said: Data, first: int) -> None:
+        """Take a subagent, with its session where its turns stand here."""
+        session, turns, name = self.session, _list(row.get("turns")), as_text(row.get("agent_id"))
         child = next((subagent for subagent in session.subagents if subagent.id == name), None) if name else None
-        if own and child is None:
-            return None
         if child is None:
             child = Subagent(name or f"{session.id}:{len(session.subagents)}")
             child.description = one_line(as_text(row.get("prompt")), 200)
@@ -416,17 +544,15 @@ class ToolpathParser(SessionDataParser):
             session.subagents.append(child)
         if turns and child.session is None and self._depth < _DEEPEST:
             steps = [self._as_step(turn, child.id, number) for number, turn in enumerate(turns)]
-            path: Data = {"path": as_object(ours.get("path")) or {"id": child.id}, "steps": steps}
-            path["meta"] = as_object(ours.get("meta")) or {"kind": KIND, "source": self._source, "actors": self.actors}
+            meta = {"kind": KIND, "source": self._builder.source, "actors": self.told.actors}
+            path = {"path": {"id": child.id}, "steps": steps, "meta": meta}
             child.session = read_path(path, session.path, self._depth + 1)
-            child.session.lineage.parent = child.session.lineage.parent or (None if own else session.id)
-        return child
+            child.session.lineage.parent = session.id
 
     def _tool_of(self, row: Data, said: Data, first: int) -> int | None:
-        uses = [use for use in _list(said.get("tool_uses")) if isinstance(use, dict)]
         kinds = self.session.messages.kind
         tools = [index for index in range(first, len(kinds)) if kinds[index] == Kind.TOOL]
-        for use, index in zip(uses, tools, strict=False):
+        for use, index in zip(uses_of(said), tools, strict=False):
             if delegation_of(use, said) is row:
                 return index
         return None
@@ -437,8 +563,12 @@ class ToolpathParser(SessionDataParser):
         """
         if not isinstance(turn, dict):
             said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
-            event: Data = {"id": f"{agent}-{number}", "actor": f"tool:{self._source or 'unknown'}", "timestamp": None}
-            return {"step": event, "change": {f"{self._source}://{agent}": {"structural": said}}}
+            event: Data = {
+                "id": f"{agent}-{number}",
+                "actor": f"tool:{self._builder.source or 'unknown'}",
+                "timestamp": None,
+            }
+            return {"step": event, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
         if "step" in turn:
             return turn
         role = as_text(turn.get("role")).lower()
@@ -449,36 +579,7 @@ class ToolpathParser(SessionDataParser):
             "timestamp": turn.get("timestamp"),
         }
         said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
-        return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}
-
-    # -- after each feed -------------------------------------------------------------------------------------------
-
-    def _settle(self) -> set[int]:
-        """What more lines may change: branches, ends of groups, times. Returns the messages that changed."""
-        session = self.session
-        updated: set[int] = set()
-        for group, index in self._last.items():
-            session.groups.last[group] = index
-        flag = int(Flag.REWOUND)
-        for index, rewound in self._branches.marks():
-            if bool(session.messages.flags[index] & flag) != rewound:
-                session.messages.flags[index] ^= flag
-                updated.add(index)
-        if updated:
-            for exchange in session.exchanges:
-                of = session.message_range(exchange.index)
-                exchange.rewound = bool(of) and all(session.messages.flags[index] & flag for index in of)
-        for number, (started, ended) in self._exact.items():
-            session.exchanges[number].started, session.exchanges[number].ended = started, ended
-        if self._ours:
-            created = self._document.get("createdAt")
-            session.created = None if created == EPOCH else read_time(created) or session.created
-            session.updated = read_time(self._document.get("updatedAt"))
-            for subagent, row in zip(session.subagents, self._rows, strict=False):
-                subagent.tool_use = self._tools.get(as_text(row.get("toolUse")))
-            take_inherited(session, self._facts, self._facts_span)
-        session.metadata[KEEP] = self._kept
-        return updated
+        return {"step": identity, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
 
 
 def _list(value: object) -> list[Any]:

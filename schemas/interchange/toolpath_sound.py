@@ -1,4 +1,4 @@
-"""Parts of another program's document that are written again: only what the schemas allow at their place."""
+"""Steps of a Toolpath document that are written again: only what the schemas allow at their place."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import re
 from typing import Any
 
 from schemas.clean import clean_value
-from schemas.interchange.session_data_parts import as_object
-from schemas.interchange.toolpath import COMPACT, EVENT, TURN, WRITE, structural_type
+from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, structural_type
+from schemas.interchange.toolpath_steps import words_of
+from schemas.interchange.toolpath_tools import CATEGORIES
+from schemas.json_output import json_bytes
 
 Data = dict[str, Any]
 ACTOR = re.compile(r"(human|agent|tool|ci):[a-zA-Z0-9_.-]+(/[a-zA-Z0-9_.-]+)?")
-_WRITE_WORDS = ("tool_id", "tool", "operation", "before", "after", "rename_to")
 _MADE = frozenset({"actors", "signatures", "turnlog"})
+_WRITE_WORDS = ("tool_id", "tool", "operation", "before", "after", "rename_to")
+_PLACES = ("working_dir", "vcs_branch", "vcs_revision")
+_TOKENS = ("group_id", "token_usage", "attributed_token_usage")
+"""Keys of a turn's payload that are the account's."""
+_WORDS = ("thinking", "stop_reason")
 
 
 def sound_meta(value: object) -> Data:
@@ -26,7 +33,7 @@ def sound_meta(value: object) -> Data:
     return meta
 
 
-def sound_step_meta(value: object) -> Data:
+def _sound_step_meta(value: object) -> Data:
     """The meta object of a step, whose `source` is a revision."""
     meta = sound_meta(value)
     source = as_object(meta.get("source"))
@@ -73,56 +80,113 @@ def sound_base(value: object) -> Data:
     return words if "uri" in words else {}
 
 
-def sound_change(value: object) -> Data:
-    """The artifacts of a step beside its turn; those that no schema knows are left out."""
-    beside = {key: part for key, part in as_object(value).items() if structural_type(part) not in (TURN, COMPACT)}
-    return {key: part for key, part in as_object(clean_value(beside)).items() if _is_change(part)}
+def sound_step(value: object) -> Data:
+    """A clean step as the base schema and its kind's want it, its turns without tokens; parents are the writer's."""
+    step = as_object(value)
+    identity = as_object(step.get("step"))
+    actor, time = identity.get("actor"), identity.get("timestamp")
+    sound: Data = {
+        "step": {
+            "id": identity["id"] if isinstance(identity.get("id"), str) else "",
+            "actor": actor if isinstance(actor, str) and ACTOR.fullmatch(actor) else "tool:unknown",
+            "timestamp": time if isinstance(time, str) else "",
+        },
+        "change": {key: _sound_part(part) for key, part in as_object(step.get("change")).items() if _is_part(part)},
+    }
+    if meta := _sound_step_meta(step.get("meta")):
+        sound["meta"] = meta
+    return sound
 
 
-def _is_change(part: object) -> bool:
+def _is_part(part: object) -> bool:
+    """Whether an artifact's change is one that the schemas know."""
     if not isinstance(part, dict) or not part or not part.keys() <= {"raw", "structural"}:
         return False
     kind, said = structural_type(part), as_object(part.get("structural"))
     if ("structural" in part and kind is None) or not isinstance(part.get("raw", ""), str):
         return False
     if kind == EVENT:
-        return is_event(said)
+        return isinstance(said.get("entry_type"), str) and isinstance(said.get("event_source_id", ""), str)
     return kind != WRITE or all(isinstance(said.get(word, ""), str) for word in _WRITE_WORDS)
 
 
-def is_event(said: Data) -> bool:
-    """Whether a payload is an event as the kind's schema wants it."""
-    return isinstance(said.get("entry_type"), str) and isinstance(said.get("event_source_id", ""), str)
+def _sound_part(part: Data) -> Data:
+    return part | {"structural": _sound_turn(part["structural"])} if structural_type(part) == TURN else part
 
 
-def _plain_turns(value: object) -> Data:
-    """Turns that only have a text."""
-    return {
-        key: part
-        for key, part in as_object(clean_value(value)).items()
-        if structural_type(part) == TURN
-        and part.keys() == {"structural"}
-        and part["structural"].keys() <= {"type", "role", "text", "group_id"}
-        and all(isinstance(part["structural"].get(word), str) for word in ("role", "text"))
-        and isinstance(part["structural"].get("group_id", ""), str)
+def _sound_turn(said: Data) -> Data:
+    turn = {key: item for key, item in said.items() if key not in _TOKENS}
+    turn |= {"role": said["role"] if isinstance(said.get("role"), str) else "user", "text": words_of(said.get("text"))}
+    for key in _WORDS:
+        if key in turn:
+            turn[key] = words_of(turn[key])
+    for key, sound in (("tool_uses", _sound_use), ("delegations", _sound_delegation)):
+        rows = turn.get(key)
+        if key in turn:
+            turn[key] = [sound(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    if "environment" in turn:
+        places = as_object(turn["environment"])
+        turn["environment"] = {k: item for k, item in places.items() if k not in _PLACES or isinstance(item, str)}
+    return {key: item for key, item in turn.items() if item or key not in ("tool_uses", "delegations", "environment")}
+
+
+def _sound_use(use: Data) -> Data:
+    category, result = use.get("category"), use.get("result")
+    sound = use | {
+        "id": as_text(use.get("id")),
+        "name": as_text(use.get("name")) or "unknown",
+        "input": use.get("input"),
+        "category": category if isinstance(category, str) and category in CATEGORIES else None,
     }
+    if "result" not in use:
+        return sound
+    if result is None:
+        del sound["result"]
+        return sound
+    said = result if isinstance(result, dict) else {"content": result}
+    content = said.get("content")
+    if not isinstance(content, str):
+        content = words_of(content) or ("" if content is None else json_bytes(content).decode())
+    return sound | {"result": said | {"content": content, "is_error": said.get("is_error") is True}}
 
 
-def sound_step(step: Data) -> Data:
-    """A step that holds no turn, as the base schema wants it; its id and parents are the writer's to see to."""
-    identity = as_object(step.get("step"))
-    actor, time = identity.get("actor"), identity.get("timestamp")
-    sound: Data = {
-        "step": {
-            "id": identity.get("id") if isinstance(identity.get("id"), str) else "",
-            "actor": actor if isinstance(actor, str) and ACTOR.fullmatch(actor) else "tool:unknown",
-            "timestamp": time if isinstance(time, str) else "",
-        },
-        "change": sound_change(step.get("change")),
-    }
-    meta = sound_step_meta(step.get("meta"))
-    ours = as_object(as_object(step.get("meta")).get("turnlog"))
-    if ours.keys() == {"record"}:  # turnlog's step of a record that no message was made from
-        meta["turnlog"] = clean_value(ours)
-        sound["change"] |= _plain_turns(step.get("change"))
-    return sound | ({"meta": meta} if meta else {})
+def _sound_delegation(row: Data) -> Data:
+    kinds = {"turns": list, "result": str}
+    sound = {key: item for key, item in row.items() if isinstance(item, kinds.get(key, object)) and key != "turnlog"}
+    return sound | {"agent_id": as_text(row.get("agent_id")), "prompt": as_text(row.get("prompt"))}
+
+
+def cut_deep(step: Data, levels: int) -> tuple[Data, int]:
+    """A step in which subagents' turns nest no deeper, and how many have lost theirs: JSON readers have limits."""
+    change = as_object(step.get("change"))
+    cut, parts = 0, {}
+    for key, part in change.items():
+        if structural_type(part) == TURN:
+            payload, lost = _cut(part["structural"], levels)
+            cut, part = cut + lost, part | {"structural": payload}
+        parts[key] = part
+    return (step | {"change": parts} if cut else step), cut
+
+
+def _cut(said: Data, levels: int) -> tuple[Data, int]:
+    """The same of a turn's payload."""
+    rows = said.get("delegations")
+    cut, kept = 0, []
+    for row in rows if isinstance(rows, list) else []:
+        turns = row.get("turns") if isinstance(row, dict) else None
+        if isinstance(turns, list) and turns:
+            if levels <= 0:
+                kept.append({key: item for key, item in row.items() if key != "turns"})
+                cut += 1
+                continue
+            inner = [_cut_turn(turn, levels - 1) for turn in turns]
+            row = row | {"turns": [turn for turn, _ in inner]}
+            cut += sum(lost for _, lost in inner)
+        kept.append(row)
+    return (said | {"delegations": kept} if cut else said), cut
+
+
+def _cut_turn(turn: object, levels: int) -> tuple[object, int]:
+    if not isinstance(turn, dict):
+        return turn, 0
+    return cut_deep(turn, levels) if "step" in turn else _cut(turn, levels)

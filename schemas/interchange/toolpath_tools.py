@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from schemas.diffs import FileDiff, Hunk, added_file, diff_from_json, diff_to_json, from_strings, from_unified, from_v4a
-from schemas.interchange.toolpath import WRITE, structural_type
-from schemas.message import ToolType
+from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified, from_v4a
+from schemas.interchange.toolpath_format import WRITE, structural_type
+from schemas.message import Tool, ToolStatus, ToolType
 from schemas.providers import provider_of
 from schemas.providers.kit.agent import Agent
 
+CATEGORIES = ("file_read", "file_write", "file_search", "shell", "network", "delegation")
 _Table = dict[str, str]
 
 
@@ -19,7 +20,7 @@ def _table(**names: str) -> _Table:
     return {name: category for category, listed in names.items() for name in listed.split()}
 
 
-_CATEGORIES: dict[str, _Table] = {
+_BY_NAME: dict[str, _Table] = {
     "claude": _table(
         file_read="Read",
         file_write="Write Edit MultiEdit NotebookEdit",
@@ -79,13 +80,13 @@ _TYPES: dict[str, ToolType] = {
 }
 PLACE = "_cwd"
 """What SessionData's producer adds to the input of tools (formats note 2.3)."""
-_FAILED = ("error", "denied", "interrupted")
+_FAILED = (ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED)
 _TASKS = ("todo", "plan", "checklist")
 
 
 def category(provider: str, name: str, tool_type: str) -> str | None:
     """Toolpath's category of a tool; for an agent without a table by SessionData's type (formats note 5.3)."""
-    table = _CATEGORIES.get(provider)
+    table = _BY_NAME.get(provider)
     if table is not None:
         return table.get(name)
     low = name.lower()
@@ -116,75 +117,26 @@ def _named(provider: str) -> Callable[[str], ToolType]:
     return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
 
 
-def tool_use(
-    provider: str, data: dict[str, Any], facts: dict[str, Any], name: str, raw: str | None, *, plain: bool
-) -> dict[str, Any]:
-    """A SessionData tool as an item of `tool_uses`; what the item says goes out of `data`, which keeps the rest.
+def tool_use(provider: str, tool: Tool, name: str, raw: str | None, *, plain: bool) -> dict[str, Any]:
+    """A tool as an item of `tool_uses`.
 
-    `facts` is turnlog's own part about the tool, `name` stands in for an id, `raw` is the result as the source has it.
-    `plain`: the tool takes a text; as SessionData's input must be an object, it stands in one.
+    `name` stands in for an id, `raw` is the result as the source has it. `plain`: the tool takes a text; as
+    SessionData's input must be an object, it stands in one.
     """
-    use: dict[str, Any] = {"id": data.pop("useId", ""), "name": data.pop("name")}
-    if not use["id"]:
-        use["id"] = name
-        data["stand_in"] = True
-    said = data.pop("input")
-    if PLACE in said:  # put there by SessionData's producer: where the agent was, and no part of the input
-        data[PLACE] = said[PLACE]
-        said = {key: value for key, value in said.items() if key != PLACE}
-    use["input"] = said["input"] if plain else said
-    use["category"] = category(provider, use["name"], data["type"])
-    output = data.pop("output", None)
-    if output is not None:
-        content, failed = _result(output, facts)
-        use["result"] = {"content": raw if raw is not None else content, "is_error": failed}
-        data.update(_complement(output, use["result"]))
-    return use
-
-
-def _result(output: dict[str, Any], facts: dict[str, Any]) -> tuple[str, bool]:
-    """The text of an output and whether it failed: `raw` before `content` (formats note 6), else what is shown."""
+    given = {key: value for key, value in tool.input.items() if key != PLACE}
+    said = tool.name or "unknown"
+    use: dict[str, Any] = {"id": tool.use_id or name, "name": said, "input": given["input"] if plain else given}
+    use["category"] = category(provider, said, tool.type)
+    if tool.output is None and not tool.text and tool.status in (ToolStatus.PENDING, ToolStatus.OK):
+        return use
+    output = tool.output or {}
+    texts = (raw, output.get("raw"), output.get("content"), tool.text)  # `raw` before `content` (formats note 6)
     failed = output.get("is_error")
-    texts = (output.get("raw"), output.get("content"), facts.get("text"))
-    content = next((text for text in texts if isinstance(text, str)), "")
-    bad = failed if isinstance(failed, bool) else facts.get("status") in _FAILED
-    return content, bad
-
-
-def _complement(output: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """What has to be known beside an item's result to get the output back."""
-    rest = dict(output)
-    content, failed = rest.pop("content", None), rest.pop("is_error", None)
-    said: str = result["content"]
-    place = said.find(content) if isinstance(content, str) else -1
-    if not isinstance(content, str) or place < 0 or failed is not result["is_error"]:
-        return {"output": output}
-    known: dict[str, Any] = {"rest": rest} if rest else {}
-    if len(content) != len(said):
-        known["at"] = [place, place + len(content)]
-    return known
-
-
-def tool_back(use: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """The SessionData tool that `tool_use` was given, from the item and the complement."""
-    data = {key: value for key, value in kept.items() if key not in ("use", "stand_in", "rest", "at", "output", PLACE)}
-    data["name"] = use.get("name")
-    if not kept.get("stand_in"):
-        data["useId"] = use.get("id")
-    said = use.get("input")
-    data["input"] = said if isinstance(said, dict) else {"input": said}
-    if PLACE in kept:
-        data["input"] |= {PLACE: kept[PLACE]}
-    result = use.get("result")
-    if "output" in kept:
-        data["output"] = kept["output"]
-    elif isinstance(result, dict):
-        content, at, rest = result.get("content"), kept.get("at"), kept.get("rest")
-        if isinstance(at, list) and len(at) == 2 and isinstance(content, str):
-            content = content[slice(*at)] if all(isinstance(place, int) for place in at) else content
-        data["output"] = {"content": content, "is_error": result.get("is_error")}
-        data["output"] |= rest if isinstance(rest, dict) else {}
-    return data
+    use["result"] = {
+        "content": next((text for text in texts if isinstance(text, str)), ""),
+        "is_error": failed if isinstance(failed, bool) else tool.status in _FAILED,
+    }
+    return use
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -199,16 +151,16 @@ _WRITTEN = {"move": "update"}
 """What the format's own producer calls operations; where the file went, `rename_to` says."""
 
 
-def put_writes(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any], tool_type: object) -> None:
+def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
     """Put the files that a tool use changed beside the turn, one artifact a path; a use that failed changed none.
 
     Two changes of one path in a turn share an artifact, which names the later use. Of a tool that writes and of which
     no difference is known the input tells.
     """
-    if facts.get("status") in _FAILED:
+    if tool.status in _FAILED:
         return
-    writes = use["category"] == "file_write" or (use["category"] is None and tool_type == "write")
-    for diff in _diffs(facts) or (_asked(use["name"], use["input"]) if writes else []):
+    writes = use["category"] == "file_write" or (use["category"] is None and tool.type == "write")
+    for diff in tool.diffs or (_asked(use["name"], use["input"]) if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
@@ -260,22 +212,6 @@ def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
     if use["name"] != "apply_patch":
         return None
     return "".join(f"{line[1:]}\n" for hunk in diff.hunks for line in hunk.lines)  # a patch adds whole lines
-
-
-def drop_told(change: dict[str, Any], use: dict[str, Any], facts: dict[str, Any]) -> None:
-    """Take the diffs of a use out of turnlog's own part about it, if they can be read back from the artifacts; where
-    the artifacts tell more, it says that there are none.
-    """
-    diffs, told = _diffs(facts), read_writes(change, use["id"])
-    if diffs and told == diffs and [diff_to_json(diff) for diff in diffs] == facts["diffs"]:
-        del facts["diffs"]
-    elif told and not diffs:
-        facts["diffs"] = []
-
-
-def _diffs(facts: dict[str, Any]) -> list[FileDiff]:
-    rows = facts.get("diffs")
-    return [diff for row in (rows if isinstance(rows, list) else []) if (diff := diff_from_json(row))]
 
 
 def read_writes(change: dict[str, Any], use_id: object) -> list[FileDiff]:

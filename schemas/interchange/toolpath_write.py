@@ -1,8 +1,8 @@
 """A session as a Toolpath document of the kind agent-coding-session v1.1.0, or as the stream form of it.
 
 Steps stand in the session's order: a turn follows the turn before it, what is no turn hangs beside it as an event. So
-the head's ancestors are all turns that were not rewound. What the format has no place for stands under `meta.turnlog`
-of the path and of its steps; schemas/documents/toolpath.md lists the keys, toolpath_read.py reads them back.
+the head's ancestors are all turns that were not rewound. A session that was read from Toolpath is written step by step
+as it was. What the format has no place for is counted, for `export` to name it.
 """
 
 from __future__ import annotations
@@ -10,51 +10,72 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
-import orjson
-
-from schemas.interchange.session_data_parts import as_object
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, to_session_data, unseen
-from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
-from schemas.interchange.toolpath_accounts import Account, counted, plan_of
-from schemas.interchange.toolpath_document import OTHER_PATH
-from schemas.interchange.toolpath_origin import MADE, ClaudeOrigin, ToolpathOrigin, event_of, origin_of
-from schemas.interchange.toolpath_pieces import (
-    Payload,
-    beside_turn,
-    count_images,
-    count_runs,
-    handed,
-    take_apart,
-    thin,
-    told_as_event,
+from schemas.clean import clean, clean_value
+from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_usage import told_tokens
+from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, unseen
+from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
+from schemas.interchange.toolpath_format import (
+    KIND,
+    TURN,
+    WRITE,
+    Told,
+    id_of,
+    parents_of,
+    payloads_of,
+    read_counted,
+    structural_type,
+    told_of,
 )
-from schemas.interchange.toolpath_sound import sound_base, sound_meta, sound_step, sound_step_meta
-from schemas.message import USER_KINDS, Flag, Kind, Message
-from schemas.session import Exchange, Session, Subagent
+from schemas.interchange.toolpath_sound import (
+    ACTOR,
+    cut_deep,
+    sound_actor,
+    sound_base,
+    sound_meta,
+    sound_step,
+)
+from schemas.interchange.toolpath_tools import put_writes, tool_use
+from schemas.interchange.toolpath_turns import SAID, Account, Line, Names, accounts_of, by_record, records_in, source_of
+from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
+from schemas.records import MemoryStore, read_record
+from schemas.session import Session, Subagent
 
 LOSSES = {
     "image": "named, not included",
-    "subagent session": "named only: in files of their own, or nested too deeply",
+    "subagent session": "left out: in files of their own, nested too deeply, or started by no tool use",
     "other path": "left out, being no session's",
     "merge": "written as a step like any other, since only Toolpath has them",
     "hidden record": "left out, only counted",
     "unknown record": "left out, only counted",
     "signature": "left out, since what was signed is another document",
-    "coloured run": "shown plain: redaction may change the text that a run counts characters of",
+    "coloured run": "shown plain",
+    "inherited response": "left out: what a fork has copies of counts in the session that it was forked from",
+    "one-hour cache write": "written as any other cache write",
+    "odd total": "written in the agent's own figures, which are another sum than turnlog's",
+    "tool fact": "left out: exit codes, durations, what is known of a failure",
+    "message fact": "left out: what an agent notes about its messages",
+    "session fact": "left out: origin, links, size of the context, names of subagents, lines that could not be read",
 }
 """What the format, or this document, cannot hold; and what became of it."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_.-]")
-_SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
 _MADE = ("title", "kind", "source", "producer", "files_changed")
 """Keys of a path's meta that are made anew."""
 _DEEPEST = 20
-"""How deep subagents' turns nest; JSON readers have limits, so deeper ones stand in the session's facts."""
+"""How deep subagents' turns nest; JSON readers have limits."""
 _NO_TIME = "1970-01-01T00:00:00.000Z"
 """Stands where a step needs a time and none is known so far."""
+_BETWEEN = {"text": "\n\n", "thinking": "\n"}
+"""What stands between the pieces of a turn's text and of its thinking (formats note 6)."""
+_CONVERSATION = SAID | USER_KINDS
+"""The kinds of which a turn consists; of other messages that share its record only the turn's text may tell."""
+_CARRIED = frozenset({"cwd", "gitBranch", "gitRevision", "stopReason", "recordType", "records", "tokens"})
+"""Keys of a message's metadata that its step says, or that only say where it came from."""
+_TOLD_STATUSES = (ToolStatus.OK, ToolStatus.ERROR, ToolStatus.PENDING)
+_ALL = 1 << 62
 Data = dict[str, Any]
-T = TypeVar("T")
 
 
 def to_toolpath(
@@ -65,7 +86,7 @@ def to_toolpath(
     What the format cannot hold is counted in `lost`, by what it is.
     """
     writer = ToolpathWriter(session, edit=edit, subagents=subagents, lost=lost)
-    others = writer.put_beside()
+    others = writer.others_beside()
     graph = writer.graph
     yield writer.dump({"graph": graph["graph"]})[:-1] + b',"paths":['
     yield from _path_pieces(writer)
@@ -93,6 +114,7 @@ def to_toolpath_stream(
 ) -> Iterator[bytes]:
     """The stream form, a line at a time, in the order that the format's own producer has (formats note 1.6)."""
     writer = ToolpathWriter(session, edit=edit, subagents=subagents, lost=lost)
+    writer.leave_out_others()
     meta = writer.meta()
     actors = meta.pop("actors")
     opening: Data = {"version": "1"} | {key: item for key, item in writer.identity().items() if key != "head"}
@@ -107,12 +129,6 @@ def to_toolpath_stream(
     yield writer.dump({"PathClose": {}}) + b"\n"
 
 
-def _to_path(writer: ToolpathWriter) -> Data:
-    """A subagent's session as a path, whole."""
-    steps = list(writer.steps())
-    return {"path": writer.identity(), "steps": steps, "meta": writer.meta()}
-
-
 class ToolpathWriter:
     """The parts of one session's path. `head` and the files that changed are known once all steps were made."""
 
@@ -123,164 +139,162 @@ class ToolpathWriter:
         edit: Edit | None = None,
         subagents: bool = False,
         lost: Counter[str] | None = None,
-        inside: bool = False,
-        depth: int = 0,
-        since: str = _NO_TIME,
+        parent: ToolpathWriter | None = None,
     ) -> None:
         self.session = session
-        self._inside = inside
-        self._depth = depth
-        self._lost: Counter[str] = Counter() if lost is None else lost
         self.head = ""
-        self._edit = edit
+        self._edit: Edit = edit or _as_it_is
         self._subagents = subagents
-        self._plain = SessionDataWriter(session)
-        self._data = SessionDataWriter(session, edit=edit)
-        self._origin = origin_of(session)
-        self._plan = plan_of(session, self._origin)
-        kept = session.metadata.get("toolpath")
-        self._kept: Data = kept if isinstance(kept, dict) else {}
-        self._taken: set[str] = set()
-        self._repeats: dict[str, int] = {}
+        self._lost: Counter[str] = Counter() if lost is None else lost
+        self._depth: int = parent._depth + 1 if parent else 0
+        self._source = source_of(session)
+        self._told = told_of(session)
+        self._kept = as_object(session.metadata.get("toolpath"))
+        """What another document says of its path, and of the graph around it."""
+        self._names = Names()
         self._files: set[str] = set()
-        self._time = iso_time(session.created) or since
+        self._time: str = iso_time(session.created) or (parent._time if parent else _NO_TIME)
         self._live = self._latest = ""
         self._turns = 0
         self._group: str | None = None
         """The group that the latest turn names."""
         self._ended = False
         """Whether it said the group's total, so that no further turn may be of it."""
+        self.path_id = as_text(self._kept.get("id")) or f"path-{self._source.name}-{(session.id or 'session')[:8]}"
+        within = [child for child in session.subagents if self._is_within(child)]
+        outside = sum(child.path is not None and not self._is_within(child) for child in session.subagents)
+        self._lost["subagent session"] += outside
         self._children: dict[int, list[Subagent]] = {}
-        """The subagents whose turns go into this document, by the tool use that started them."""
-        kinds = session.messages.kind
-        for child in session.subagents if depth < _DEEPEST else ():
-            if self._is_within(child) and child.tool_use is not None and kinds[child.tool_use] == Kind.TOOL:
+        """The subagents whose turns go into this path, by the tool use that started them."""
+        self._beside: list[Subagent] = []
+        """Those of which nobody knows what started them, or that nest too deeply."""
+        for child in within:
+            if self._told is not None:
+                if child.id in self._told.others:  # else its turns stand in the steps
+                    self._beside.append(child)
+            elif self._depth < _DEEPEST and child.tool_use is not None and self._is_tool(child.tool_use):
                 self._children.setdefault(child.tool_use, []).append(child)
-        self._alone = self._origin.alone if isinstance(self._origin, ToolpathOrigin) else {}
-        within = (child for some in self._children.values() for child in some)
-        self._placed = {id(child) for child in (*within, *self._alone.values())}
-        """The subagents whose turns stand with the turn that handed them their work."""
-        self._path_id = _word(self._kept.get("id")) or f"path-{self._origin.source}-{(session.id or 'session')[:8]}"
-        self._paths: dict[int, str] = {}
-        """The subagents that are paths of their own, by their place, each with its path's id."""
-        self._agents = self._agent_names()
-        outside = [child for child in session.subagents if not self._is_within(child)]
-        self._lost["subagent session"] += sum(child.path is not None for child in outside)
-        if depth >= _DEEPEST:
-            self._lost["subagent session"] += len(session.subagents) - len(outside)
-        self._lost["unknown record"] += unseen(session)
-        self._lost["signature"] += session.hidden["Signature"]
-        self._lost["other path"] += session.hidden[OTHER_PATH]
-
-    def put_beside(self) -> list[ToolpathWriter]:
-        """Let the subagents of which nobody knows what started them be paths of their own; returns their writers."""
-        taken, writers = {self._path_id}, []
-        for place, child in enumerate(self.session.subagents):
-            if child.session is None or not self._is_within(child) or id(child) in self._placed:
-                continue
-            writer = self._writer_of(child, child.session, self._depth)
-            name, number = writer._path_id, 1
-            while writer._path_id in taken:
-                number += 1
-                writer._path_id = f"{name}#{number}"
-            taken.add(writer._path_id)
-            self._paths[place] = writer._path_id
-            writers.append(writer)
-        return writers
-
-    def _writer_of(self, child: Subagent, session: Session, depth: int) -> ToolpathWriter:
-        return ToolpathWriter(
-            session,
-            edit=self._edit,
-            subagents=self._subagents,
-            lost=self._lost,
-            inside=child.path is None,
-            depth=depth,
-            since=self._time,
-        )
+            else:
+                self._beside.append(child)
+        self._actors: dict[str, str] = parent._actors if parent else self._model_actors()
+        """The actor of each model, subagents' included."""
+        self._count_losses(inside=parent is not None)
+        self.dump = SessionDataWriter(session).dump
+        """Makes JSON of a part of the document."""
 
     def _is_within(self, child: Subagent) -> bool:
         return child.session is not None and (self._subagents or child.path is None)
 
-    def dump(self, value: Data) -> bytes:
-        """A part of the document as JSON."""
-        return self._plain.dump(value)
+    def _is_tool(self, index: int) -> bool:
+        return self.session.messages.kind[index] == Kind.TOOL
+
+    def others_beside(self) -> list[ToolpathWriter]:
+        """The writers of the paths that stand beside this one: subagents of which nobody knows what started them."""
+        names = Names()
+        names.free(self.path_id)
+        writers = []
+        for child in self._beside:
+            if child.session is not None:
+                writer = self._writer_of(child.session)
+                writer.path_id = names.free(writer.path_id)
+                writer.leave_out_others()
+                writers.append(writer)
+        return writers
+
+    def leave_out_others(self) -> None:
+        """Count the subagents that would need a path of their own, where there is no place for one."""
+        self._lost["subagent session"] += len(self._beside)
+
+    def _writer_of(self, session: Session) -> ToolpathWriter:
+        return ToolpathWriter(session, edit=self._edit, subagents=self._subagents, lost=self._lost, parent=self)
+
+    # -- what is lost ----------------------------------------------------------------------------------------------
+
+    def _count_losses(self, *, inside: bool) -> None:
+        """Count what of the session as a whole has no place in the format."""
+        session, lost, line = self.session, self._lost, self.session.lineage
+        lost["unknown record"] += unseen(session)
+        lost["signature"] += session.hidden["Signature"]
+        lost["other path"] += session.hidden[OTHER_PATH]
+        lost["session fact"] += bool(session.unreadable)
+        if self._told is not None:
+            return
+        if not self._source.has_lines:
+            lost["hidden record"] += sum(session.hidden.values())
+        lost["inherited response"] += len(session.inherited)
+        usages = map(session.groups.usage.__getitem__, range(len(session.groups)))
+        lost["one-hour cache write"] += sum(bool(usage.cache_write_1h) for usage in usages)
+        ancestors = (line.forked_from, line.continues, not inside and line.parent)
+        facts = (*ancestors, session.links, session.own_total, session.context_window, session.context_used)
+        lost["session fact"] += sum(map(bool, facts)) + sum(bool(child.name) for child in session.subagents)
+
+    def _count_message(self, message: Message) -> None:
+        """Count what of a message has no place in the format."""
+        tool, lost = message.tool, self._lost
+        parts = message.parts if tool is None else [*message.parts, *tool.images]
+        lost["image"] += sum(part.type == "image" for part in parts)
+        lost["coloured run"] += sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
+        lost["odd total"] += self.session.provider == "gemini" and bool(told_tokens(message.metadata))
+        lost["message fact"] += bool(message.metadata.keys() - _CARRIED)
+        if tool is not None:
+            facts = (tool.exit_code, tool.seconds, tool.summary, tool.formatted)
+            told = sum(fact is not None for fact in facts) + tool.spilled
+            lost["tool fact"] += told + (tool.status not in _TOLD_STATUSES)
 
     # -- the path --------------------------------------------------------------------------------------------------
 
     @property
     def graph(self) -> Data:
         """What stands around the paths: the graph's id and meta, and the paths that were only referred to."""
-        kept = self._kept
-        return self._edited(
+        refs = self._kept.get("refs")
+        graph: Data = self._edit(
             {
-                "graph": {"id": _word(kept.get("graph")) or self.identity()["id"]},
-                "meta": sound_meta(kept.get("graphMeta")),
-                "refs": [{"$ref": ref} for ref in _list(kept.get("refs")) if isinstance(ref, str)],
+                "graph": {"id": as_text(self._kept.get("graph")) or self.path_id},
+                "meta": sound_meta(self._kept.get("graphMeta")),
+                "refs": [{"$ref": ref} for ref in (refs if isinstance(refs, list) else ()) if isinstance(ref, str)],
             }
         )
+        return graph
 
     def identity(self) -> Data:
         """The path's own object."""
         session, kept = self.session, self._kept
-        identity: Data = {"id": self._path_id, "head": self.head}
+        identity: Data = {"id": self.path_id, "head": self.head}
         base = sound_base(kept.get("base"))
         if root := session.workspace_root:
-            base = {"uri": base.get("uri") or f"file://{root}"} | base
+            base = {"uri": f"file://{root}"} | base
         known = {"ref": session.metadata.get("gitRevision"), "branch": session.branch}
         base |= {key: item for key, item in known.items() if isinstance(item, str) and item and "uri" in base}
         if base:
             identity["base"] = base
-        if graph_ref := _word(kept.get("graphRef")):
+        if graph_ref := as_text(kept.get("graphRef")):
             identity["graph_ref"] = graph_ref
-        return self._edited(identity)
+        edited: Data = self._edit(identity)
+        return edited
 
     def meta(self) -> Data:
         """The path's meta object."""
-        session = self.session
-        header = self._data.header()
-        meta = {key: item for key, item in sound_meta(self._kept.get("meta")).items() if key not in _MADE}
-        meta["title"] = session.title or f"{session.provider_name} session: {session.id[:8]}"
-        meta |= {"kind": KIND, "source": self._origin.source}
-        if remote := _word(session.metadata.get("gitRemote")):
+        session, source = self.session, self._source.name
+        title = session.title or f"{session.provider_name} session: {session.id[:8]}"
+        meta: Data = {"title": title, "kind": KIND, "source": source}
+        meta |= {key: item for key, item in sound_meta(self._kept.get("meta")).items() if key not in _MADE}
+        if remote := as_text(session.metadata.get("gitRemote")):
             meta["vcs_remote"] = remote
         if session.version:
-            name = session.metadata.get("originator")
-            meta["producer"] = {
-                "name": name if isinstance(name, str) else self._origin.source,
-                "version": session.version,
-            }
+            name = as_text(session.metadata.get("originator")) or source
+            meta["producer"] = {"name": name, "version": session.version}
         if self._files:
             meta["files_changed"] = sorted(self._files)
-        facts = self._data.session_facts()
-        for place, (row, child) in enumerate(zip(facts.get("subagents", ()), session.subagents, strict=False)):
-            self._put_child(row, child, self._paths.get(place))
-        ours: Data = {"document": header, "session": facts}
-        if self._plan.rounds:
-            ours["accounting"] = "rounds"
-        meta = self._edited(meta | {"turnlog": ours})
-        meta["actors"] = self._actors()
-        return meta
+        edited: Data = self._edit(meta)
+        return edited | {"actors": self._actor_definitions()}
 
-    def _put_child(self, row: Data, child: Subagent, path: str | None) -> None:
-        """See to it that a subagent's session stands in one place: with the turn that handed it its work, in a path of
-        its own, or with the facts about it, where there is no other place.
-        """
-        if path is not None:
-            row["graphPath"] = path
-        if path is not None or self._depth >= _DEEPEST or id(child) in self._placed:
-            row.pop("session", None)
-        elif "session" not in row and child.session is not None and self._is_within(child):
-            document = to_session_data(child.session, edit=self._edit, subagents=self._subagents)
-            row["session"] = orjson.loads(b"".join(document))
-
-    def _agent_names(self) -> dict[str, str]:
+    def _model_actors(self) -> dict[str, str]:
         """For each model its actor: the pattern allows few characters, and two models must not become one."""
         names: dict[str, str] = {}
-        for model in self.session.models:
+        for model in dict.fromkeys(_models_in(self.session)):
             if model in ("<synthetic>", ""):
                 continue
-            first, slash, rest = self._edited(model).partition("/")
+            first, slash, rest = self._edit(model).partition("/")
             name = _NO_NAME.sub("-", first) or "-"
             name += f"/{_NO_NAME.sub('-', rest)}" if slash and rest else ""
             while f"agent:{name}" in names.values():
@@ -288,61 +302,62 @@ class ToolpathWriter:
             names[model] = f"agent:{name}"
         return names
 
-    def _actors(self) -> Data:
-        source = self._origin.source
+    def _actor_definitions(self) -> Data:
+        source = self._source.name
+        if self._told is not None:
+            said = {name: sound_actor(about) for name, about in self._told.actors.items() if ACTOR.fullmatch(name)}
+            edited: Data = self._edit(said)
+            return edited
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
-        for model, actor in self._agents.items():
-            actors[actor] = self._edited({"name": model, "provider": source, "model": model})
+        for model, actor in self._actors.items():
+            actors[actor] = self._edit({"name": model, "provider": source, "model": model})
         table = self.session.messages
-        if any(kind in _SAID and not table.model[i] for i, kind in enumerate(table.kind)):
+        if any(kind in SAID and not table.model[i] for i, kind in enumerate(table.kind)):
             actors["agent:unknown"] = {"name": "unknown", "provider": source}
-        return actors | self._edited(self._origin.actors())
+        return actors
 
     @property
     def _tool(self) -> str:
-        return f"tool:{_NO_NAME.sub('-', self._origin.source) or 'unknown'}"
+        return f"tool:{_NO_NAME.sub('-', self._source.name) or 'unknown'}"
 
     def _actor(self, messages: list[Message]) -> str:
-        if (actor := self._origin.actor(messages)) is not None:
-            return actor
         if any(message.kind in USER_KINDS for message in messages):
             return "human:user"
-        said = next((message for message in messages if message.kind in _SAID), None)
+        said = next((message for message in messages if message.kind in SAID), None)
         return self._tool if said is None else self._agent(said.model)
 
     def _agent(self, model: str | None) -> str:
-        return self._tool if model == "<synthetic>" else self._agents.get(model or "", "agent:unknown")
+        return self._tool if model == "<synthetic>" else self._actors.get(model or "", "agent:unknown")
 
     # -- steps -----------------------------------------------------------------------------------------------------
 
     def steps(self) -> Iterator[Data]:
         """All steps in order; to be gone through once."""
+        return self._made_steps() if self._told is None else self._steps_again(self._told)
+
+    def _made_steps(self) -> Iterator[Data]:
         session = self.session
+        runs = self._source.turns()
+        accounts, homeless = accounts_of(self._source, runs)
         # What else lies in a file of several sessions is said by the one that the file is of.
-        others: Iterator[tuple[int, int, Data]] = iter(())
-        if not self._inside or isinstance(self._origin, ToolpathOrigin):
-            others = self._origin.others()
+        others = iter(self._source.others() if self._depth == 0 else ())
         waiting = next(others, None)
-        turns = enumerate(self._plan.turns)
+        turns = zip(runs, accounts, strict=True)
         turn = next(turns, None)
         for exchange in session.exchanges:
-            opened = False
-            self._time = (
-                iso_time(next((t for t in (exchange.started, exchange.ended) if t is not None), None)) or self._time
-            )
-            while turn is not None and session.messages.exchange[turn[1][0]] == exchange.index:
-                place = self._place(turn[1][0])
-                while waiting is not None and place is not None and waiting[0] <= place:
-                    yield from self._other(*waiting)
+            self._time = iso_time(exchange.started) or iso_time(exchange.ended) or self._time
+            while turn is not None and session.messages.exchange[turn[0][0]] == exchange.index:
+                place = self._place(turn[0][0])
+                while waiting is not None and place is not None and waiting.offset <= place:
+                    yield from self._other(waiting)
                     waiting = next(others, None)
-                yield self._step(*turn, None if opened else exchange)
-                opened, turn = True, next(turns, None)
-            if not opened:
-                yield self._made("exchange", {"type": EVENT, "entry_type": "turnlog.exchange"}, exchange)
-            for group in self._plan.homeless.get(exchange.index, ()):
-                yield self._homeless(group)
+                yield from self._steps_of(*turn)
+                turn = next(turns, None)
+            for model, spent in homeless.get(exchange.index, ()):
+                if spent.is_known:
+                    yield self._spent(model, spent)
         while waiting is not None:
-            yield from self._other(*waiting)
+            yield from self._other(waiting)
             waiting = next(others, None)
 
     def _place(self, index: int) -> int | None:
@@ -350,101 +365,99 @@ class ToolpathWriter:
         span = next(self.session.spans.chain(self.session.messages.span[index]))
         return span.offset if span.store == 0 else None
 
-    def _step(self, number: int, turn: range, opened: Exchange | None) -> Data:
-        """The step of a run of messages; with what there is to say of the exchange that it opens."""
-        origin, account = self._origin, self._plan.accounts.get(number, Account())
+    def _steps_of(self, turn: range, account: Account) -> Iterator[Data]:
+        """The step of a run of messages; what a call cost that is no turn, such as a compaction's, is a turn behind."""
         messages = [self.session.message(index) for index in turn]
-        self._lost["image"] += sum(map(count_images, messages))
-        self._lost["coloured run"] += sum(map(count_runs, messages)) if self._edit is not None else 0
-        role = origin.role(messages)
-        role = "assistant" if role is None and (account.total or account.attributed) else role
-        event = self._edited(origin.event(messages)) if role is None else None
-        kept = [self._edited(self._data.message(message)) for message in messages]
-        payload = self._payload(messages, kept, role, event)
+        for message in messages:
+            self._count_message(message)
+        role = self._source.role(messages)
+        if role is None and account.is_known:
+            if not all(message.kind in SAID for message in messages):
+                yield self._step(messages, None, Account())
+                yield self._spent(messages[0].model or "", account)
+                return
+            role = "assistant"
+        yield self._step(messages, role, account)
+
+    def _step(self, messages: list[Message], role: str | None, account: Account) -> Data:
+        source = self._source
         self._turns += role is not None
-        recorded = origin.recorded(messages) if role is None and event is None else None
-        name = self._name(origin.name(messages, self._turns) if recorded is None else recorded[1], number)
-        said = {} if event is None else event
+        writes: Data = {}
         if role is not None:
-            said = self._turn(role, payload, account, messages, {name, kept[0]["id"]})
-        elif event is None:
-            said = told_as_event(messages[0], kept[0], payload.text, name)
-            said |= (
-                self._edited({key: recorded[0][key] for key in ("entry_type", "raw")}) if recorded is not None else {}
-            )
-        if payload.thinking:
-            said["thinking"] = payload.thinking
-        if payload.uses:
-            said["tool_uses"] = payload.uses
-        time = iso_time(origin.time(messages)) or self._time
-        for item in kept:
-            thin(item, time)
-        ours: Data = {"messages": kept}
-        if opened is not None:
-            ours["exchange"] = self._exchange(opened)
-        self._files.update(payload.writes)
-        change = {self._artifact: {"structural": said}} | payload.writes
-        rewound = all(self.session.messages.has(index, Flag.REWOUND) for index in turn)
-        actor = self._actor(messages)
-        step = self._assemble(name, actor, time, change, ours, turn=role is not None, rewound=rewound)
-        named = map(self._edited, origin.parents(messages))
-        if parents := [parent for parent in named if parent != name and parent in self._taken]:
-            step["step"]["parents"] = parents
-        foreign = messages[0].metadata.get("stepMeta")
-        if isinstance(foreign, dict):
-            step["meta"] = self._edited(sound_step_meta(foreign)) | step["meta"]
-        return step
+            name = self._name(source.id_of(messages, self._turns))
+            text = source.text(messages)
+            said: Data = {"type": TURN, "role": role}
+            said["text"] = _words(messages, "text", everything=role == "system") if text is None else text
+            said |= self._facts(messages)
+        else:
+            said, name = source.event(messages)
+            name = said["event_source_id"] = self._name(name)
+            if label := messages[0].label:
+                said["label"] = label
+            if text := _words(messages, "text", everything=True):
+                said["text"] = text
+        if thinking := _words(messages, "thinking", everything=True):
+            said["thinking"] = thinking
+        if uses := [self._use(message, writes) for message in messages if message.tool and _acts(message)]:
+            said["tool_uses"] = uses
+        if role is not None:
+            if delegations := self._delegations(messages, uses):
+                said["delegations"] = delegations
+            self._put_account(said, account, name, source.group(messages))
+        self._time = iso_time(source.time(messages)) or self._time
+        change = {self._artifact: {"structural": self._edited(said)}} | self._edited_writes(writes)
+        rewound = all(Flag.REWOUND in message.flags for message in messages)
+        return self._assemble(name, self._actor(messages), change, turn=role is not None, rewound=rewound)
 
-    def _payload(self, messages: list[Message], kept: list[Data], role: str | None, event: Data | None) -> Payload:
-        """What the messages say in the format's terms; `kept` lose it."""
-        origin = self._origin
-        text = origin.text(messages)
-        if event is not None:
-            text = event["text"] if isinstance(event.get("text"), str) else None
-        known = [self._edited(one) for one in (text, *map(origin.result, messages))]
-        writes = self._edited(origin.writes(messages))
-        aside = event is None and role not in ("user", "assistant")
-        plain = [message.tool is not None and origin.takes_text(message, message.tool) for message in messages]
-        return take_apart(self.session.provider, kept, known[0], known[1:], writes, plain=plain, aside=aside)
+    def _facts(self, messages: list[Message]) -> Data:
+        """A turn's stop reason and environment."""
+        reasons = [reason for message in messages if (reason := as_text(message.metadata.get("stopReason")))]
+        environment = self._source.environment(messages[0])
+        return ({"stop_reason": reasons[-1]} if reasons else {}) | ({"environment": environment} if environment else {})
 
-    def _turn(self, role: str, payload: Payload, account: Account, messages: list[Message], names: set[str]) -> Data:
-        """A turn's payload, thinking and tools apart. `names`: what the turn is called."""
-        said: Data = {"type": TURN, "role": self._edited(role), "text": payload.text}
-        self._put_account(said, account, names, messages[0].index)
-        said |= self._edited(beside_turn(messages, self._origin.environment(messages[0])))
-        if delegations := self._delegations(messages, payload.uses):
-            said["delegations"] = delegations
-        return said
+    def _use(self, message: Message, writes: Data) -> Data:
+        """A tool use, which puts the files that it changed into `writes`."""
+        source, tool = self._source, message.tool
+        assert tool is not None
+        plain = source.takes_text(message)
+        use = tool_use(self.session.provider, tool, message.id, source.result(message), plain=plain)
+        put_writes(writes, use, tool)
+        return use
 
-    def _put_account(self, said: Data, account: Account, names: set[str], index: int) -> None:
-        """The group, its total and the turn's share of it; a group that has no figures is named all the same."""
-        group = account.group if account.alone not in names else None
-        known = self._origin.round(index) if isinstance(self._origin, ToolpathOrigin | ClaudeOrigin) else None
-        if known is not None and account.group is None:
-            group = self._free(known)
-        elif known is not None and known != self._group and group is not None and group.startswith(f"{known}#"):
-            group = known
+    def _edited(self, said: Data) -> Data:
+        """A payload after redaction, of which the format's own words stay."""
+        edited: Data = self._edit(said)
+        edited["type"] = said["type"]
+        for use, was in zip(edited.get("tool_uses", ()), said.get("tool_uses", ()), strict=False):
+            use["category"] = was["category"]
+        return edited
+
+    def _edited_writes(self, writes: Data) -> Data:
+        edited: Data = self._edit(writes)
+        for part in edited.values():
+            part["structural"]["type"] = WRITE
+        self._files.update(edited)
+        return edited
+
+    def _put_account(self, said: Data, account: Account, name: str, known: str | None) -> None:
+        """Say of which group a turn is, the group's total and the turn's share of it. `known` is what the source calls
+        the group, also where it has no figures.
+
+        A total is said last, so a turn behind it is of no group.
+        """
+        group = known or account.group
+        if (account.alone and group == name) or (self._ended and group == self._group):
+            group = None
         if group is not None:
-            said["group_id"] = self._edited(group)
-        if account.total is not None:
-            said["token_usage"] = account.total
-        if account.attributed is not None:
-            said["attributed_token_usage"] = account.attributed
-        self._group, self._ended = group, account.total is not None
+            said["group_id"] = self._edit(group)
+        provider = self.session.provider
+        if (total := account.total(provider)) is not None:
+            said["token_usage"] = total
+        if (share := account.attributed(provider)) is not None:
+            said["attributed_token_usage"] = share
+        self._group, self._ended = group, total is not None
 
-    def _free(self, group: str) -> str | None:
-        """The group of a turn that has no figures, which is named all the same unless its total was said just now."""
-        return None if self._ended and group == self._group else group
-
-    def _in_group(self, said: Data) -> Data:
-        """The payload of a turn without messages, of the group that it may be of."""
-        group = self._free(said["group_id"]) if "group_id" in said else None
-        self._group, self._ended = group, "token_usage" in said
-        return {key: value for key, value in said.items() if key != "group_id" or group is not None}
-
-    def _assemble(
-        self, name: str, actor: str, time: str, change: Data, ours: Data, *, turn: bool, rewound: bool = False
-    ) -> Data:
+    def _assemble(self, name: str, actor: str, change: Data, *, turn: bool, rewound: bool = False) -> Data:
         """A step behind the right parent: a turn behind the turn before it, rewound ones beside what goes on."""
         parent = self._latest if rewound or not turn else self._live
         if turn:
@@ -453,123 +466,147 @@ class ToolpathWriter:
                 self._live = name
         if (turn and not rewound) or not self.head:
             self.head = name
-        identity: Data = {"id": name, "actor": actor, "timestamp": time}
+        identity: Data = {"id": name, "actor": actor, "timestamp": self._time}
         if parent:
             identity["parents"] = [parent]
-        self._time = time
-        return {"step": identity, "change": change, "meta": {"turnlog": ours}}
+        return {"step": identity, "change": change}
 
-    def _exchange(self, exchange: Exchange) -> Data:
-        return self._edited(self._data.exchange(exchange))
-
-    def _made(self, what: str, said: Data, exchange: Exchange | None = None, actor: str | None = None) -> Data:
-        """A step without a message."""
-        name = self._name(f"turnlog-{what}-{exchange.index if exchange else len(self._taken)}", -1)
-        if said["type"] == EVENT:
-            said["event_source_id"] = name
-        ours: Data = {MADE: True, "messages": []}
-        if exchange is not None:
-            ours["exchange"] = self._exchange(exchange)
-        change = {self._artifact: {"structural": said}}
-        return self._assemble(name, actor or self._tool, self._time, change, ours, turn=said["type"] == TURN)
-
-    def _homeless(self, group: int) -> Data:
+    def _spent(self, model: str, account: Account) -> Data:
         """A turn that only says what a call cost of which nothing else is left: the sum over steps must be right."""
-        groups = self.session.groups
         said: Data = {"type": TURN, "role": "assistant", "text": ""}
-        if (total := counted(self.session.provider, groups.usage[group])) is None:
-            said = {"type": EVENT, "entry_type": "turnlog.group"}
-        else:
-            said["token_usage"] = total
-            self._group = None
-        actor = self._agent(self.session.models[groups.model[group]])
-        return self._made(f"group-{group}", said, actor=actor if total is not None else None)
+        name = self._name("response")
+        self._put_account(said, account, name, None)
+        return self._assemble(name, self._agent(model), {self._artifact: {"structural": said}}, turn=True)
 
-    def _other(self, offset: int, line: int, record: Data) -> Iterator[Data]:
-        """A record that no message was made from: an event that holds it whole, a turn, or the step that it is.
+    def _other(self, line: Line) -> Iterator[Data]:
+        """A line that no message was made from: an event that holds it whole, or a turn.
 
         A copy of a line that is a step already is left out; its uuid tells (Claude Code repeats lines).
         """
-        if isinstance(self._origin, ToolpathOrigin):
-            yield self._again(record)
-        elif not isinstance(uuid := record.get("uuid"), str) or uuid not in self._taken:
-            said, name, time = event_of(record, line, self._time)
-            turn = self._origin.turn(record)
-            if turn is not None:
-                said = self._in_group(turn)
-            said = self._edited(said) | {"type": said["type"]}
-            name = self._name(name, -1)
-            if turn is None:
-                said["event_source_id"] = name
-            change = {self._artifact: {"structural": said}}
-            ours = {"record": {"line": line, "offset": offset}}
-            yield self._assemble(name, self._tool, time, change, ours, turn=turn is not None)
-
-    def _again(self, record: Data) -> Data:
-        """A step of another document, behind the steps that it followed there."""
-        step: Data = self._edited(sound_step(record["Step"]))
-        identity, turn = step["step"], False
-        for part in step["change"].values():
-            if structural_type(part) == TURN:
-                turn, part["structural"] = True, self._in_group(part["structural"])
-        said = _list(as_object(as_object(record["Step"]).get("step")).get("parents"))
-        known = [name for name in map(self._edited, said) if isinstance(name, str) and name in self._taken]
-        if parents := list(dict.fromkeys(known or ([self._latest] if self._latest else []))):
-            identity["parents"] = parents
-        identity["id"] = self._name(identity["id"] or "step", -1)
+        if line.is_named and self._edit(line.name) in self._names.taken:
+            return
+        said, name, turn = dict(line.said), self._name(line.name), line.said["type"] == TURN
         if turn:
-            self._live = self._latest = self.head = identity["id"]
-        self.head = self.head or identity["id"]
-        return step
+            self._put_account(said, Account(), name, line.group)
+        else:
+            said["event_source_id"] = name
+        self._time = line.time or self._time
+        yield self._assemble(name, self._tool, {self._artifact: {"structural": self._edited(said)}}, turn=turn)
 
     def _delegations(self, messages: list[Message], uses: list[Data]) -> list[Data]:
-        """What was handed to subagents, with their own turns where they have no file of their own."""
+        """What was handed to subagents, with their own turns where they stand in this document."""
         found: list[Data] = []
-        tools = [message for message in messages if message.tool is not None and message.kind not in USER_KINDS]
-        for message, use in zip(tools, uses, strict=False):
+        acting = [message for message in messages if message.tool and _acts(message)]
+        for message, use in zip(acting, uses, strict=True):
             children = self._children.get(message.index, [])
-            started = self.session.messages.has(message.index, Flag.SUBAGENT)
             name = message.tool.subagent if message.tool is not None else None
-            if not (use["category"] == "delegation" or started or name or children):
+            started = self.session.messages.has(message.index, Flag.SUBAGENT)
+            if use["category"] != "delegation" and not (started or name or children):
                 continue
-            row = handed(use, self._edited(name or ""))
-            found += [row | self._turns_of(child) for child in children] or [row]
-        for row, child in self._origin.delegations(messages):
-            within = self._turns_of(child) if child.tool_use is None and self._depth < _DEEPEST else {}
-            ours = {"id": self._edited(child.id), "alone": True} | within.pop("turnlog", {})
-            found.append(self._edited(row) | within | {"turnlog": ours})
+            row = _handed(use, name if use["category"] == "delegation" else None)
+            sessions = [child.session for child in children if child.session is not None]
+            found += [row | {"turns": self._turns_of(session)} for session in sessions] or [row]
         return found
 
-    def _turns_of(self, child: Subagent) -> Data:
-        if child.session is None:
-            return {}
-        path = _to_path(self._writer_of(child, child.session, self._depth + 1))
-        known = self._edited({"id": child.id})
-        return {"turns": path["steps"], "turnlog": known | {"path": path["path"], "meta": path["meta"]}}
+    def _turns_of(self, session: Session) -> list[Data]:
+        writer = self._writer_of(session)
+        writer.leave_out_others()
+        return list(writer.steps())
 
     @property
     def _artifact(self) -> str:
-        return self._edited(f"{self._origin.source}://{self.session.id or 'session'}")
+        artifact: str = self._edit(f"{self._source.name}://{self.session.id or 'session'}")
+        return artifact
 
-    def _name(self, name: str, number: int) -> str:
-        """An id that no step has: a repeated one gets `#2`, `#3`, … (formats note 1.4)."""
-        name = self._edited(name) or f"turn-{number + 1}"
-        count, free = self._repeats.get(name, 1), name
-        while free in self._taken:
-            count += 1
-            free = f"{name}#{count}"
-        self._taken.add(free)
-        self._repeats[name] = count
-        return free
+    def _name(self, name: str) -> str:
+        """An id that no step has."""
+        return self._names.free(self._edit(name) or f"turn-{len(self._names.taken) + 1}")
 
-    def _edited(self, value: T) -> T:
-        edited: T = value if self._edit is None else self._edit(value)
-        return edited
+    # -- steps of another document ---------------------------------------------------------------------------------
+
+    def _steps_again(self, told: Told) -> Iterator[Data]:
+        """The document's steps as they were, but for what no schema allows; what they say of tokens is made anew."""
+        rows: dict[int, int] = {}
+        runs = by_record(self.session)
+        for number, run in enumerate(runs):
+            rows.setdefault(self._place(run[0]) or 0, number)
+        accounts, _ = accounts_of(self._source, runs)
+        names: dict[str, str] = {}
+        for offset, line in _lines_in(self.session):
+            if "Step" not in line:
+                continue
+            whole, cut = cut_deep(as_object(line["Step"]), _DEEPEST)
+            self._lost["subagent session"] += cut
+            parents = [names[parent] for parent in parents_of(whole) if parent in names]
+            edited = self._edit(clean_value(whole))
+            step = sound_step(edited)
+            identity = step["step"]
+            said = id_of(whole, "step") or ""
+            identity["id"] = self._name(said or "step")
+            names.setdefault(said, identity["id"])
+            if parents:
+                identity["parents"] = list(dict.fromkeys(parents))
+            identity["timestamp"] = self._time = identity["timestamp"] or self._time
+            turn = next(payloads_of(step, TURN), None)
+            if turn is not None:
+                account = accounts[rows[offset]] if offset in rows else Account()
+                was = next(payloads_of(edited, TURN))
+                if account.shares:  # the last one has what nobody attributed, too
+                    said_share = as_object(was.get("attributed_token_usage"))
+                    account.shares = [read_counted(self.session.provider, said_share)]
+                self._put_account(turn, account, clean(said), as_text(was.get("group_id")) or None)
+            self._files.update(key for key, part in step["change"].items() if structural_type(part) == WRITE)
+            self.head = identity["id"]
+            yield step
+        self.head = names.get(told.head, self.head)
 
 
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _models_in(session: Session) -> Iterator[str]:
+    """The models of a session and of the subagents in it."""
+    yield from session.models
+    for child in session.subagents:
+        if child.session is not None:
+            yield from _models_in(child.session)
+
+
+def _acts(message: Message) -> bool:
+    """Whether a message's tool is one that the agent used."""
+    return message.tool is not None and message.kind not in USER_KINDS
+
+
+def _words(messages: list[Message], kind: str, *, everything: bool) -> str:
+    """The texts or the thinking of messages; of what is no talk only where everything counts. An image is named where
+    there is no text.
+    """
+    parts = [part for message in messages if everything or message.kind in _CONVERSATION for part in message.parts]
+    texts = [part.text for part in parts if part.type == kind and part.text]
+    if not texts and kind == "text":
+        texts = [part.text for part in parts if part.type == "image"]
+    return _BETWEEN[kind].join(texts)
+
+
+def _handed(use: Data, agent: str | None) -> Data:
+    """A tool use as a delegation."""
+    said = use["input"] if isinstance(use["input"], dict) else {"prompt": use["input"]}
+    words = (said.get(key) for key in ("prompt", "message", "task", "description"))
+    row: Data = {"agent_id": agent or use["id"], "prompt": next((word for word in words if isinstance(word, str)), "")}
+    if "result" in use and not use["result"]["is_error"]:
+        row["result"] = use["result"]["content"]
+    return row
+
+
+def _lines_in(session: Session) -> Iterator[tuple[int, Data]]:
+    """The steps of the document that a session was read from, each with its place in it."""
+    store = session.stores[0]
+    if isinstance(store, MemoryStore):
+        number = 0
+        while raw := store.read(number, _ALL):
+            yield number, read_record(raw)
+            number += 1
+        return
+    for offset, _, _, line in store.records() if isinstance(store, StepStore) else records_in(session):
+        yield offset, line

@@ -67,7 +67,8 @@ ERRORS = [
     ("provider/name", "", "/provider/name", "`name` is empty"),
     ("provider", [], "/provider", "`provider` must be an object, not an array"),
     ("workspaceRoot", 5, "/workspaceRoot", "`workspaceRoot` must be a string, not an integer"),
-    ("exchanges", {}, "/exchanges", "`exchanges` must be an array or null, not an object"),
+    ("exchanges", {}, "/exchanges", "`exchanges` must be an array, not an object"),
+    ("exchanges", None, "/exchanges", "`exchanges` must be an array, not null"),
     ("exchanges/0/exchangeId", ..., "/exchanges/0", "`exchangeId` is missing"),
     ("exchanges/0/messages", None, "/exchanges/0/messages", "`messages` must be an array, not null"),
     (
@@ -108,7 +109,6 @@ def test_an_error_says_where_and_what(path, value, where, sentence):
 
 WARNINGS = [
     ("provider/id", "aider", "/provider/id", '"aider" is none of claude, cursor, codex, gemini'),
-    ("exchanges", None, "/exchanges", "null where an empty list belongs"),
     ("extra", 1, "", "`extra` is no key of SessionData 1.0"),
     ("exchanges/0/extra", 1, "/exchanges/0", "`extra` is no key of SessionData 1.0"),
     ("createdAt", "yesterday", "/createdAt", '"yesterday" is no ISO 8601 time'),

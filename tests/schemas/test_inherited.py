@@ -17,7 +17,7 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from viewer.commands.export import FORMATS, document
 
-FORMS = ("json", "toolpath", "toolpath-jsonl", "agent-response")
+FORMS = ("json",)
 
 
 def line(name: str, kind: str, text: str, *, copied: bool = False, **usage: int) -> dict[str, Any]:
@@ -68,7 +68,16 @@ def test_a_fork_keeps_what_it_inherited(fork: Session, form: str, tmp_path: Path
     for one in back.inherited.values():
         places = list(back.spans.chain(one.span))
         assert all(back.raw(place) for place in places)
-        assert len(places) == (form != "toolpath")  # nothing of that lies around its steps
+        assert len(places) == 1
+
+
+@pytest.mark.parametrize("form", ["toolpath", "toolpath-jsonl"])
+def test_what_it_inherited_is_named_where_a_format_cannot_hold_it(
+    fork: Session, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    back = again(fork, form, tmp_path)
+    assert copied(back) == [] and back.usage() == fork.usage()
+    assert f"{form}: 1 inherited response left out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -97,9 +106,6 @@ def test_what_cannot_be_an_inherited_response_harms_nothing(fork: Session, tmp_p
         assert all(one.exchange < len(back.exchanges) for one in back.inherited.values())
 
 
-def test_a_fork_with_nothing_but_copies(tmp_path: Path) -> None:
-    hand = Hand()
-    hand.session.inherited = {"m1": Inherited("m1", TokenUsage(1, 2), "", None, 0, NONE, NONE)}
-    back = again(hand.session, "agent-response", tmp_path)
-    assert [charge.usage.total for charge in copied(back)] == [3]
-    assert [exchange.inherited for exchange in back.exchanges] == [True]
+def test_a_format_that_has_no_place_for_them_says_so(fork: Session, tmp_path: Path, capsys: Any) -> None:
+    assert again(fork, "agent-response", tmp_path).inherited == {}
+    assert "agent-response: 1 inherited response left out, with its tokens\n" in capsys.readouterr().err

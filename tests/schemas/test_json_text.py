@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas.interchange.events_check import validate_events
 from schemas.interchange.events_read import read_events
 from schemas.interchange.json_text import line_warnings, read_json, read_line
-from schemas.interchange.toolpath_stream import assemble
+from schemas.interchange.toolpath_check import assemble
 from tests.schemas.test_verdicts import EVENT
 
 

@@ -11,7 +11,9 @@ from schemas.diffs import FileDiff, Hunk
 from schemas.interchange.session_data_check import validate_session_data
 from schemas.interchange.session_data_read import read_document
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
-from schemas.session import Session
+from schemas.records import Unreadable
+from schemas.session import Inherited, Lack, Lineage, Session, Subagent
+from schemas.table import NONE
 from schemas.usage import TokenUsage
 from tests.schemas.session_documents import written
 from tests.support import Hand
@@ -28,9 +30,7 @@ value = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(word, inner, max_size=3),
     max_leaves=6,
 )
-objects = st.dictionaries(
-    word.filter(lambda key: key not in ("turnlog", "records", "messageFields")), value, max_size=3
-)
+objects = st.dictionaries(word.filter(lambda key: key not in ("turnlog", "records")), value, max_size=3)
 colours = st.none() | st.integers(0, 255) | st.tuples(*[st.integers(0, 255)] * 3)
 
 
@@ -88,6 +88,10 @@ def tools(draw) -> Tool:
 
 
 usages = st.builds(TokenUsage, count, count, count, count, count, count)
+FACTS = (
+    "provider", "provider_name", "id", "title", "workspace_root", "branch", "version", "context_window", "context_used",
+    "lineage", "links", "duplicates", "lacks", "own_total", "unreadable", "unknown", "hidden", "subagents", "metadata",
+)  # fmt: skip
 
 
 @st.composite
@@ -118,12 +122,38 @@ def sessions(draw) -> Session:
     return hand.session
 
 
+@st.composite
+def whole_sessions(draw) -> Session:
+    """A session with facts of its own, for which a document without exchanges has no place."""
+    session = draw(sessions().filter(lambda session: session.exchanges))
+    maybe, number, counts = st.none() | word, st.integers(0, 9), st.dictionaries(word, st.integers(1, 9), max_size=2)
+    session.branch, session.workspace_root, session.version = draw(maybe), draw(maybe), draw(maybe)
+    session.context_window, session.context_used, session.duplicates = draw(count), draw(count), draw(number)
+    session.lineage = Lineage(draw(maybe), draw(maybe), draw(maybe), draw(maybe))
+    session.links, session.own_total = draw(st.lists(word, max_size=2)), draw(st.just("") | word)
+    session.lacks = frozenset(draw(st.sets(st.sampled_from(list(Lack)))))
+    session.unreadable = draw(st.lists(st.builds(Unreadable, number, word, number, number, word), max_size=2))
+    session.unknown.update(draw(counts))
+    session.hidden.update(draw(counts))
+    session.metadata.update(draw(objects))
+    for name in draw(st.sets(word, max_size=2)):
+        time = draw(st.none() | st.integers(0, 2_000_000_000))
+        exchange = draw(st.integers(0, len(session.exchanges) - 1))
+        session.inherited[name] = Inherited(
+            name, draw(usages), draw(st.sampled_from(["", "gpt-5"])), time, exchange, NONE, NONE
+        )
+    uses = [index for index, kind in enumerate(session.messages.kind) if kind == Kind.TOOL]
+    for name in draw(st.sets(word, max_size=2)):
+        use = draw(st.none() | st.sampled_from(uses)) if uses else None
+        session.subagents.append(Subagent(name, draw(word), draw(word), tool_use=use, internal=draw(st.booleans())))
+    return session
+
+
 def seen(session: Session) -> list[Any]:
     """All that a reader can see, without what only says where it was read."""
 
     def plain(message: Message) -> dict[str, Any]:
         data = {name: getattr(message, name) for name in Message.__slots__}
-        data["metadata"] = {key: item for key, item in message.metadata.items() if key != "records"}
         data["tool"] = message.tool and {name: getattr(message.tool, name) for name in Tool.__slots__}
         if message.tool and message.tool.output is None:
             data["tool"]["output"] = "whatever a result object must say"
@@ -141,6 +171,13 @@ def seen(session: Session) -> list[Any]:
     ]
 
 
+def facts(session: Session) -> dict[str, Any]:
+    """What is true of the whole session."""
+    return {name: getattr(session, name) for name in FACTS} | {
+        "inherited": [one._replace(span=0, tail=0) for one in session.inherited.values()],
+    }
+
+
 @given(sessions())
 def test_a_session_survives_being_written_and_read(session):
     document = written(session)
@@ -151,6 +188,15 @@ def test_a_session_survives_being_written_and_read(session):
         if one["tool"] and one["tool"]["output"] == "whatever a result object must say":
             other["tool"]["output"] = one["tool"]["output"]
     assert after == before
+    assert written(back) == document
+
+
+@given(whole_sessions())
+def test_its_facts_survive_as_well(session):
+    document = written(session)
+    assert validate_session_data(document).errors == []
+    back = read_document(document, session.path)
+    assert facts(back) == facts(session)
     assert written(back) == document
 
 

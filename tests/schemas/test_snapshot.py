@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from renderers.options import Include
 from renderers.plain import render
-from schemas.interchange import snapshot_read
+from schemas.interchange import snapshot
 from schemas.interchange.events_read import Event, read_events
 from schemas.interchange.price_book import load_book, read_book
 from schemas.interchange.snapshot import SNAPSHOT
@@ -332,7 +332,7 @@ def test_another_version_is_refused_by_name(tmp_path):
 
 
 def test_a_half_written_file_is_an_error_and_then_what_it_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(snapshot_read, "WAIT", 0)
+    monkeypatch.setattr(snapshot, "WAIT", 0)
     whole = json.dumps(GOOD, indent=2).encode()
     path = file_of(tmp_path, whole[:150])
     with pytest.raises(OpenError, match=r"usage.json: not a whole document \(being written\?\)"):
@@ -358,14 +358,14 @@ def test_a_file_that_is_whole_a_moment_later_is_read_then(tmp_path, monkeypatch)
         if len(waits) == 2:
             path.write_bytes(whole)
 
-    monkeypatch.setattr(snapshot_read.time, "sleep", sleep)
+    monkeypatch.setattr(snapshot.time, "sleep", sleep)
     assert read_session(path).exchanges[0].prompt == "Overall"
-    assert waits == [snapshot_read.WAIT] * 2
+    assert waits == [snapshot.WAIT] * 2
 
 
 @pytest.mark.parametrize("version", [2, "1", True, 1.0, None])
 def test_what_turns_into_another_version_is_refused_and_what_was_there_stays(tmp_path, monkeypatch, version):
-    monkeypatch.setattr(snapshot_read, "WAIT", 0)
+    monkeypatch.setattr(snapshot, "WAIT", 0)
     path = file_of(tmp_path, GOOD)
     reading = open_reading(path)
     reading.step()

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.toolpath import KIND, KIND_1_0, TOOLPATH
+from schemas.interchange.toolpath import TOOLPATH
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
+from schemas.interchange.toolpath_format import KIND, KIND_1_0, payload_of
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.message import Flag, Kind, ToolStatus
@@ -114,12 +115,14 @@ def test_thinking_text_and_tools_of_a_turn_in_this_order():
         ({"role": "system", "text": "be good"}, "tool:codex", Kind.CONTEXT),
         ({"role": "tool", "text": "out"}, "tool:codex", Kind.OUTPUT),
         ({"role": "assistant", "text": ""}, "agent:m", Kind.THINKING),
+        ({"role": "assistant", "text": "API Error: 429"}, "tool:claude-code", Kind.NOTE),
+        ({"role": "user", "text": "<bash-input>ls</bash-input>"}, "human:user", Kind.COMMAND),
     ],
 )
 def test_whose_turn_it_is(said, actor, kind):
     session = read(step("a", actor=actor, **said))
     assert kinds(session) == [kind]
-    assert len(session.live_exchanges) == (kind == Kind.PROMPT)
+    assert len(session.live_exchanges) == (kind in (Kind.PROMPT, Kind.COMMAND))
 
 
 def test_the_model_is_the_actors_real_one():
@@ -607,3 +610,43 @@ def test_a_text_in_pieces_is_read(said):
     session = read(step("u", role="user", text=said), step("a", "u", text=said, thinking=said))
     texts = [session.message(n).text for n in range(len(session.messages))]
     assert texts == ["one\ntwo"] * 3
+
+
+# -- what turnlog wrote before -----------------------------------------------------------------------------------------
+
+
+def test_a_document_of_an_earlier_version_opens_as_any_other():
+    kept = {"metadata": {"turnlog": {"kind": "text"}}, "content": [{"type": "text", "at": [0, 2]}]}
+    group = event("turnlog-group-0", "a", entry_type="turnlog.group")
+    line = event("l", "a", entry_type="custom-line", raw={"type": "custom-line", "data": {"n": 1}})
+    notice = event("n", "a", entry_type="system", raw={"type": "system", "subtype": "x"}, label="Odd", text="a notice")
+    turns = [step("x", role="user", text="look"), step("y", "x", text="seen")]
+    row = {"agent_id": "t", "prompt": "look", "turns": turns, "turnlog": {"id": "child", "path": {"id": "p"}}}
+    use = {"id": "t", "name": "Task", "input": {}, "category": "delegation"}
+    steps = [USER, step("a", "u", text="so", tool_uses=[use], delegations=[row]), group, line, notice]
+    facts = ({"exchange": {}}, {"messages": [kept]}, {"made": True}, {"record": {"line": 3}}, {"messages": []})
+    steps = [one | {"meta": {"turnlog": fact}} for one, fact in zip(steps, facts, strict=True)]
+    session = read(*steps, turnlog={"document": {"sessionId": "another"}, "session": {"title": "Another"}})
+    assert (session.id, session.title) == ("the-session", "A title")
+    assert kinds(session) == [Kind.PROMPT, Kind.TEXT, Kind.TOOL, Kind.NOTE]
+    assert (session.message(3).label, session.message(3).text) == ("Odd", "a notice")
+    assert session.hidden == {"turnlog.group": 1, "custom-line": 1}
+    assert [child.tool_use for child in session.subagents] == [2]
+    assert all("stepMeta" not in session.message(index).metadata for index in range(4))
+    written = json.loads(b"".join(to_toolpath(session)))
+    assert validate_toolpath(written).errors == []
+    assert "turnlog" not in json.dumps(written).replace("turnlog-group", "").replace("turnlog.group", "")
+
+
+def test_a_turn_is_written_again_with_all_that_it_says():
+    said = {"text": "so", "mood": "calm", "stop_reason": "end", "environment": {"working_dir": "/w", "shell": "sh"}}
+    use = {"id": "t", "name": "Bash", "input": "ls", "category": "odd", "result": {"content": ["a", "b"], "x": 1}}
+    turn = step("a", "u", tool_uses=[use, "none"], delegations=[], **said)
+    written = json.loads(b"".join(to_toolpath(read(USER, turn))))
+    assert validate_toolpath(written).errors == []
+    again = payload_of(written["paths"][0]["steps"][1])
+    assert {key: again[key] for key in said} == said
+    assert again["tool_uses"] == [
+        use | {"category": None, "result": {"content": "a\nb", "x": 1, "is_error": False}},
+    ]
+    assert "delegations" not in again

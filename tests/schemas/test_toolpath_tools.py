@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from schemas.interchange.session_data_read import read_document
-from schemas.interchange.toolpath import KIND
+from schemas.interchange.toolpath_format import KIND
 from schemas.interchange.toolpath_read import read_path
-from schemas.interchange.toolpath_tools import put_writes, read_write, tool_back, tool_use, type_of
+from schemas.interchange.toolpath_tools import put_writes, read_write, tool_use, type_of
 from schemas.interchange.toolpath_write import to_toolpath
+from schemas.message import Tool, ToolStatus
 
 HERE = Path("nowhere/x.json")
 TYPES = {
@@ -130,7 +131,8 @@ def test_the_directory_that_the_producer_puts_into_the_input_is_no_part_of_it():
     assert said["tool_uses"][0]["input"] == {"command": "ls"}
     assert said["environment"] == {"working_dir": "/w/inner"}
     back = read_path(json.loads(written)["paths"][0], HERE)
-    assert back.message(1).tool.input == given  # it is kept, for the way back
+    assert back.message(1).tool.input == {"command": "ls"}
+    assert back.message(1).metadata["cwd"] == "/w/inner"
     assert again(written) == written
 
 
@@ -204,24 +206,37 @@ def test_a_tool_that_writes_changes_a_file(provider, name, given, operation, raw
 )
 def test_what_wrote_nothing_changes_no_file(name, given, status):
     change: dict[str, Any] = {}
-    put_writes(change, {"id": "t", "name": name, "input": given, "category": None}, {"status": status}, "write")
+    tool = Tool(name, "write", "t", {}, status=ToolStatus(status))
+    put_writes(change, {"id": "t", "name": name, "input": given, "category": None}, tool)
     assert change == {}
 
 
 def test_what_only_reads_changes_no_file():
     change: dict[str, Any] = {}
     use = {"id": "t", "name": "Read", "input": {"file_path": "a"}, "category": "file_read"}
-    put_writes(change, use, {"status": "ok"}, "write")
+    put_writes(change, use, Tool("Read", "write", "t", {}))
     assert change == {}
 
 
-def test_the_raw_text_of_an_output_is_its_result_and_the_rest_comes_back():
-    output = {"content": "short", "raw": "the whole", "exit": 0}
-    data = {"name": "shell", "type": "shell", "useId": "t", "input": {}, "output": output}
-    kept = dict(data)
-    use = tool_use("codex", kept, {}, "t", None, plain=False)
-    assert use["result"] == {"content": "the whole", "is_error": False}
-    assert tool_back(use, kept) == data
+@pytest.mark.parametrize(
+    ("output", "status", "result"),
+    [
+        ({"content": "short", "raw": "the whole", "exit": 0}, "ok", {"content": "the whole", "is_error": False}),
+        ({"content": "short"}, "denied", {"content": "short", "is_error": True}),
+        ({"exit": 1}, "error", {"content": "shown", "is_error": True}),
+        (None, "ok", {"content": "shown", "is_error": False}),
+    ],
+)
+def test_the_raw_text_of_an_output_is_its_result(output, status, result):
+    tool = Tool("shell", "shell", "t", {}, output, "shown", status=ToolStatus(status))
+    assert tool_use("codex", tool, "t", None, plain=False)["result"] == result
+
+
+def test_a_tool_use_without_a_result_has_none():
+    tool = Tool("shell", "shell", "", {"cmd": "ls"}, status=ToolStatus.PENDING)
+    assert tool_use("codex", tool, "m1", None, plain=False) == {
+        "id": "m1", "name": "shell", "input": {"cmd": "ls"}, "category": "shell",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

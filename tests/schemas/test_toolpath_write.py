@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from schemas.clean import Run, Sgr
-from schemas.diffs import FileDiff, added_file, diff_to_json, from_strings, from_unified
-from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
+from schemas.interchange.toolpath_format import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_tools import put_writes, read_writes
-from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
+from schemas.interchange.toolpath_write import LOSSES, to_toolpath, to_toolpath_stream
+from schemas.message import Kind, Part, Tool, ToolStatus
 from schemas.opening import read_session
-from schemas.session import Session
+from schemas.session import Inherited, Session, Subagent
+from schemas.table import NONE
 from schemas.usage import TokenUsage
 from tests.support import Hand
 
@@ -161,8 +163,8 @@ def test_a_notice_of_claude_code_is_an_event_with_its_record(tmp_path):
 
 def put(*diffs: FileDiff, name: str = "apply_patch", given: Any = "", use: str = "c") -> dict[str, Any]:
     change: dict[str, Any] = {}
-    facts = {"status": "ok", "diffs": [diff_to_json(diff) for diff in diffs]}
-    put_writes(change, {"id": use, "name": name, "input": given, "category": None}, facts, "write")
+    tool = Tool(name, "write", use, {}, diffs=list(diffs))
+    put_writes(change, {"id": use, "name": name, "input": given, "category": None}, tool)
     return change
 
 
@@ -189,8 +191,8 @@ def test_a_patch_adds_deletes_and_renames():
 
 def test_a_file_that_is_made_and_changed_in_one_turn_is_a_new_one_with_both_diffs():
     change = put(added_file("a.py", "x\n"), name="Write", given={"content": "x\n"})
-    facts = {"status": "ok", "diffs": [diff_to_json(from_unified("a.py", "@@ -1,1 +1,1 @@\n-x\n+y\n"))]}
-    put_writes(change, {"id": "d", "name": "Edit", "input": {}, "category": "file_write"}, facts, "write")
+    tool = Tool("Edit", "write", "d", {}, diffs=[from_unified("a.py", "@@ -1,1 +1,1 @@\n-x\n+y\n")])
+    put_writes(change, {"id": "d", "name": "Edit", "input": {}, "category": "file_write"}, tool)
     said = change["a.py"]["structural"]
     assert (said["operation"], said["tool_id"], said["tool"]) == ("add", "d", "Edit")
     assert "after" not in said  # what the first one wrote is not what the file is now
@@ -279,20 +281,31 @@ def test_what_a_steps_meta_may_hold_is_kept_and_nothing_else():
 # -- what is lost ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("edit", [None, lambda text: text])
-def test_colours_that_redaction_costs_are_counted(edit):
+def test_what_has_no_place_in_the_format_is_counted():
     hand = Hand()
-    hand.text("red and green")
+    hand.add(Kind.PROMPT, opener="look", parts=[Part("text", "look"), Part("image", "[image]")])
+    hand.text("red and green", metadata={"requestId": "r", "cwd": "/w"}, usage=TokenUsage(1, 1, 0, 5, None, 5))
+    hand.session.message(1).parts[0].runs = [Run(0, 3, Sgr(fg=1)), Run(8, 13, Sgr(fg=2))]
+    tool = Tool("Bash", "shell", "t", {}, text="no", status=ToolStatus.DENIED, exit_code=1, seconds=2.0)
+    hand.tool(tool)
     session = hand.session
-    build = session.build
-
-    def coloured(of: Session, index: int) -> Any:
-        message = build(of, index)
-        message.parts[0].runs = [Run(0, 3, Sgr(fg=1)), Run(8, 13, Sgr(fg=2))]
-        return message
-
-    session.build = coloured
+    session.inherited = {"m": Inherited("m", TokenUsage(1, 2), "", None, 0, NONE, NONE)}
+    session.links, session.context_used = ["https://x/1"], 9
+    session.lineage.forked_from = "another"
+    session.hidden["odd"] += 2
+    session.subagents.append(Subagent("a", "Explore", path=Path("nowhere/a.jsonl")))
     lost: Counter[str] = Counter()
-    document = b"".join(to_toolpath(session, edit=edit, lost=lost))
-    assert lost["coloured run"] == (0 if edit is None else 2)
-    assert (b'"runs"' in document) == (edit is None)
+    document = b"".join(to_toolpath(session, lost=lost))
+    assert {what: count for what, count in lost.items() if count} == {
+        "image": 1,
+        "coloured run": 2,
+        "inherited response": 1,
+        "one-hour cache write": 1,
+        "tool fact": 3,
+        "message fact": 1,
+        "session fact": 4,
+        "hidden record": 2,
+        "subagent session": 1,
+    }
+    assert lost.keys() <= LOSSES.keys()
+    assert b"turnlog" not in document and b'"runs"' not in document

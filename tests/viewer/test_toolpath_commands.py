@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.interchange.toolpath import KIND
+from schemas.interchange.toolpath_format import KIND
 from tests.fixtures.claude import samples
 from tests.viewer.machine import Machine
 
@@ -30,12 +30,11 @@ def test_a_session_is_written_checked_and_read_again(machine, native, tmp_path, 
     assert file.name.endswith(ending)
     verdict = json.loads(machine.run("validate", str(file), "--json").out)
     assert (verdict["valid"], verdict["format"], verdict["errors"]) == (True, form, [])
-    before = json.loads(machine.run("usage", "--json", str(native)).out)
-    after = json.loads(machine.run("usage", "--json", str(file)).out)
-    assert after["total"] == before["total"]
-    assert (
-        machine.run("export", str(file), "--to", "text").out == machine.run("export", str(native), "--to", "text").out
-    )
+    before, after = (machine.run("usage", "--json", str(path)).json["sessions"][0] for path in (native, file))
+    assert after["usage"] == before["usage"]
+    before, after = (json.loads(machine.run("show", "--json", str(path)).out) for path in (native, file))
+    asked = [[e["metadata"]["turnlog"].get("prompt") for e in one["exchanges"]] for one in (before, after)]
+    assert [prompt for prompt in asked[1] if prompt] == [prompt for prompt in asked[0] if prompt]
 
 
 def test_what_the_format_cannot_hold_is_said(machine, tmp_path):

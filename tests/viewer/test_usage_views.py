@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from schemas.interchange import snapshot_read
+from schemas.interchange import snapshot
 from tests.viewer.transcripts import Bare, lines
 from tests.waiting import until
 from viewer.follow import Follower
@@ -88,7 +88,7 @@ async def test_w_on_a_snapshot_says_its_own_total(tmp_path: Path) -> None:
 async def test_a_snapshot_that_turns_into_another_version_keeps_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot_read, "WAIT", 0)
+    monkeypatch.setattr(snapshot, "WAIT", 0)
     path = tmp_path / "s.json"
     path.write_text(json.dumps(SNAPSHOT))
     screen = TranscriptScreen(Follower(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -146,12 +146,10 @@ def _pieces(session: Session, form: str, include: Include, redactor: Redactor | 
         _say_losses(form, lost)
         return
     if form == "agent-response":
-        from schemas.interchange.agent_response_write import losses, to_agent_response
+        from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 
         yield from to_agent_response(session, edit=edit, lost=lost)
-        for loss in losses(session):
-            warn(f"{form} cannot hold {loss}: left out")
-        _say_losses(form, lost)
+        _say_losses(form, lost, LOSSES)
         return
     if form == "markdown":
         from renderers.markdown import render
@@ -162,14 +160,14 @@ def _pieces(session: Session, form: str, include: Include, redactor: Redactor | 
     yield from _encoded(render(session, include, redactor=redactor, subagents=load))
 
 
-def _say_losses(form: str, lost: Counter[str]) -> None:
-    """One line a kind of what a document does not hold."""
+def _say_losses(form: str, lost: Counter[str], words: Mapping[str, str] | None = None) -> None:
+    """One line a kind of what a document does not hold, and in the format's words what became of it."""
     from renderers.facts import plural
     from schemas.interchange.toolpath_write import LOSSES
 
     for what, count in lost.items():
         if count:
-            warn(f"{form}: {plural(count, what)} {LOSSES[what]}")
+            warn(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
 
 
 def _say_foreign(session: Session) -> None:

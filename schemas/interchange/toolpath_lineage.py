@@ -1,19 +1,47 @@
-"""Which steps of a path lead to where it is now, and which led nowhere."""
+"""The lineage of a path's steps: their order, cycles among them, and which of them lead to where the path is now."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from schemas.interchange.toolpath_rules import identity_of, in_a_cycle
-from schemas.interchange.toolpath_stream import parents_of
+from schemas.interchange.toolpath_format import id_of, parents_of
+
+
+def in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:
+    """The steps that are on a cycle, or between two."""
+    parents: dict[str, set[str]] = {}
+    for step in steps:
+        if (name := id_of(step, "step")) is not None:
+            parents.setdefault(name, set()).update(parents_of(step))
+    behind = _unreached({name: above & parents.keys() for name, above in parents.items()})
+    followers: dict[str, set[str]] = {name: set() for name in behind}
+    for name in behind:
+        for parent in parents[name] & behind:
+            followers[parent].add(name)
+    core = _unreached(followers)
+    return [name for name in parents if name in core]
+
+
+def _unreached(above: dict[str, set[str]]) -> set[str]:
+    """The nodes of a graph that are on a cycle or behind one."""
+    sorter = TopologicalSorter(above)
+    with suppress(CycleError):  # up to the cycles the order is known
+        sorter.prepare()
+    left = set(above)
+    while ready := sorter.get_ready():
+        left.difference_update(ready)
+        sorter.done(*ready)
+    return left
 
 
 def in_order(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The steps as they stand, unless one stands before a step that it follows: then each behind its parents. Steps on
     a cycle have no order but the document's.
     """
-    numbers = {identity_of(step, "step"): number for number, step in enumerate(steps)}
+    numbers = {id_of(step, "step"): number for number, step in enumerate(steps)}
     above = [[numbers[p] for p in parents_of(step) if p in numbers] for step in steps]
     if all(parent < number for number, parents in enumerate(above) for parent in parents):
         return steps

@@ -1,0 +1,175 @@
+"""The words of Toolpath: kinds, types, steps and figures, for who reads, writes or checks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from schemas.provider import Head
+from schemas.usage import TokenUsage, as_count
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+KIND = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
+"""What turnlog writes."""
+KIND_1_0 = "https://toolpath.net/kinds/agent-coding-session/v1.0.0"
+SESSION_KIND = re.compile(r"https://toolpath\.net/kinds/agent-coding-session/v1\.\d+\.\d+/?")
+"""Any version of the kind that can be read: what is new in one is additive (formats note 1.9)."""
+TURN, EVENT, WRITE, COMPACT = "conversation.append", "conversation.event", "file.write", "conversation.compact"
+"""The structural types of the kind; `conversation.compact` is a draft's."""
+SOURCES = {"claude": "claude-code", "gemini": "gemini-cli"}
+"""Providers whose name in `meta.source` is another one than ours."""
+PROVIDERS = {source: provider for provider, source in SOURCES.items()} | {"codex-cli": "codex"}
+NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "cursor": "Cursor", "opencode": "OpenCode"}
+"""What people call the agents whose sessions other programs write as Toolpath."""
+_INCLUSIVE = frozenset({"codex", "gemini", "qwen"})
+"""Agents whose input counts what was read from the cache; the format keeps figures as the source has them."""
+LEGACY_TAGS = ("Graph", "Path", "Step")
+"""Keys around the root of older documents."""
+_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graph"\s*:\s*\{[^{}]*\}\s*,\s*"paths"\s*:\s*\[')
+_SESSION_TYPES = (TURN, EVENT, COMPACT)
+
+
+def as_graph(document: object) -> dict[str, Any] | None:
+    """The graph that a document is or stands for; None if it is no Toolpath document.
+
+    Documents until about 0.1.5 were tagged from outside, `{"Path": …}`; they, and a bare path or step, are no valid
+    roots any more (formats note 1.1) but can be read.
+    """
+    if not isinstance(document, dict):
+        return None
+    if len(document) == 1 and (tag := next(iter(document))) in LEGACY_TAGS:
+        document = document[tag]
+        if not isinstance(document, dict):
+            return None
+    if isinstance(document.get("graph"), dict) and isinstance(document.get("paths"), list):
+        return document
+    identity = document.get("path")
+    if isinstance(identity, dict) and isinstance(document.get("steps"), list):
+        return {"graph": {"id": identity.get("id")}, "paths": [document]}
+    identity = document.get("step")
+    if isinstance(identity, dict) and isinstance(document.get("change"), dict):
+        name = identity.get("id")
+        return {"graph": {"id": name}, "paths": [{"path": {"id": name, "head": name}, "steps": [document]}]}
+    return None
+
+
+def is_session_path(path: object) -> bool:
+    """Whether a path is an agent's session: by its kind, or, where it names none, by what its steps are."""
+    if not isinstance(path, dict):
+        return False
+    meta = path.get("meta")
+    kind = meta.get("kind") if isinstance(meta, dict) else None
+    if isinstance(kind, str):
+        return SESSION_KIND.fullmatch(kind) is not None
+    steps = path.get("steps")
+    return isinstance(steps, list) and any(is_session_step(step) for step in steps)
+
+
+def is_session_step(step: object) -> bool:
+    """Whether a step holds a turn or an event of a session."""
+    change = step.get("change") if isinstance(step, dict) else None
+    return isinstance(change, dict) and any(structural_type(part) in _SESSION_TYPES for part in change.values())
+
+
+def structural_type(part: object) -> str | None:
+    """The type of an artifact's change, where it says one."""
+    structural = part.get("structural") if isinstance(part, dict) else None
+    name = structural.get("type") if isinstance(structural, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def payloads_of(step: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
+    """The payloads of a step that are of a type."""
+    change = step.get("change")
+    for part in change.values() if isinstance(change, dict) else ():
+        if structural_type(part) == kind:
+            yield part["structural"]
+
+
+def payload_of(step: dict[str, Any]) -> dict[str, Any]:
+    """The payload of a session's step: a turn, or else an event; empty if it is neither."""
+    found = next((said for kind in _SESSION_TYPES for said in payloads_of(step, kind)), None)
+    return {} if found is None else found
+
+
+def identity_of(item: object, key: str) -> dict[str, Any]:
+    """The object that names a path or a step: its id, and what leads to it."""
+    identity = item.get(key) if isinstance(item, dict) else None
+    return identity if isinstance(identity, dict) else {}
+
+
+def id_of(item: object, key: str) -> str | None:
+    """The id of a path or a step."""
+    name = identity_of(item, key).get("id")
+    return name if isinstance(name, str) else None
+
+
+def parents_of(step: object) -> list[str]:
+    """The ids of the steps that a step follows."""
+    parents = identity_of(step, "step").get("parents")
+    return [parent for parent in parents if isinstance(parent, str)] if isinstance(parents, list) else []
+
+
+def begins_document(data: bytes) -> bool:
+    """Whether bytes begin as every producer begins a graph: big ones need not be read whole to be recognised."""
+    return _BEGINNING.match(data) is not None
+
+
+def is_stream(head: Head) -> bool:
+    """Whether a file is the stream form: its first record is a `PathOpen`."""
+    return bool(head.records) and isinstance(head.records[0].get("PathOpen"), dict)
+
+
+@dataclass(slots=True)
+class Told:
+    """What a Toolpath document says and a session has no place for; it stands with what builds the messages."""
+
+    merges: int = 0
+    """Steps that follow several, which no other format can say."""
+    others: list[str] = field(default_factory=list)
+    """The ids of the document's other paths that are sessions too."""
+    actors: dict[str, Any] = field(default_factory=dict)
+    """Who its actors are."""
+    head: str = ""
+    """The step that it says is the latest."""
+
+
+def told_of(session: Session) -> Told | None:
+    """What the Toolpath document says that a session was read from; None of every other session."""
+    told = getattr(session.build, "told", None)
+    return told if isinstance(told, Told) else None
+
+
+def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
+    """Usage as the format has it, in the agent's own counting; None where nothing is known."""
+    if usage is None or usage.total is None:
+        return None
+    fresh = usage.input
+    if provider in _INCLUSIVE:
+        known = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
+        fresh = sum(known) if known else None
+    data: dict[str, Any] = {"input_tokens": fresh, "output_tokens": usage.output}
+    if usage.cache_read is not None:
+        data["cache_read_tokens"] = usage.cache_read
+    if usage.cache_write is not None:
+        data["cache_write_tokens"] = usage.cache_write
+    if usage.reasoning and usage.output is not None:
+        data["breakdowns"] = {"output": {"reasoning": min(usage.reasoning, usage.output)}}
+    return data
+
+
+def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
+    """What `counted` wrote. Of an agent that is not known input is taken to be without cache."""
+    fresh, output, read, write = (
+        as_count(data.get(f"{name}_tokens")) for name in ("input", "output", "cache_read", "cache_write")
+    )
+    if provider in _INCLUSIVE and fresh is not None:
+        fresh = max(fresh - (read or 0) - (write or 0), 0)
+    inside = data.get("breakdowns")
+    inside = inside.get("output") if isinstance(inside, dict) else None
+    reasoning = as_count(inside.get("reasoning")) if isinstance(inside, dict) else None
+    return TokenUsage(fresh, output, read, write, reasoning)
