@@ -23,7 +23,7 @@ sys.path.insert(0, str(FOLDER.parent))
 from schemas.provider import Environment  # noqa: E402
 from viewer.app import TurnlogApp  # noqa: E402
 from viewer.bindings import Config  # noqa: E402
-from viewer.costs import load  # noqa: E402
+from viewer.usage.costs import load  # noqa: E402
 from viewer.demo import demo_home, demo_library, demo_session  # noqa: E402
 from viewer.demo.live import LiveWriter  # noqa: E402
 from viewer.demo.make import DIRECTORY  # noqa: E402

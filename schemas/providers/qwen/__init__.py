@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import clean, clean_styled, one_line
 from schemas.folders import entries_of, state_of
@@ -114,6 +114,11 @@ class Qwen(Lines):
         "input includes what came from the cache, which is taken apart here; whether thinking is inside the "
         "output is told by each record's own total."
     )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "user": "what is told of a subagent, whose responses are counted by themselves",
+        "system": "a report about responses, no response",
+        "result": "a sum of responses, which are counted one by one",
+    }
     formats = (
         Format(
             "Qwen Code session, JSON lines",
