@@ -12,7 +12,7 @@ import os
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -524,24 +524,25 @@ class Ledger:
         """Who has a response by its name (`Response.name`), of those whose ids do not tell them alone."""
         self._inherited: list[Response] = []
 
-    def compare(self, tables: Sequence[Table]) -> None:
-        """Look for what several members have, before anything is settled. Of most sessions it is nothing, so keys are
-        compared before figures are made of numbers.
-        """
+    def compare(self, tables: Iterable[Table]) -> None:
+        """Look for what several members have, before anything is settled."""
+        self._compare([(table.keys(), table.rows) for table in tables])
+
+    def _compare(self, sessions: Sequence[tuple[Sequence[int], Callable[[], Iterable[Response]]]]) -> None:
+        """Of most sessions nothing lies elsewhere, so keys are compared before figures are made of numbers."""
         seen: set[int] = set()
         shared: set[int] = set()
-        for table in tables:
-            keys = table.keys()
+        for keys, _ in sessions:
             own = set(keys)
             shared |= seen & own
             seen |= own
             if len(own) < len(keys):
                 shared |= {key for key, count in Counter(keys).items() if count > 1}
         found: dict[int, tuple[tuple[int, int] | None, TokenUsage]] = {}
-        for number, table in enumerate(tables):
-            if shared.isdisjoint(table.keys()):
+        for number, (keys, rows) in enumerate(sessions):
+            if shared.isdisjoint(keys):
                 continue
-            for row in table.rows():
+            for row in rows():
                 if row.key in shared:
                     member = number, row.member
                     first, most = found.get(row.key, (member, row.usage))
@@ -553,8 +554,8 @@ class Ledger:
         each with whose copy counts; None where this one does. What is inherited waits for `settle_inherited`.
         """
         if self._largest is None:  # it is the only session
-            rows = list(rows)
-            self.compare([Table.of(rows)])
+            rows = own = list(rows)
+            self._compare([([row.key for row in own], lambda: own)])
         me: Holder | None = None
         for row in rows:
             if row.inherited:
