@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemas.interchange.price_book import PriceBook, Rates
+from schemas.costs.price_book import PriceBook, Rates
 from schemas.usage import Call
 
 if TYPE_CHECKING:

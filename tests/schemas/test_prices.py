@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.costs.price_book import read_book
 from schemas.costs.prices import Prices
-from schemas.interchange.price_book import read_book
 from schemas.usage import Call, TokenUsage
 
 WHEN = datetime(2026, 3, 4, tzinfo=UTC).timestamp()
