@@ -12,7 +12,7 @@ import os
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -448,8 +448,8 @@ class Table:
 
     __slots__ = ("_models", "_numbers")
 
-    def __init__(self, models: list[str], numbers: Sequence[int]) -> None:
-        self._models, self._numbers = models, numbers
+    def __init__(self, models: bytes, numbers: Sequence[int]) -> None:
+        self._models, self._numbers = models, numbers  # the names as JSON: a list each would be 10,000 of them
 
     @classmethod
     def of(cls, rows: Iterable[Response]) -> Table:
@@ -461,10 +461,11 @@ class Table:
             second = -1 if row.time is None else math.floor(row.time)
             numbers += row.key, row.name, second, ~model if row.inherited else model, row.member
             numbers += [-1 if figure is None else figure for figure in row.usage]
+        names = json_bytes(list(models))
         try:
-            return cls(list(models), array("q", numbers))
+            return cls(names, array("q", numbers))
         except OverflowError:
-            return cls(list(models), numbers)  # events may count up to 2^64-1
+            return cls(names, numbers)  # events may count up to 2^64-1
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
@@ -472,19 +473,23 @@ class Table:
         names, _, packed = data.partition(b"\n")
         numbers = array("q")
         numbers.frombytes(packed)
-        return cls(orjson.loads(names) if packed else [], numbers)
+        return cls(names, numbers)
 
     def to_bytes(self) -> bytes:
         """The table as an index keeps it. Raises OverflowError for figures that no agent's session has."""
-        return json_bytes(self._models) + b"\n" + array("q", self._numbers).tobytes()
+        return self._models + b"\n" + array("q", self._numbers).tobytes()
 
     def keys(self) -> Sequence[int]:
         """The key of each row, quickly."""
         return self._numbers[::_WIDTH]
 
+    def __iter__(self) -> Iterator[Response]:
+        return self.rows()
+
     def rows(self, source: Source = NOBODY, time: float | None = None) -> Iterator[Response]:
         """The rows of a session of the index; `time` is that of those that have none."""
-        models, numbers = self._models, self._numbers
+        numbers = self._numbers
+        models: list[str] = orjson.loads(self._models) if numbers else []
         for start in range(0, len(numbers) - _WIDTH + 1, _WIDTH):
             key, name, second, model, member, *figures = numbers[start : start + _WIDTH]
             usage = TokenUsage(*[None if figure < 0 else figure for figure in figures])
@@ -526,9 +531,9 @@ class Ledger:
 
     def compare(self, tables: Iterable[Table]) -> None:
         """Look for what several members have, before anything is settled."""
-        self._compare([(table.keys(), table.rows) for table in tables])
+        self._compare([(table.keys(), table) for table in tables])
 
-    def _compare(self, sessions: Sequence[tuple[Sequence[int], Callable[[], Iterable[Response]]]]) -> None:
+    def _compare(self, sessions: Sequence[tuple[Sequence[int], Iterable[Response]]]) -> None:
         """Of most sessions nothing lies elsewhere, so keys are compared before figures are made of numbers."""
         seen: set[int] = set()
         shared: set[int] = set()
@@ -542,7 +547,7 @@ class Ledger:
         for number, (keys, rows) in enumerate(sessions):
             if shared.isdisjoint(keys):
                 continue
-            for row in rows():
+            for row in rows:
                 if row.key in shared:
                     member = number, row.member
                     first, most = found.get(row.key, (member, row.usage))
@@ -554,8 +559,8 @@ class Ledger:
         each with whose copy counts; None where this one does. What is inherited waits for `settle_inherited`.
         """
         if self._largest is None:  # it is the only session
-            rows = own = list(rows)
-            self._compare([([row.key for row in own], lambda: own)])
+            rows = list(rows)
+            self._compare([([row.key for row in rows], rows)])
         me: Holder | None = None
         for row in rows:
             if row.inherited:
@@ -583,8 +588,10 @@ class Ledger:
         """A row that counts, with the largest figures. A member that has a key twice has two responses, of which the
         first was copied.
         """
-        most = (self._largest or {}).pop(row.key, row.usage)
-        return row if most == row.usage else replace(row, usage=most, own=row.usage, priced=False)
+        most = self._largest.pop(row.key, None) if self._largest else None
+        if most is None or most == row.usage:
+            return row
+        return replace(row, usage=most, own=row.usage, priced=False)
 
 
 def each_once(rows: Iterable[Response]) -> list[Response]:

@@ -84,7 +84,10 @@ def test_a_response_counts_once_with_the_figures_of_its_fullest_copy() -> None:
 
 def test_a_session_alone_is_compared_with_its_subagents() -> None:
     rows = [row("a", 1, A), row("a", 1, B, member=1), row("a", 2, C, member=1), row("a", 2, A, member=2)]
-    assert [(one.member, one.usage, one.own) for one in each_once(rows)] == [(0, B, A), (1, C, None)]
+    for one in rows:
+        one.priced, one.cost = True, 1.0
+    counted = [(one.member, one.usage, one.own, one.priced) for one in each_once(rows)]
+    assert counted == [(0, B, A, False), (1, C, None, True)], "what other figures cost is not known yet"
     assert [one.usage for one in rows] == [A, B, C, A], "the rows themselves stay as they are"
 
 

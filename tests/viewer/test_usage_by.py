@@ -312,6 +312,19 @@ def test_of_two_forks_of_a_session_that_is_gone_the_fuller_copy_counts_for_the_f
     assert (snapshot["totals"]["tokens"], snapshot["totals"]["session_count"]) == (370, 1)
 
 
+def test_of_two_forks_of_a_session_that_is_gone_the_one_that_is_asked_for_counts(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name, project in ((ONE, "a"), (TWO, "b")):
+        path = machine.session(name, ["old", "o"], usage=FIGURES, message_ids=IDS, cwd=f"/home/dev/{project}")
+        lines = [json.loads(line) | {"forkedFrom": {"sessionId": "gone"}} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = sorted(machine.projects.glob("*/*.jsonl"))
+    for project, expected in (("a", [ONE]), ("b", [TWO]), ("dev", [])):
+        for more in ([], ["--explain"], files):
+            rows = by(machine, "session", "--project", project, *more)["rows"]
+            assert [row["id"] for row in rows] == expected, (project, more)
+
+
 def test_a_total_has_the_subagents_in_it_however_it_is_asked_for(machine: Machine) -> None:
     plain, explained = machine.run("usage", ONE, "--json").json, machine.run("usage", ONE, "--json", "--explain").json
     assert plain["total"] == explained["total"] and plain["costUsd"] == explained["costUsd"]

@@ -26,6 +26,8 @@ from schemas.values import text_of
 from viewer.usage.sums import Filters, Row, cost_cell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from schemas.message import Span
@@ -69,9 +71,9 @@ class Explanation:
         self._begin_session()
 
     def _begin_session(self) -> None:
-        self._copies: list[tuple[int, LeftOut]] = []
-        """The copies in the session, and what has no figures, each with its member's number."""
-        self._rest: list[tuple[int, LeftOut]] = []
+        self._source: Path | None = None
+        self._responses: list[tuple[int, bool, LeftOut]] = []
+        """Copies in the session, and what has no figures (True), each behind its member's number."""
         self._used: set[tuple[str, int]] = set()
         """The lines in which figures of responses stand."""
         self._found: dict[str, list[LeftOut]] = {}
@@ -80,17 +82,18 @@ class Explanation:
 
     def look(self, member: Session, number: int, rows: list[Response], shown_path: str, *, wanted: bool) -> None:
         """Take note of a member while it is open. `shown_path` is its session's, `wanted` whether that is asked for."""
-        self._files[Holder(shown_path, number)] = path_text(member.path) if number else shown_path
+        self._source = self._source or member.path
+        beside = member.path != self._source
+        self._files[Holder(shown_path, number)] = path_text(member.path) if beside else shown_path
         for row in rows:
             row.records = [_place(member, span) for span in row.spans(member)]
-        if not wanted:
-            return
-        self._rest += [(number, one) for one in self._without_figures(member, shown_path)]
-        self._look_at_lines(member, rows, shown_path)
+        if wanted:
+            self._responses += [(number, True, one) for one in self._without_figures(member, shown_path)]
+            self._look_at_lines(member, shown_path)
 
     def end_session(self) -> None:
         """When a session and its subagents are settled: what they have that is in no figure."""
-        self.left_out += [one for _, one in sorted(self._copies + self._rest, key=lambda one: one[0])]
+        self.left_out += [one for *_, one in sorted(self._responses, key=lambda one: one[:2])]
         for path, found in self._found.items():
             self.left_out += (one for one in found if (path, one.places[0].line) not in self._used)
         self.left_out += self._unreadable
@@ -119,7 +122,7 @@ class Explanation:
         if row.inherited:
             self.left_out.append(one)
         else:
-            self._copies.append((row.member, one))
+            self._responses.append((row.member, False, one))
 
     def _without_figures(self, member: Session, shown_path: str) -> Iterator[LeftOut]:
         """The groups that never became a response that counts."""
@@ -134,7 +137,7 @@ class Explanation:
                 reason = "no figures are recorded" if group in held else _INHERITED
                 yield LeftOut(shown_path, member.groups.ids[group], places, reason)
 
-    def _look_at_lines(self, member: Session, rows: list[Response], shown_path: str) -> None:
+    def _look_at_lines(self, member: Session, shown_path: str) -> None:
         from schemas.records import FileStore
 
         paths = [path_text(store.path) for store in member.stores]

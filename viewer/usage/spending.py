@@ -125,10 +125,12 @@ class Spending:
             totals.append(("with inherited", both + self._inherited))
         return totals
 
-    def _asked(self, rows: Iterable[Response]) -> Iterator[Response]:
+    def _asked(self, rows: Iterable[Response]) -> Iterable[Response]:
         """The rows without what is inherited by sessions that are not asked for: that counts for one that is. The rest
         of these sessions is settled too, as others may have copies of it.
         """
+        if self._filters.project is None:
+            return rows
         return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
 
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
