@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from schemas.clean import one_line
+from schemas.costs.responses import Tally
 from schemas.figures import SYNTHETIC as SYNTHETIC
 from schemas.figures import format_cost as format_cost
 from schemas.figures import format_count as format_count
@@ -51,13 +52,13 @@ def format_exact(count: int | None) -> str:
     return "?" if count is None else f"{count:,}"
 
 
-def cost_fact(dollars: float | None, *, partial: bool = False) -> str:
-    """What something cost: `$0.08`, or `$0.08+` where some of it has no price. Empty where nothing has one: what a
+def cost_fact(tally: Tally) -> str:
+    """The cost of responses: `$0.08`, or `$0.08+` where some of them have no price. Empty where none has one: what a
     model without a price cost is unknown, and never 0.
     """
-    if dollars is None or (partial and not dollars):
+    if tally.cost is None or (tally.unpriced and not tally.cost):
         return ""
-    return format_cost(dollars) + ("+" if partial else "")
+    return format_cost(tally.cost) + ("+" if tally.unpriced else "")
 
 
 def plural(count: int, noun: str) -> str:

@@ -193,6 +193,11 @@ class Provider(Protocol):
         ...
 
     @property
+    def uncounted(self) -> Mapping[str, str]:
+        """Why figures in records of a type count nowhere, by the type."""
+        ...
+
+    @property
     def verified(self) -> str:
         """The genuine files that it was tried on; empty where there were none."""
         ...
@@ -254,6 +259,7 @@ class Saved:
     """What a provider says of files that no agent keeps: they lie where somebody saved them."""
 
     verified = ""
+    uncounted: Mapping[str, str] = {}
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere."""

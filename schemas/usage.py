@@ -111,6 +111,14 @@ def _max(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else max(a, b)
 
 
+class Call(NamedTuple):
+    """The tokens of a model call, as they are priced. Tool tokens are beside input and output, not in them."""
+
+    usage: TokenUsage
+    tool_input: int = 0
+    tool_output: int = 0
+
+
 def total_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
     """The sum; None when nothing in it is known, so that "no figures" is told from "no tokens"."""
     total: TokenUsage | None = None

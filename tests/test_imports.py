@@ -70,7 +70,7 @@ def test_a_list_that_is_up_to_date_brings_no_model_of_a_session(tmp_path: Path) 
     stderr = machine.run("list", "--json", PYTHONPROFILEIMPORTTIME="1").err
     assert re.search(r"\|\s+schemas\.providers\.codex\.locate\b", stderr), "it looked for sessions"
     # Agents speak in the words of messages; sessions, and what makes them, wait for a reader.
-    heavy = r"schemas\.(session|prices|charges|reading|opening|providers\.kit\.reader)|viewer\.(summary|indexing)"
+    heavy = r"schemas\.(session|costs|reading|opening|providers\.kit\.reader)|viewer\.(summary|indexing)"
     assert not re.search(rf"\|\s+({heavy})\b", stderr)
 
 

@@ -18,6 +18,14 @@ def ids_of(files: Iterable[SessionFile], library: Library) -> set[str]:
     return {library.session_id(file) or file.id for file in files}
 
 
+def ids_on_this_machine() -> set[str]:
+    """The ids of all sessions that discovery finds."""
+    from viewer.targets import Targets
+
+    machine = Targets()
+    return ids_of(machine.found.files, machine.library)
+
+
 def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """For each of some ids the shortest beginning that no other known id has, `LEAST` characters at least. An id that
     another one begins with stays whole: so given, it is meant itself.

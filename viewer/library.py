@@ -27,9 +27,10 @@ from viewer.sides import is_live, newest_side, sides_changed
 from viewer.store import LAYOUT, Row, Store, row_of
 
 if TYPE_CHECKING:
+    from schemas.costs.responses import Response, Table
     from schemas.provider import Environment, Problem, SessionFile
     from viewer.discover import Found
-    from viewer.summary import GroupRow, Groups, Indexed, Summary
+    from viewer.summary import Indexed, Summary
 
 _BATCH_SECONDS = 0.25
 
@@ -162,26 +163,26 @@ class Library:
             pass
         return self.all()
 
-    def groups(self) -> Iterator[tuple[Summary, Groups]]:
-        """The token groups of each session and its subagents, inherited ones too, for sums in which a response
-        that lies in several files counts once.
+    def responses(self) -> Iterator[tuple[Summary, Table]]:
+        """The responses of each session and its subagents, inherited ones too, for sums in which one that lies in
+        several files counts once.
         """
-        from viewer.summary import Groups
+        from schemas.costs.responses import Table
 
         with self._store() as store:
             stored = store.groups()
         for summary in self.all():
             name = os.fspath(summary.path)
-            yield summary, Groups(self._groups.get(name) or stored.get(name, b""))
+            yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
 
-    def groups_of(self, path: Path) -> Iterator[GroupRow]:
-        """The token groups of one session, without what it inherited, then those of its subagents."""
-        from viewer.summary import group_rows
+    def responses_of(self, summary: Summary) -> list[Response]:
+        """The responses of one session, without what it inherited, then those of its subagents."""
+        from schemas.costs.responses import Table
 
-        name = os.fspath(path)
+        name = os.fspath(summary.path)
         with self._store() as store:
-            rows = group_rows(self._groups.get(name) or store.groups_of(name))
-        return (row for row in rows if not row.inherited)
+            table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+        return [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
         """Where lists show a file; None where the index does not know it as it is now."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
-    from schemas.interchange.price_book import PriceBook
+    from schemas.costs.price_book import PriceBook
 
 
 def load(given: str) -> PriceBook:
     """The price book in a file. Raises CallError that names the file and what is wrong in it."""
-    from schemas.interchange.price_book import BookError, load_book
+    from schemas.costs.price_book import BookError, load_book
     from viewer.targets import given_path
 
     path = given_path(given)

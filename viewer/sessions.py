@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,8 @@ from schemas.paths import source_of
 from viewer.output import CallError, path_text, warn
 
 if TYPE_CHECKING:
+    from schemas.costs.responses import Ledger
     from schemas.session import Session
-    from viewer.counting import Once
-    from viewer.summary import Groups
     from viewer.targets import Target
 
 
@@ -34,71 +32,34 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
 
 
 def in_order_made(
-    targets: list[Target], once: Once, progress: Callable[[int, int], None], *, strict: bool
-) -> list[Target]:
-    """The targets as they follow from each other, so that a response counts where it was given and not in a copy.
-    `once` is told what they have in common.
+    targets: list[Target], progress: Callable[[int, int], None], *, strict: bool
+) -> tuple[list[Target], Ledger]:
+    """The targets as they follow from each other, so that a response counts where it was given and not in a copy, and
+    the ledger that knows what they have in common.
 
     Targets that were named (`strict`) are read for that; of the others the index knows enough.
     """
-    from viewer import counting
-    from viewer.summary import origin_of
+    from schemas.costs.responses import Ledger, Origin, Table, family, in_order_made
 
+    ledger = Ledger()
     if len(targets) < 2:
-        return targets  # which is not read twice for what it alone has: `see_its_own`
-    once.looked = True
+        return targets, ledger  # which compares what is settled first
+    origins: list[Origin] = []
     if strict:
-        origins = []
-        for number, (target, session) in enumerate(each_session(targets, progress, strict=True)):
-            origins.append(origin_of(session)._replace(path=target.path))
-            _see(once, number, session)
+        tables = []
+        for target, session in each_session(targets, progress, strict=True):
+            origins.append(Origin(target.path, session.id, session.created, session.updated, session.lineage))
+            # What fails is said when it is counted.
+            tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
     else:
         from viewer.library import Library
 
         library = Library()
-        origins = [origin_of(summary) for summary in library.bring_up_to_date(progress)]
-        see_shared(once, [groups for _, groups in library.groups()])
-    places = {origin.path: place for place, origin in enumerate(counting.in_order_made(origins))}
-    return sorted(targets, key=lambda target: places.get(target.path, len(places)))
-
-
-def see_its_own(once: Once, session: Session) -> None:
-    """Tell `once` what a session that is the only one has in common with its subagents."""
-    if not once.looked and session.subagents:
-        _see(once, 0, session)
-
-
-def _see(once: Once, number: int, session: Session) -> None:
-    """Tell `once` the responses that a session and its subagents have, copies too."""
-    from schemas.charges import charges, inherited_charges
-    from viewer.summary import inherited_key, members_of, response_key
-
-    for place, member in enumerate(members_of(session, [])):  # what fails is said when it is counted
-        for charge in charges(member):
-            once.see((number, place), response_key(charge.provider, member, charge.group), charge.usage)
-        for charge in inherited_charges(member):
-            once.see((number, place), inherited_key(member, charge), charge.usage)
-
-
-def see_shared(once: Once, sessions: list[Groups]) -> None:
-    """Tell `once` what several sessions of the index have, or several members of one. Of most it is nothing, so keys
-    are compared before figures are made of numbers.
-    """
-    seen: set[int] = set()
-    shared: set[int] = set()
-    for groups in sessions:
-        keys = groups.keys()
-        own = set(keys)
-        shared |= seen & own
-        seen |= own
-        if len(own) < len(keys):
-            shared |= {key for key, count in Counter(keys).items() if count > 1}
-    for number, groups in enumerate(sessions):
-        if shared.isdisjoint(groups.keys()):
-            continue
-        for row in groups.rows():
-            if row.key in shared:
-                once.see((number, row.member), row.key, row.usage)
+        origins = [summary.origin for summary in library.bring_up_to_date(progress)]
+        tables = [table for _, table in library.responses()]
+    ledger.compare(tables)
+    places = {origin.path: place for place, origin in enumerate(in_order_made(origins))}
+    return sorted(targets, key=lambda target: places.get(target.path, len(places))), ledger
 
 
 def each_session(

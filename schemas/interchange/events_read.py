@@ -14,8 +14,7 @@ import orjson
 
 from schemas.clean import clean, clean_value
 from schemas.interchange.rfc3339 import parse_time
-from schemas.prices import Call
-from schemas.usage import TokenUsage, as_count
+from schemas.usage import Call, TokenUsage, as_count
 
 COUNTERS = (
     "input_tokens",

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from schemas.costs.prices import Prices
 from schemas.figures import format_cost, format_count, short_model
 from schemas.interchange.sheets import escaped, table
-from schemas.prices import Call, Prices
 from schemas.session import Session
-from schemas.usage import TokenUsage
+from schemas.usage import Call, TokenUsage
 
 _MODEL, _SESSION, _DAY, _PROVIDER = "model", "session", "day (UTC)", "provider"
 _ROWS = 10

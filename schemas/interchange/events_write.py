@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.charges import Charge
+from schemas.costs.responses import Response
 from schemas.interchange.session_data_write import iso_time
 from schemas.json_output import json_bytes
 
@@ -15,15 +15,12 @@ UNKNOWN_MODEL = "unknown"
 """Stands where a model is required and the source names none."""
 
 
-def event_line(charge: Charge, *, session_id: str | None = None) -> bytes | None:
-    """The event of a group and a newline; None where no time is known at all, which the format cannot say.
-
-    `session_id` goes before the session's own: a subagent's events belong to the session that started it.
-    """
-    time = iso_time(charge.time)
-    if time is None:
+def event_line(response: Response) -> bytes | None:
+    """The event of a response and a newline; None where its session tells no time, without which there is no event."""
+    time = iso_time(response.time)
+    if time is None or not response.dated:
         return None
-    usage, call = charge.usage, charge.call
+    usage, call = response.usage, response.call
     counts: dict[str, int | None] = {
         "input_tokens": call.usage.input,
         "output_tokens": call.usage.output,
@@ -32,9 +29,9 @@ def event_line(charge: Charge, *, session_id: str | None = None) -> bytes | None
         "tool_input_tokens": call.tool_input,
         "tool_output_tokens": call.tool_output,
     }
-    ours: dict[str, Any] = {"group": charge.group_id}
-    if charge.agent:
-        ours["agent"] = charge.agent
+    ours: dict[str, Any] = {"group": response.group}
+    if response.agent:
+        ours["agent"] = response.agent
     if usage.reasoning is not None:
         ours["reasoning_tokens"] = usage.reasoning
     if usage.cache_write_1h is not None:
@@ -43,9 +40,9 @@ def event_line(charge: Charge, *, session_id: str | None = None) -> bytes | None
     if unknown := [key for key, count in pieces if count is None]:
         ours["unknown"] = unknown
     event = {
-        "provider": charge.provider,
-        "model": charge.model or UNKNOWN_MODEL,
-        "session_id": session_id or charge.session_id,
+        "provider": response.provider,
+        "model": response.model or UNKNOWN_MODEL,
+        "session_id": response.session.id,
         "timestamp": time,
         "usage": {key: count or 0 for key, count in counts.items()},
         "turnlog": ours,

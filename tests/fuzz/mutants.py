@@ -33,7 +33,7 @@ from renderers.terminal.code import Highlights
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.palette import Palette
-from schemas.charges import charges
+from schemas.costs.responses import responses
 from schemas.interchange.events_read import read_events
 from schemas.interchange.events_write import event_line
 from schemas.interchange.registry import FORMATS, check, guess
@@ -110,7 +110,7 @@ def corpus() -> list[Source]:
 def published(session: Session) -> dict[str, bytes]:
     """A session in every format there is, the keys of those that can be validated being their names in the registry."""
     made = {"session-data" if form == "json" else form: written(session, form) for form in EXPORTS}
-    lines = [event_line(charge) for member in family(session) for charge in charges(member) if charge.usage.total]
+    lines = [event_line(one) for member in family(session) for one in responses(member) if one.usage.total]
     if events := b"".join(line for line in lines if line):
         made["events"] = events
         now = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.charges import charges
+from schemas.costs.prices import Prices
+from schemas.costs.responses import responses
 from schemas.opening import read_session, usage_with_subagents
-from schemas.prices import Prices
 from tests.schemas.conformance import described, family_of
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -53,7 +53,7 @@ def test_what_was_spent(name: str) -> None:
 def test_what_changes_the_price_of_a_call_is_priced_or_has_no_price() -> None:
     def costs(name: str) -> list[float | None]:
         session = read_session(SHARED / "faults/f14-costs-understated" / name)
-        return [Prices().cost(one.provider, one.model, one.call, one.time) for one in charges(session)]
+        return [Prices().cost(one.provider, one.model, one.call, one.time) for one in responses(session)]
 
     assert costs("fast.jsonl") == [None]
     assert len(costs("advisor.jsonl")) == 2 and None not in costs("advisor.jsonl")

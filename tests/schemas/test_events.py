@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from renderers import html, markdown, plain
 from renderers.options import Include
-from schemas.charges import charges, counted_groups
+from schemas.costs.responses import counted_groups, responses
 from schemas.interchange.events import EVENTS, is_event
 from schemas.interchange.events_check import validate_events
 from schemas.interchange.events_read import COUNTERS, EventError, event_of, read_events
@@ -312,7 +312,7 @@ def test_a_file_of_one_event_and_hostile_names(tmp_path):
 @pytest.mark.parametrize("key", ["provider", "model", "session_id"])
 def test_half_a_character_in_a_name_can_be_written_again(key, tmp_path):
     session = opened(tmp_path, lines(event(**{key: "\udfff\ud800"})))
-    (again,) = (json.loads(event_line(charge)) for charge in charges(session))
+    (again,) = (json.loads(event_line(one)) for one in responses(session))
     assert again[key] == "\ufffd\ufffd"
 
 
@@ -337,7 +337,7 @@ USAGES = st.builds(TokenUsage, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT).filter(
 
 
 def written(session: Session) -> bytes:
-    return b"".join(filter(None, (event_line(charge) for charge in charges(session))))
+    return b"".join(filter(None, (event_line(one) for one in responses(session))))
 
 
 @given(usages=st.lists(USAGES, min_size=1, max_size=5), model=st.sampled_from([None, "claude-opus-5", "gpt-5"]))
@@ -353,7 +353,7 @@ def test_a_session_written_and_read_has_the_same_responses(usages, model, tmp_pa
     assert again.groups.ids == hand.session.groups.ids
     assert again.usage() == hand.session.usage()
     assert list(again.messages.time)[4:] == list(hand.session.messages.time)[1:]
-    ours, theirs = ([(c.provider, c.model or "unknown", c.session_id, c.time) for c in charges(s)]
+    ours, theirs = ([(c.provider, c.model or "unknown", c.session.id, c.time) for c in responses(s)]
                     for s in (hand.session, again))  # fmt: skip
     assert ours == theirs
     assert written(again) == data
@@ -380,7 +380,7 @@ def test_what_a_parser_took_back_is_no_charge():
     hand.text("own", usage=TokenUsage(3, 4))
     hand.session.exchanges[0].groups.remove(0)
     assert counted_groups(hand.session) == [1]
-    assert [charge.group for charge in charges(hand.session)] == [1]
+    assert [one.group for one in responses(hand.session)] == [hand.session.groups.ids[1]]
 
 
 def test_without_any_time_there_is_no_event():
@@ -390,4 +390,4 @@ def test_without_any_time_there_is_no_event():
     session = hand.session
     session.messages.time[1] = float("nan")
     session.exchanges[0].ended = session.updated = None
-    assert [event_line(charge) for charge in charges(session)] == [None]
+    assert [event_line(one) for one in responses(session)] == [None]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from renderers.options import Include
-from schemas.charges import Charge, charges, inherited_charges
+from schemas.costs.responses import Response, inherited_responses, responses
 from schemas.opening import read_session
 from schemas.session import Inherited, Session
 from schemas.table import NONE
@@ -49,8 +50,8 @@ def again(session: Session, form: str, folder: Path) -> Session:
     return read_session(file)
 
 
-def copied(session: Session) -> list[Charge]:
-    return list(inherited_charges(session))
+def copied(session: Session) -> list[Response]:
+    return list(inherited_responses(session))
 
 
 def bare(one: Inherited) -> Inherited:
@@ -62,8 +63,8 @@ def test_a_fork_keeps_what_it_inherited(fork: Session, form: str, tmp_path: Path
     (own,) = copied(fork)
     assert own.usage.total == 117
     back = again(fork, form, tmp_path)
-    assert copied(back) == [own]
-    assert [charge.usage for charge in charges(back)] == [charge.usage for charge in charges(fork)]
+    assert [replace(one, session=own.session, span=own.span) for one in copied(back)] == [own]
+    assert [one.usage for one in responses(back)] == [one.usage for one in responses(fork)]
     assert back.usage() == fork.usage()
     for one in back.inherited.values():
         places = list(back.spans.chain(one.span))
@@ -102,7 +103,7 @@ def test_what_cannot_be_an_inherited_response_harms_nothing(fork: Session, tmp_p
         file = tmp_path / "odd.json"
         file.write_text(json.dumps(said))
         back = read_session(file)
-        assert [charge.usage.total for charge in copied(back)] == ([3] if rows is odd else [])
+        assert [one.usage.total for one in copied(back)] == ([3] if rows is odd else [])
         assert all(one.exchange < len(back.exchanges) for one in back.inherited.values())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.interchange.price_book import BookError, Rates, load_book, read_book
+from schemas.costs.price_book import BookError, Rates, load_book, read_book
 
 BOOK: dict[str, Any] = {
     "meta": {"source": "a test", "updated_at": "2026-02-01"},

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.price_book import read_book
-from schemas.prices import Call, Prices
-from schemas.usage import TokenUsage
+from schemas.costs.price_book import read_book
+from schemas.costs.prices import Prices
+from schemas.usage import Call, TokenUsage
 
 WHEN = datetime(2026, 3, 4, tzinfo=UTC).timestamp()
 BOOK = read_book(
@@ -101,7 +101,7 @@ def test_an_odd_time_costs_what_it_does_today(time):
 
 def test_it_is_imported_with_the_first_cost_only():
     code = (
-        "import sys; from schemas.prices import Prices; Prices();"
+        "import sys; from schemas.costs.prices import Prices; Prices();"
         "import viewer.commands.usage, viewer.commands.snapshot, viewer.commands.events;"
         "print('genai_prices' in sys.modules)"
     )

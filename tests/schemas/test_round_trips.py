@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from renderers.options import Include
-from schemas.charges import charges
+from schemas.costs.responses import responses
 from schemas.interchange.events_check import validate_events
 from schemas.interchange.events_write import event_line
 from schemas.interchange.registry import check
@@ -217,14 +217,14 @@ def test_agent_response(sessions: list[Session], tmp_path: Path) -> None:
 def test_events(sessions: list[Session], tmp_path: Path) -> None:
     path = tmp_path / "usage.events.jsonl"
     for session in sessions:
-        ours = [charge for charge in charges(session) if charge.time is not None]
-        data = b"".join(filter(None, (event_line(charge) for charge in ours)))
+        ours = [one for one in responses(session) if one.dated]
+        data = b"".join(filter(None, (event_line(one) for one in ours)))
         if not data:
             continue
         assert validate_events(data) == ([], []), session.path
         path.write_bytes(data)
         again = read_session(path)
-        assert [(c.usage, c.model, c.provider, c.session_id) for c in charges(again)] == [
-            (c.usage, c.model or "unknown", c.provider, c.session_id) for c in ours
+        assert [(c.usage, c.model, c.provider, c.session.id) for c in responses(again)] == [
+            (c.usage, c.model or "unknown", c.provider, c.session.id) for c in ours
         ], session.path
-        assert again.groups.ids == [session.groups.ids[charge.group] for charge in ours]
+        assert again.groups.ids == [one.group for one in ours]

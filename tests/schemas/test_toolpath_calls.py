@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.charges import charges
+from schemas.costs.responses import responses
 from schemas.interchange.session_data_write import to_session_data
 from schemas.interchange.toolpath_check import validate_toolpath
 from schemas.interchange.toolpath_format import KIND
@@ -42,7 +42,7 @@ def read(*steps: dict[str, Any]) -> Session:
 
 
 def charged(session: Session) -> list[TokenUsage]:
-    return [charge.usage for charge in charges(session)]
+    return [one.usage for one in responses(session)]
 
 
 def test_each_attributed_call_is_charged_and_what_is_left_once_more():
@@ -56,7 +56,7 @@ def test_each_attributed_call_is_charged_and_what_is_left_once_more():
     assert charged(session) == [TokenUsage(100, 5, 200), TokenUsage(10, 6, 300), TokenUsage(40, 9, 0)]
     assert session.usage() == TokenUsage(150, 20, 500)
     assert [session.messages.group[index] for index in range(1, 5)] == [0, 1, 1, 2]
-    assert [charge.time for charge in charges(session)] == [1767225601.0, 1767225603.0, 1767225604.0]
+    assert [one.time for one in responses(session)] == [1767225601.0, 1767225603.0, 1767225604.0]
 
 
 def test_what_is_attributed_to_all_of_it_leaves_nothing_over():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewer.costs import load
+from viewer.usage.costs import load
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,11 +10,11 @@ for _name in (
     *(f"viewer.commands.{command}" for command in (*COMMANDS, DEFAULT)),
     *(f"schemas.interchange.{one.check.partition(':')[0]}" for one in FORMATS),
     "genai_prices", "rich.table", "renderers.html", "renderers.markdown", "renderers.names", "renderers.plain",
-    "schemas.charges", "schemas.prices", "schemas.interchange.agent_response_write",
+    "schemas.costs.prices", "schemas.costs.responses", "schemas.interchange.agent_response_write",
     "schemas.interchange.events_write", "schemas.interchange.session_data_write",
-    "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis", "viewer.eventing",
-    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions", "viewer.spending",
-    "viewer.targets", "viewer.usagetable",
+    "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis",
+    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions",
+    "viewer.targets", "viewer.usage.events", "viewer.usage.explain", "viewer.usage.report",
 ):  # fmt: skip
     import_module(_name)
 list(readers())

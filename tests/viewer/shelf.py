@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from schemas.costs.responses import Response
 from schemas.provider import Problem
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from viewer.discover import Found
-from viewer.summary import GroupRow, Summary
+from viewer.summary import Summary
 
 NOW = 1_780_000_000.0
 HERE = Path("/home/dev/src/lamp-shop")
@@ -57,7 +58,7 @@ class HandLibrary:
         self.problems: list[Problem] = []
         self.found = Found()
         self.looks = 0
-        self.groups: dict[Path, list[GroupRow]] = {}
+        self.responses: dict[Path, list[Response]] = {}
 
     def cached(self) -> list[Summary]:
         return list(self._known)
@@ -68,8 +69,8 @@ class HandLibrary:
     def all(self) -> list[Summary]:
         return list(self._known)
 
-    def groups_of(self, path: Path) -> Iterator[GroupRow]:
-        return iter(self.groups.get(path, ()))
+    def responses_of(self, summary: Summary) -> list[Response]:
+        return self.responses.get(summary.path, [])
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         self.looks += 1

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.charges import charges
-from schemas.prices import Prices
+from renderers.facts import cost_fact
+from schemas.costs.prices import Prices
+from schemas.costs.responses import Response, Source, Tally, responses, sum_of
 from schemas.session import Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage
@@ -20,15 +21,13 @@ from tests.support import Hand
 from tests.viewer.shelf import HandLibrary, summary
 from tests.viewer.transcripts import lines, transcript
 from tests.waiting import LIMIT, until
-from viewer import costs
 from viewer.app import TurnlogApp
-from viewer.costs import Cost, SessionCosts, _Shared, group_cost, summary_costs, total_cost
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.records import LookupScreen, why_screen
-from viewer.spending import Tally, cost_text
-from viewer.summary import GroupRow
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane
+from viewer.usage import costs
+from viewer.usage.costs import SessionCosts, _Shared, group_cost, summary_costs
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.preview import Preview
 
@@ -38,7 +37,7 @@ OPUS, NOBODY = "claude-opus-5", "model-of-nobody"
 
 @pytest.fixture
 def not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Shared, "coster", None)
+    monkeypatch.setattr(_Shared, "prices", None)
 
 
 @pytest.fixture
@@ -62,6 +61,11 @@ def more(hand: Hand, *models: str, usage: TokenUsage = DEAR) -> Hand:
     return hand
 
 
+def indexed(key: int, model: str, member: int = 0) -> Response:
+    source = Source("claude", "a", "/a.jsonl", "a", None)
+    return Response(source, "claude", model, 1_780_000_000.0, DEAR, key, member=member)
+
+
 def said(hand: Hand, exchange: int = 0) -> str | None:
     return SessionCosts(hand.session).of(exchange)
 
@@ -73,7 +77,7 @@ def finished(hand: Hand) -> SessionCosts:
 
 
 def test_an_exchange_says_what_it_cost() -> None:
-    dollars = Prices().cost("claude", OPUS, next(charges(talk(OPUS).session)).call, None)
+    dollars = Prices().cost("claude", OPUS, next(responses(talk(OPUS).session)).call, None)
     assert dollars and said(talk(OPUS, OPUS)) == f"${2 * dollars:.2f}"
 
 
@@ -93,14 +97,13 @@ def test_the_screens_say_what_usage_says(models: list[list[str]]) -> None:
     for exchange in models:
         more(hand, *exchange)
     tally, prices = Tally(), Prices()
-    for charge in charges(hand.session):
-        cost = prices.cost(charge.provider, charge.model, charge.call, charge.time)
-        tally.add(charge.usage, cost, charge.model)
+    for response in responses(hand.session):
+        tally.add(response.price(prices))
     total = finished(hand).total
     assert total is not None
     assert total.unpriced == tally.unpriced
-    assert total.dollars == pytest.approx(tally.cost)
-    assert (total.text or "-") == cost_text(tally)
+    assert total.cost == pytest.approx(tally.cost)
+    assert cost_fact(total) == cost_fact(tally)
 
 
 def test_costs_follow_what_is_read() -> None:
@@ -133,7 +136,8 @@ def test_a_session_that_was_read_anew_has_its_own_costs() -> None:
     assert session_costs.of(0) == ""
     assert session_costs.total == old, "stands until the new one is worked out"
     list(session_costs.run())
-    assert session_costs.total == Cost(None, frozenset({NOBODY}))
+    assert session_costs.total is not None
+    assert (session_costs.total.cost, session_costs.total.unpriced) == (None, {NOBODY})
 
 
 def test_a_long_exchange_keeps_nobody_waiting() -> None:
@@ -141,7 +145,7 @@ def test_a_long_exchange_keeps_nobody_waiting() -> None:
     session_costs = SessionCosts(hand.session)
     assert session_costs.of(0) is None and session_costs.late == {0}
     assert sum(1 for _ in session_costs.run()) == 300, "it gives way after each response"
-    assert session_costs.of(0) == total_cost(group_cost(hand.session, group) for group in range(300)).text
+    assert session_costs.of(0) == cost_fact(sum_of(group_cost(hand.session, group) for group in range(300)))
 
 
 def test_no_cost_is_known_before_prices_are_loaded(not_loaded: None) -> None:
@@ -164,16 +168,16 @@ def test_the_index_tells_a_session_from_its_subagents() -> None:
     one = summary("a")
     one.usage, one.usage_with_subagents, one.subagents = DEAR + DEAR, DEAR + DEAR + DEAR, 1
     models = (OPUS, OPUS, NOBODY)
-    rows = [GroupRow(n, 1_780_000_000.0, DEAR, model, member=n // 2) for n, model in enumerate(models)]
+    rows = [indexed(number, model, number // 2) for number, model in enumerate(models)]
     own, everything = summary_costs(one, rows)
     assert own == finished(talk(OPUS, OPUS)).total
-    assert everything == Cost(own.dollars, frozenset({NOBODY}))
+    assert (everything.cost, everything.unpriced, everything.responses) == (own.cost, {NOBODY}, 3)
 
 
 def test_screens_start_without_the_prices() -> None:
     code = (
-        "import viewer.app, viewer.screens.transcript, viewer.screens.browser, viewer.costs, sys\n"
-        "print([name for name in ('genai_prices', 'pydantic', 'schemas.prices') if name in sys.modules])"
+        "import viewer.app, viewer.screens.transcript, viewer.screens.browser, viewer.usage.costs, sys\n"
+        "print([name for name in ('genai_prices', 'pydantic', 'schemas.costs.prices') if name in sys.modules])"
     )
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
@@ -259,7 +263,7 @@ async def test_the_preview_says_it(tmp_path: Path) -> None:
     one = summary("a")
     one.usage = one.usage_with_subagents = DEAR
     library = HandLibrary([one])
-    library.groups[one.path] = [GroupRow(1, 1_780_000_000.0, DEAR, OPUS)]
+    library.responses[one.path] = [indexed(1, OPUS)]
     app = TurnlogApp()
     app.start_with(BrowserScreen(library, tmp_path, lambda: 1_780_000_000.0))  # type: ignore[arg-type]
     async with app.run_test(size=(140, 40)) as pilot:

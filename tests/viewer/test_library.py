@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.costs.responses import Table
 from schemas.provider import Environment, Problem, Reading, SessionFile
 from schemas.providers.claude import Claude
 from schemas.session import Lineage
@@ -17,7 +18,7 @@ from tests.viewer.machine import Machine
 from viewer import indexing, store
 from viewer.library import Library, in_directory
 from viewer.search import search
-from viewer.summary import Indexed, Summary, group_rows, index_file, list_object, pack, unpack
+from viewer.summary import Indexed, Summary, index_file, list_object, pack, unpack
 
 
 @pytest.fixture
@@ -105,9 +106,9 @@ def test_subagents_count_in_the_total_and_a_change_of_theirs_is_seen(machine: Ma
     assert library.files() == [(parent, parent.stat().st_size), (child, child.stat().st_size - 0)]
 
 
-def test_group_rows_come_back(machine: Machine) -> None:
+def test_responses_come_back(machine: Machine) -> None:
     path = machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["a", "b", "c", "d"], usage={"output_tokens": 7})
-    rows = list(group_rows(index_file(str(path)).groups))
+    rows = list(Table.from_bytes(index_file(str(path)).groups).rows())
     assert [row.usage.output for row in rows] == [7, 7]
     assert [row.usage.cache_read for row in rows] == [None, None]
     assert rows[0].key != rows[1].key
@@ -168,7 +169,7 @@ def test_without_a_place_for_the_index_the_library_still_works(machine: Machine)
     (summary,) = library.bring_up_to_date()
     assert summary.exchanges == 1
     assert any("no index" in problem.reason for problem in library.problems)
-    assert [[row.usage.output for row in groups.rows()] for _, groups in library.groups()] == [[2]]
+    assert [[row.usage.output for row in table.rows()] for _, table in library.responses()] == [[2]]
 
 
 def test_nothing_is_written_beside_the_sessions(machine: Machine) -> None:
@@ -352,7 +353,7 @@ def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.Mo
         library = open_library(machine)
         assert len(library.bring_up_to_date()) == 2
         assert any("locked" in problem.reason for problem in library.problems)
-        assert sum(1 for _ in library.groups()) == 2
+        assert sum(1 for _ in library.responses()) == 2
     assert len(open_library(machine).bring_up_to_date()) == 2
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from schemas.costs.prices import Prices
+from schemas.costs.responses import Table
 from schemas.opening import read_session
-from schemas.prices import Call, Prices
-from viewer.commands.usage import _Report
-from viewer.costs import _Shared, group_cost
-from viewer.counting import Once
-from viewer.spending import Coster, FileSpending, Filters, rows_by
-from viewer.summary import group_rows, index_file
+from schemas.usage import Call
+from viewer.summary import index_file
 from viewer.targets import Target
+from viewer.usage.costs import _Shared, group_cost
+from viewer.usage.report import Report
+from viewer.usage.spending import Spending
+from viewer.usage.sums import rows_by
 
 WRITTEN = 1_700_000_000.0
 LINES = [
@@ -47,14 +49,13 @@ def stream(tmp_path: Path) -> Path:
 
 
 def test_whoever_asks(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prices = Recorder()
-    coster, target = Coster(prices), Target(stream, str(stream))
-    _Report(coster, tables=False).read([target], lambda done, of: None, strict=True)
+    prices, target = Recorder(), Target(stream, str(stream))
+    Report(prices, tables=False).read([target], lambda done, of: None, strict=True)
     session = read_session(stream)
-    monkeypatch.setattr(_Shared, "coster", coster)
+    monkeypatch.setattr(_Shared, "prices", prices)
     group_cost(session, 0)
-    spent = list(FileSpending(Filters(), coster, Once()).of(target, session))
+    spent = Spending(prices).take(target, session).counted
     session.close()
     assert prices.times == [WRITTEN] * 3
     assert [row.key for row in rows_by("day", spent)[0]] == ["2023-11-14"]
-    assert [row.time for row in group_rows(index_file(str(stream)).groups)] == [WRITTEN]
+    assert [row.time for row in Table.from_bytes(index_file(str(stream)).groups).rows()] == [WRITTEN]

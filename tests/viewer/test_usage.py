@@ -11,18 +11,17 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from schemas import opening
-from schemas.prices import Prices
+from schemas.costs.prices import Prices
+from schemas.costs.responses import response_key, responses
 from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.fixtures.gemini import old_document, write_json
 from tests.support import Hand
 from tests.viewer.machine import Machine
-from viewer.commands.usage import _Report, session_object
 from viewer.output import CallError
-from viewer.spending import Coster
-from viewer.summary import response_key
 from viewer.targets import Target
-from viewer.usagetable import Rows
+from viewer.usage.report import Report, session_object
+from viewer.usage.table import Rows
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -229,7 +228,7 @@ def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monke
     said: list[str] = []
     monkeypatch.setattr("viewer.sessions.warn", said.append)
     targets = [Target(path, str(path)) for path in (bad, good)]
-    report = _Report(Coster(Prices()), tables=False)
+    report = Report(Prices(), tables=False)
     report.read(targets, lambda done, total: None, strict=False)
     assert [session["id"] for session in json.loads(report.to_json())["sessions"]] == [good.stem]
     assert len(said) == 1 and bad.name in said[0] and "KeyError" in said[0]
@@ -317,7 +316,7 @@ def test_what_a_parser_took_back_counts_nowhere() -> None:
     session = hand.session
     session.exchanges[0].groups.clear()
     session.groups.usage[0] = TokenUsage()
-    answer = session_object("x", session, session.usage(), {})
+    answer = session_object(Path("x"), session, session.usage(), list(responses(session)))
     assert [group["groupId"] for group in answer["groups"]] == [session.groups.ids[1]]
     assert answer["exchanges"][0]["usage"] is None
     assert answer["usage"]["totalTokens"] == 30

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from schemas.costs.responses import Response, Source
 from schemas.usage import TokenUsage, total_usage
 from tests.fixtures.codex.rollouts import Rollout
 from tests.viewer.machine import Machine
-from viewer.counting import Once
-from viewer.spending import KINDS, Filters, Source, Spent, rows_by
-from viewer.usagetable import fitted
+from viewer.usage.sums import KINDS, Filters, rows_by
+from viewer.usage.table import fitted
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {
@@ -312,6 +312,19 @@ def test_of_two_forks_of_a_session_that_is_gone_the_fuller_copy_counts_for_the_f
     assert (snapshot["totals"]["tokens"], snapshot["totals"]["session_count"]) == (370, 1)
 
 
+def test_of_two_forks_of_a_session_that_is_gone_the_one_that_is_asked_for_counts(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name, project in ((ONE, "a"), (TWO, "b")):
+        path = machine.session(name, ["old", "o"], usage=FIGURES, message_ids=IDS, cwd=f"/home/dev/{project}")
+        lines = [json.loads(line) | {"forkedFrom": {"sessionId": "gone"}} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = sorted(machine.projects.glob("*/*.jsonl"))
+    for project, expected in (("a", [ONE]), ("b", [TWO]), ("dev", [])):
+        for more in ([], ["--explain"], files):
+            rows = by(machine, "session", "--project", project, *more)["rows"]
+            assert [row["id"] for row in rows] == expected, (project, more)
+
+
 def test_a_total_has_the_subagents_in_it_however_it_is_asked_for(machine: Machine) -> None:
     plain, explained = machine.run("usage", ONE, "--json").json, machine.run("usage", ONE, "--json", "--explain").json
     assert plain["total"] == explained["total"] and plain["costUsd"] == explained["costUsd"]
@@ -436,10 +449,14 @@ def test_no_name_breaks_a_row(machine: Machine) -> None:
 
 # -- laws ------------------------------------------------------------------------------------------------------------
 
+
+def spent(path: str, model: str, time: float | None, count: int, cost: float | None, group: str) -> Response:
+    source = Source("claude", path, path, path, path, [(group, group)])
+    return Response(source, "claude", model, time, TokenUsage(count), group=group, priced=True, cost=cost)
+
+
 SPENT = st.builds(
-    lambda path, model, time, count, cost, group: Spent(
-        Source("claude", path, path, path, path), "claude", model, time, TokenUsage(count), cost, group, group, group
-    ),
+    spent,
     st.sampled_from("ab"),
     st.sampled_from(["", "m", "n"]),
     st.none() | st.floats(0, 2e9),
@@ -450,7 +467,7 @@ SPENT = st.builds(
 
 
 @given(st.lists(SPENT), st.sampled_from(KINDS))
-def test_any_sums_add_up(spent: list[Spent], kind: str) -> None:
+def test_any_sums_add_up(spent: list[Response], kind: str) -> None:
     rows, total = rows_by(kind, spent, keep=True)
     assert total.usage == total_usage(one.usage for one in spent)
     assert total.responses == len(spent) == sum(len(row.responses) for row in rows)
@@ -460,17 +477,7 @@ def test_any_sums_add_up(spent: list[Spent], kind: str) -> None:
     assert len({row.key for row in rows}) == len(rows)
 
 
-@given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=5))
-def test_what_another_member_counted_is_a_copy(sessions: list[list[int]]) -> None:
-    once, seen = Once(), set()
-    for number, keys in enumerate(sessions):
-        once.begin_member(str(number))
-        for key in keys:
-            assert once.is_new(key) == (key not in seen)
-        seen |= set(keys)
-
-
 def test_filters_of_time() -> None:
     filters = Filters(10, 20)
-    assert [filters.fits_time(t) for t in (None, 9, 10, 19.9, 20)] == [False, False, True, True, False]
-    assert Filters().fits_time(None)
+    assert [filters.fit_time(t) for t in (None, 9, 10, 19.9, 20)] == [False, False, True, True, False]
+    assert Filters().fit_time(None)

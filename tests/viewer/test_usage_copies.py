@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from schemas.costs.prices import Prices
+from schemas.costs.responses import Table, each_once, tally
 from schemas.opening import read_session
-from schemas.usage import total_usage
+from schemas.provider import Environment
 from tests.fixtures.codex.rollouts import Rollout
 from tests.viewer.machine import Machine
-from viewer.counting import each_once
-from viewer.summary import counted_rows, group_rows, index_file
+from viewer.library import Library
+from viewer.sessions import in_order_made
+from viewer.summary import index_file
+from viewer.targets import Target
 from viewer.transcript.family import FamilyUsage
+from viewer.usage.events import EventWriter
+from viewer.usage.explain import Explanation
+from viewer.usage.report import Report
+from viewer.usage.spending import Spending
+from viewer.usage.sums import Filters
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 IDS = "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd"
@@ -42,16 +50,29 @@ def continued(machine: Machine, session: Path, agent: str, place: str, figures: 
 
 
 def totals(machine: Machine, *files: Path) -> set[int]:
-    """What everybody says was used in all."""
-    answers: list[Any] = []
-    for targets in ([], files):
-        answers += [machine.run("usage", "--by", kind, "--json", *targets).json for kind in ("model", "group")]
-        answers.append(machine.run("usage", "--json", *targets).json)
-        answers.append(machine.run("usage", "--explain", "--json", *targets).json)
-        lines = machine.run("events", *targets).out.splitlines()
-        answers.append({"total": {"totalTokens": sum(sum(json.loads(line)["usage"].values()) for line in lines)}})
-    answers.append({"total": {"totalTokens": machine.run("snapshot", *files).json["totals"]["tokens"]}})
-    return {answer["total"]["totalTokens"] for answer in answers}
+    """What everybody says was used in all of the machine's sessions, which lie in these files."""
+    targets = [Target(path, str(path)) for path in files]
+    report = Report(Prices(), tables=False)
+    report.read(targets, _silent, strict=True)
+    explained = Spending(Prices(), explanation=Explanation(Filters()))
+    rows = list(explained.from_files(*in_order_made(targets, _silent, strict=True), _silent, strict=True))
+    library = Library(Environment({}, machine.home, "linux"), machine.home / "index.sqlite")
+    library.bring_up_to_date()
+    indexed = list(Spending(Prices()).from_index(library))
+    ordered, ledger = in_order_made(targets, _silent, strict=True)
+    writer = EventWriter(_silent, ledger)
+    lines = [*writer.lines(ordered, strict=True), *writer.inherited_lines()]
+    return {
+        report.spending.total.tokens,
+        explained.total.tokens,
+        tally(rows).tokens,
+        tally(indexed).tokens,
+        sum(sum(json.loads(line)["usage"].values()) for line in lines),
+    }
+
+
+def _silent(done: int, of: int) -> None:
+    """No bar."""
 
 
 @pytest.mark.parametrize(
@@ -74,8 +95,8 @@ def test_a_subagent_that_begins_with_copies(machine: Machine, place: str, ids: s
     (told,) = machine.run("usage", path, "--json").json["sessions"]
     assert (told["usage"]["totalTokens"], told["usageWithSubagents"]["totalTokens"]) == (own_says, 220)
     assert f"total {own_says} tokens" in (text := machine.run("usage", path).out) and "220 (" in text
-    indexed = list(group_rows(index_file(str(path)).groups))
-    assert total_usage(row.usage for row in counted_rows(indexed)) == total_usage(row.usage for row in indexed[1:])
+    indexed = list(Table.from_bytes(index_file(str(path)).groups).rows())
+    assert tally(each_once(indexed)).usage == tally(indexed[1:]).usage
     session, family = read_session(path), FamilyUsage()
     list(family.run(session))
     total = family.total(session)
@@ -168,15 +189,3 @@ def test_a_response_without_a_message_has_the_time_of_its_record(machine: Machin
         ]
     times = [json.loads(line)["timestamp"][:16] for line in machine.run("events", path).out.splitlines()]
     assert times == ["2025-10-09T23:51", "2025-10-09T23:52", "2025-10-10T00:43"]
-
-
-def test_each_once() -> None:
-    from schemas.usage import TokenUsage
-
-    a, b, c = TokenUsage(1, 1), TokenUsage(1, 5), TokenUsage(2, 2)
-    assert list(each_once([[(1, a), (1, c), (2, c)], [(1, b), (3, a)], [(3, b)]])) == [
-        (0, 0, TokenUsage(2, 5)),
-        (0, 1, c),
-        (0, 2, c),
-        (1, 1, b),
-    ]

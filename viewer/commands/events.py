@@ -12,7 +12,7 @@ import click
 from viewer.output import DONE, NO, progress, short_path, warn, write_bytes
 
 if TYPE_CHECKING:
-    from viewer.eventing import EventWriter
+    from viewer.usage.events import EventWriter
 
 
 @click.command("events")
@@ -26,19 +26,17 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     places, as subagents, forks and resumed sessions copy them, is written once; what a fork inherited from a session
     that is not among them is the fork's (of Codex only where turns have UUIDs or responses ids).
     """
-    from viewer.counting import Once
-    from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen, in_order_made
+    from viewer.usage.events import EventWriter
 
     path = place_of(destination, force=force)
     files = chosen(targets)
     if path is not None:
         check_not_read(path, (target.path for target in files))
     with progress("reading sessions") as bar:
-        once = Once()
-        files = in_order_made(files, once, bar, strict=bool(targets))
-        writer = EventWriter(bar, once)
+        files, ledger = in_order_made(files, bar, strict=bool(targets))
+        writer = EventWriter(bar, ledger)
         lines = chain(writer.lines(files, strict=bool(targets)), writer.inherited_lines())
         first = next(lines, None)
         if path is not None and first is not None:

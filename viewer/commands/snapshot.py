@@ -12,12 +12,12 @@ import click
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
 
 if TYPE_CHECKING:
+    from schemas.costs.responses import Ledger
     from schemas.interchange.events_read import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
-    from viewer.counting import Once
-    from viewer.eventing import EventWriter
     from viewer.output import Progress
     from viewer.targets import Target
+    from viewer.usage.events import EventWriter
 
 _NAMED = 8
 """Models without a price that the warning names."""
@@ -57,11 +57,10 @@ def command(
     from datetime import UTC, datetime
 
     from schemas.interchange.snapshot_make import Filters, NoEvents, TooManyTokens, make_snapshot
-    from viewer.counting import Once
-    from viewer.eventing import EventWriter
     from viewer.exporting import check_not_read, place_of, write_file
     from viewer.sessions import chosen
     from viewer.targets import given_path
+    from viewer.usage.events import EventWriter
 
     if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
         raise CallError(f"--month {path_text(month)}: not of the form YYYY-MM")
@@ -69,8 +68,8 @@ def command(
     prices = _pricing(pricing)
     try:
         with progress("reading events") as bar:
-            once = Once()
-            targets, writer = _in_order(chosen(events), once, bar), EventWriter(bar, once)
+            targets, ledger = _in_order(chosen(events), bar)
+            writer = EventWriter(bar, ledger)
             filters = Filters(month, providers, models)
             snapshot = make_snapshot(_events(targets, writer), prices, mode, datetime.now(UTC), filters)
     except NoEvents as error:
@@ -123,13 +122,16 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     writer.say()
 
 
-def _in_order(targets: list[Target], once: Once, bar: Progress) -> list[Target]:
-    """The sessions among the targets as they were made. Event files, by which the month goes, stay in their places."""
+def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledger]:
+    """The sessions among the targets as they were made, and the ledger that knows their copies. Event files, by which
+    the month goes, stay in their places.
+    """
     from viewer.sessions import in_order_made
 
     sessions = [target for target in targets if _is_session(target.path)]
-    made = iter(in_order_made(sessions, once, bar, strict=True))
-    return [next(made) if target in sessions else target for target in targets]
+    ordered, ledger = in_order_made(sessions, bar, strict=True)
+    made = iter(ordered)
+    return [next(made) if target in sessions else target for target in targets], ledger
 
 
 def _is_session(path: Path) -> bool:

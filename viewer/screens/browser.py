@@ -25,8 +25,8 @@ from schemas.clean import one_line
 from schemas.paths import source_of
 from viewer.aside import aside
 from viewer.bindings import bindings
-from viewer.costs import load, summary_costs
 from viewer.output import short_path
+from viewer.usage.costs import load, summary_costs
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import NO_COSTS, Costs, Preview
 from viewer.widgets.rows import Shelf
@@ -210,7 +210,7 @@ class BrowserScreen(Screen[None]):
 
     def _costs_of(self, summary: Summary) -> Costs:
         load()
-        return summary_costs(summary, self._library.groups_of(summary.path))
+        return summary_costs(summary, self._library.responses_of(summary))
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from schemas.session import Change
-from viewer.costs import SessionCosts, load, loaded
 from viewer.screens.finding import FindingScreen
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.source import SLICE, Following
 from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
+from viewer.usage.costs import SessionCosts, load, loaded
 from viewer.widgets.chrome import TitleBar
 
 if TYPE_CHECKING:

@@ -12,19 +12,20 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from renderers.facts import format_exact, format_size, plural, usage_line
+from renderers.facts import cost_fact, format_exact, format_size, plural, usage_line
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, Spans, wrap
 from renderers.terminal.text import output_rows
 from schemas.clean import clean, one_line
+from schemas.costs.responses import Tally
 from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
-from viewer.costs import Cost, SessionCosts, group_cost
 from viewer.screens.message import Dialog
 from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane
+from viewer.usage.costs import SessionCosts, group_cost
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""
@@ -178,7 +179,7 @@ def why_screen(
         rows: list[Row] = []
         for name, usage, cost in priced:
             figures = session.own_total if name == _SESSION and session.own_total else usage_line(usage, format_exact)
-            said = f"{figures}{f' · {cost.text}' if cost.text else ''}"
+            said = f"{figures}{f' · {cost_fact(cost)}' if cost_fact(cost) else ''}"
             rows.extend(prose_rows(f"{name}: {said}" if name else said, width, Style() if name else _BOLD))
         if family is not None and family.unread:
             rows.extend(
@@ -186,7 +187,7 @@ def why_screen(
             )
         rows.append(Row([]))
         rows.extend(prose_rows(_rule(session), width, _DIM))
-        if any(cost != Cost() for _, _, cost in priced):
+        if any(cost != Tally() for _, _, cost in priced):
             rows.extend(prose_rows(_PRICES, width, _DIM))
         rows.extend(_unpriced_rows(priced, width))
         rows.extend(_fault_rows(session, cut, width))
@@ -199,20 +200,20 @@ def why_screen(
 
 def _priced_totals(
     session: Session, group: int, exchange: int, family: FamilyUsage | None, costs: SessionCosts | None
-) -> Iterator[tuple[str, TokenUsage | None, Cost]]:
+) -> Iterator[tuple[str, TokenUsage | None, Tally]]:
     """The totals by their names; the group's own has none. What is not priced yet is without a cost."""
     if group != NONE:
         yield "", session.groups.usage[group], group_cost(session, group)
     exchange_cost = costs.known(exchange) if costs else None
     if not session.own_total:
-        yield "exchange", session.exchange_usage(exchange), exchange_cost or Cost()
-    own = (costs.total if costs else None) or Cost()
+        yield "exchange", session.exchange_usage(exchange), exchange_cost or Tally()
+    own = (costs.total if costs else None) or Tally()
     yield _SESSION, session.usage(), own
     if family is not None and family.subagents:
-        yield "with subagents", family.total(session), own | family.cost if family.cost is not None else Cost()
+        yield "with subagents", family.total(session), own + family.cost if family.cost is not None else Tally()
 
 
-def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Cost]], width: int) -> Iterator[Row]:
+def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Tally]], width: int) -> Iterator[Row]:
     """The models without a price, as they are named under `turnlog usage`."""
     unpriced = frozenset[str]().union(*(cost.unpriced for _, _, cost in priced))
     if unpriced:

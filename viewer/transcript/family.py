@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from renderers.facts import format_count, plural
+from schemas.costs.responses import NOBODY, Response, Tally, each_once, response_key, response_of
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
-from viewer.costs import Cost, group_cost, loaded, total_cost
-from viewer.counting import each_once
-from viewer.summary import response_key
+from viewer.usage.costs import loaded, priced
 
 _SLICE = 256 << 10
-
-
-class _Response(NamedTuple):
-    """One of a member of the family."""
-
-    group_id: str
-    key: int
-    """By which it is known to be a copy of another member's."""
-    usage: TokenUsage
-    cost: Cost | None
-    """None where the prices were not loaded."""
 
 
 class _Known(NamedTuple):
@@ -35,8 +24,7 @@ class _Known(NamedTuple):
     messages: int
     usage: TokenUsage | None
     unmetered: bool
-    responses: list[_Response]
-    priced: bool
+    responses: list[Response]
     subagents: list[Subagent]
 
 
@@ -46,7 +34,7 @@ class FamilyUsage:
     def __init__(self) -> None:
         self._known: dict[Path, _Known] = {}
         self._usages: list[TokenUsage | None] = []
-        self.cost: Cost | None = None
+        self.cost: Tally | None = None
         """What the subagents cost, as of the last complete run; None where the prices were not loaded then."""
         self.subagents = 0
         """How many of them were found, as of the last complete run."""
@@ -59,7 +47,7 @@ class FamilyUsage:
 
     def run(self, session: Session) -> Iterator[None]:
         """Work it out, giving way after each slice."""
-        members: list[list[_Response]] = []
+        members: list[list[Response]] = []
         seen: set[Path | int] = {session.path}
         queue = [(subagent, 1) for subagent in session.subagents]
         count = unread = unmetered = 0
@@ -96,9 +84,15 @@ class FamilyUsage:
             count += 1
             queue.extend((child, depth + 1) for child in children)
             yield
-        used = {response.group_id for responses in members for response in responses}
+        used = {response.group for responses in members for response in responses}
         copied = [group for group, group_id in enumerate(session.groups.ids) if group_id in used]
-        self._usages, self.cost = _added((yield from _responses(session, copied)), members)
+        family = [(yield from _responses(session, copied)), *members]
+        for number, responses in enumerate(family):
+            for response in responses:
+                response.member = number
+                priced([response])  # they may have been read before the prices were there
+                yield
+        self._usages, self.cost = _added([response for responses in family for response in responses])
         self.subagents, self.unread, self.unmetered, self.done = count, unread, bool(unmetered), done
 
     def total(self, session: Session) -> TokenUsage | None:
@@ -116,7 +110,7 @@ class FamilyUsage:
         """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
             known = self._known.get(path)
-            if known is not None and known.state == _state(known.state) and (known.priced or not loaded()):
+            if known is not None and known.state == _state(known.state):
                 return
             reading = open_reading(path)
             state = _state((path, *reading.sources))
@@ -129,46 +123,40 @@ class FamilyUsage:
             self._known.pop(path, None)
             return
         session = reading.session
-        priced = loaded()
         responses = yield from _responses(session, range(len(session.groups)))
         said = len(session.messages), session.usage(), session.is_unmetered
-        self._known[path] = _Known(state, *said, responses, priced, session.subagents)
+        self._known[path] = _Known(state, *said, responses, session.subagents)
         session.close()
 
 
-def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None, list[_Response]]:
+def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None, list[Response]]:
     """Those of the groups that have figures, giving way after each."""
     found = []
     for group in groups:
-        usage = session.groups.usage[group]
-        if usage.total is not None:
-            cost = group_cost(session, group) if loaded() else None
-            key = response_key(session.provider, session, group)
-            found.append(_Response(session.groups.ids[group], key, usage, cost))
+        if session.groups.usage[group].total is not None:
+            response = response_of(session, group, NOBODY)
+            response.key = response_key(response.provider, session, group)
+            found.append(response)
         yield
     return found
 
 
-def _added(own: list[_Response], members: list[list[_Response]]) -> tuple[list[TokenUsage | None], Cost | None]:
+def _added(responses: list[Response]) -> tuple[list[TokenUsage | None], Tally | None]:
     """What the subagents add to the session's total, and what that costs: their responses that are no copies, and what
-    a copy has more of than the session's `own`.
+    a copy has more of than the session's own.
     """
     usages: list[TokenUsage | None] = []
-    costs: list[Cost | None] = []
-    family = [own, *members]
-    prices = {(one.key, one.usage): one.cost for responses in family for one in responses}
-    for number, place, usage in each_once([(one.key, one.usage) for one in responses] for responses in family):
-        one = family[number][place]
-        cost = prices.get((one.key, usage), one.cost)
-        if number:
-            usages.append(usage)
-            costs.append(cost)
-        elif usage != one.usage:
-            usages.append(
-                TokenUsage(*(a if a is None else a - (b or 0) for a, b in zip(usage, one.usage, strict=True)))
-            )
-            costs.append(cost and one.cost and Cost((cost.dollars or 0) - (one.cost.dollars or 0)))
-    return usages, total_cost(cost for cost in costs if cost is not None) if None not in costs else None
+    costs = Tally()
+    for one in each_once(responses):
+        if one.member:
+            usages.append(one.usage)
+            costs.merge(priced([one]))
+        elif one.own is not None:
+            pieces = zip(one.usage, one.own, strict=True)
+            usages.append(TokenUsage(*(a if a is None else a - (b or 0) for a, b in pieces)))
+            before = priced([replace(one, usage=one.own, priced=False)])
+            costs.merge(Tally(cost=(priced([one]).cost or 0) - (before.cost or 0)))
+    return usages, costs if loaded() else None
 
 
 def _state(sources: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:

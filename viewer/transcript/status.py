@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from renderers.facts import format_count, lack_names, lacks_line
+from renderers.facts import cost_fact, format_count, lack_names, lacks_line
 from schemas.clean import one_line
+from schemas.costs.responses import Tally
 from schemas.message import Kind
 from schemas.paths import path_text
 from schemas.session import Lack, Session
-from viewer.costs import Cost
 from viewer.transcript.family import FamilyUsage
 
 _WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
@@ -77,7 +77,7 @@ def state_line(
     return Content.assemble(origin, (f"  {said}" if said else "", "$accent"))
 
 
-def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Cost | None = None) -> Content:
+def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Tally | None = None) -> Content:
     """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of the
     session without its subagents, once it is known.
     """
@@ -88,8 +88,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
     if usage is not None and usage.total is not None:
         rewound = any(exchange.rewound for exchange in session.exchanges)
         pieces.append(f"{format_count(usage.total)} tokens{' with rewound' if rewound else ''}")
-        if usage.total and cost is not None and cost.text:
-            pieces.append(cost.text)
+        if usage.total and cost is not None and (said := cost_fact(cost)):
+            pieces.append(said)
     elif session.own_total:
         pieces.append(session.own_total)
     elif session.exchanges and Lack.TOKENS not in session.lacks:
@@ -100,8 +100,8 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
         some = f"{family.subagents:,} of {family.subagents + family.unread:,} " if family.unread else ""
         least = "+" if session.is_unmetered or family.unmetered else ""
         pieces.append(f"{format_count(together.total)}{least} with {some}subagents")
-        if cost is not None and family.cost is not None and (both := cost | family.cost).text:
-            pieces.append(both.text)
+        if cost is not None and family.cost is not None and (said := cost_fact(cost + family.cost)):
+            pieces.append(said)
     elif family.unread:
         pieces.append("subagents not included")
     if session.context_used and session.context_window:

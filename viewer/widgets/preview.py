@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.widgets import Static
 
-from renderers.facts import format_count, format_size, local_time, plural, short_model
+from renderers.facts import cost_fact, format_count, format_size, local_time, plural, short_model
 from schemas.clean import one_line
-from viewer.costs import Cost
+from schemas.costs.responses import Tally
 from viewer.output import short_path
 
 if TYPE_CHECKING:
     from schemas.usage import TokenUsage
     from viewer.summary import Summary
 
-Costs = tuple[Cost, Cost]
+Costs = tuple[Tally, Tally]
 """Of a session, without and with its subagents."""
-NO_COSTS: Costs = (Cost(), Cost())
+NO_COSTS: Costs = (Tally(), Tally())
 _PROMPT_CHARS = 600
 
 
@@ -81,7 +81,7 @@ def _words(summary: Summary) -> list[tuple[str, str]]:
 
 def _tokens(summary: Summary, costs: Costs) -> list[Content]:
     own, everything = summary.usage, summary.usage_with_subagents
-    cost, whole_cost = (cost.text for cost in costs)
+    cost, whole_cost = map(cost_fact, costs)
     if own is None or own.total is None:
         return [Content.styled("unknown", "$text-muted")]
     pieces = [

@@ -90,6 +90,12 @@ class Claude(Located):
         "Input does not include what was read from or written to the cache. What a process spent and no line shows "
         "(a compaction, small helpers) is counted from its own total, as in no record."
     )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "progress": "what is told of a subagent, whose responses are counted by themselves",
+        "user": "what is told of a subagent, whose responses are counted by themselves",
+        "system": "a report about responses, no response",
+        "result": "a sum of responses, which are counted one by one",
+    }
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )

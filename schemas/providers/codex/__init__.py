@@ -6,7 +6,7 @@ knows the folder, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -38,6 +38,9 @@ class Codex(Lines):
         "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken "
         "apart here; reasoning is part of the output."
     )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "event_msg": "no new tokens in it: the running total said again, or copied from the session this one continues"
+    }
     formats: ClassVar[tuple[Format, ...]] = (
         Format(
             "Codex rollout, JSON lines, also compressed with zstd", "a session_meta, response_item, event_msg or such"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
@@ -63,6 +63,10 @@ class Gemini(Google):
         "includes what came from the cache, which is taken apart here; thinking is added to the output, tool "
         "prompts to the input."
     )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "gemini": "an earlier version of a message that was written again",
+        "result": "a sum of responses, which are counted one by one",
+    }
     formats = (
         Format("Gemini CLI session, JSON lines", "a record with sessionId and projectHash, $set, or the type gemini"),
         Format("Gemini CLI session before 2026-04, one JSON document", "an object with sessionId and messages"),

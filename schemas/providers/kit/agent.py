@@ -44,6 +44,8 @@ class Agent:
     id: ClassVar[str]
     name: ClassVar[str]
     counting: ClassVar[str] = ""
+    uncounted: ClassVar[Mapping[str, str]] = {}
+    """Why figures in records of a type, such as sums of others, count nowhere (`usage --explain`), by the type."""
     verified: ClassVar[str] = ""
     """The genuine files that it was tried on; empty where there were none."""
     formats: ClassVar[tuple[Format, ...]] = ()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import matching, state_of
@@ -138,6 +138,11 @@ class Qwen(Google):
         "input includes what came from the cache, which is taken apart here; whether thinking is inside the "
         "output is told by each record's own total."
     )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "user": "what is told of a subagent, whose responses are counted by themselves",
+        "system": "a report about responses, no response",
+        "result": "a sum of responses, which are counted one by one",
+    }
     formats = (
         Format("Qwen Code session, JSON lines", "a record with uuid, sessionId and message.parts, or a systemPayload"),
         Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),

@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemas.interchange.price_book import PriceBook, Rates
-from schemas.usage import TokenUsage
+from schemas.costs.price_book import PriceBook, Rates
+from schemas.usage import Call
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 MTOK = 1e6
 _SELLERS = {"cursor": "cursor", "copilot": "github-copilot", "copilot-cli": "github-copilot"}
 """Agents whose maker sells models under prices of its own."""
-
-
-class Call(NamedTuple):
-    """The tokens of a model call, as far as they are priced. Tool tokens are beside input and output, not in them."""
-
-    usage: TokenUsage
-    tool_input: int = 0
-    tool_output: int = 0
 
 
 class Prices:

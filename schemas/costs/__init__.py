@@ -1,0 +1,1 @@
+"""What models cost, and the ledger of what sessions used."""

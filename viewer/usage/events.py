@@ -1,0 +1,75 @@
+"""The events of sessions, one after the other, and what was left out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from schemas.costs.responses import Holder, Ledger, Response, family
+from schemas.paths import path_text
+from viewer.output import warn
+from viewer.sessions import each_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from schemas.provider import Problem
+    from viewer.targets import Target
+
+
+class EventWriter:
+    """Writes the events of any number of sessions, each response once. `ledger` knows the copies."""
+
+    def __init__(self, progress: Callable[[int, int], None], ledger: Ledger) -> None:
+        self.read: set[Path] = set()
+        """The files that were read for them."""
+        self._progress, self._ledger = progress, ledger
+        self._copies = self._timeless = self._empty = 0
+
+    def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
+        """The events of the targets, a line each; `strict` as in `each_session`."""
+        from viewer.exporting import own_files
+
+        for _, session in each_session(targets, self._progress, strict=strict):
+            failed: list[Problem] = []
+            rows: list[Response] = []
+            for member, found in family(session, failed):
+                self.read |= own_files(member)
+                rows += found
+            yield from self._written(self._ledger.settle(rows))
+            for problem in failed:
+                warn(f"{path_text(problem.path)}: {problem.reason}")
+
+    def inherited_lines(self) -> Iterator[bytes]:
+        """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        return self._written(self._ledger.settle_inherited())
+
+    def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:
+        from schemas.interchange.events_write import event_line
+
+        for row, holder in settled:
+            if not row.usage.total:
+                self._empty += 1
+            elif holder is not None:
+                self._copies += 1
+            elif (line := event_line(row)) is None:
+                self._timeless += 1
+            else:
+                yield line
+
+    def say(self) -> None:
+        """Say what was left out, and why."""
+        from renderers.facts import plural
+
+        for count, why in (
+            (self._copies, "a copy of one that is written"),
+            (self._timeless, "no time is recorded, which an event needs"),
+            (self._empty, "no tokens in it"),
+        ):
+            if count:
+                warn(f"{plural(count, 'response')} left out: {why}")
+
+    def say_nothing(self) -> None:
+        """Say that there are no events; why has been said where anything was left out."""
+        left_out = self._copies or self._timeless or self._empty
+        warn("no events are left" if left_out else "no token figures, so no events")

@@ -1,0 +1,163 @@
+"""What sessions used, response by response, each once: from the index of this machine, or from files that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from renderers.facts import exchange_numbers, plural
+from schemas.costs.responses import Holder, Ledger, Response, Tally, family, in_order_made, source_of_session
+from schemas.paths import path_text
+from viewer.output import warn
+from viewer.sessions import each_session
+from viewer.usage.sums import EVERYTHING, Filters
+
+if TYPE_CHECKING:
+    from schemas.costs.prices import Prices
+    from schemas.provider import Problem
+    from schemas.session import Session
+    from viewer.library import Library
+    from viewer.targets import Target
+    from viewer.usage.explain import Explanation
+
+
+class Taken(NamedTuple):
+    """What a session and its subagents have."""
+
+    rows: list[Response]
+    """All of it, copies too, without what they inherited."""
+    counted: list[Response]
+    """What counts of it, and is asked for."""
+    subagents: int
+    unmetered: bool
+    """Whether one of them has no figures."""
+
+
+class Spending:
+    """The responses that are asked for and count, priced, and their totals."""
+
+    def __init__(self, prices: Prices, filters: Filters = EVERYTHING, explanation: Explanation | None = None) -> None:
+        self.copies = 0
+        """How many were asked for and are copies."""
+        self.sessions = self.subagents = 0
+        """How many were asked for and read."""
+        self.projects: set[str | None] = set()
+        """The workspaces of all sessions."""
+        self._own, self._subagents, self._inherited = Tally(), Tally(), Tally()
+        self._ledger = Ledger()
+        self._prices, self._filters, self._explanation = prices, filters, explanation
+
+    def from_index(self, library: Library) -> Iterator[Response]:
+        """The responses of every session of this machine, subagents included: no file is read.
+
+        A session comes behind those that it was copied from, so that a response counts where it was given; what none
+        of them gave counts for the first fork that has a copy.
+        """
+        indexed = {summary.path: (summary, table) for summary, table in library.responses()}
+        self._ledger.compare([table for _, table in indexed.values()])
+        for origin in in_order_made(summary.origin for summary, _ in indexed.values()):
+            summary, table = indexed[origin.path]
+            self.projects.add(summary.workspace_root)
+            yield from self._counted(self._ledger.settle(self._asked(table.rows(summary.source, summary.when))))
+        yield from self._counted(self._ledger.settle_inherited())
+
+    def from_files(
+        self, targets: list[Target], ledger: Ledger, progress: Callable[[int, int], None], *, strict: bool
+    ) -> Iterator[Response]:
+        """The responses of sessions that are read in that order, subagents included; `ledger` knows the copies."""
+        self.begin(ledger)
+        for target, session in each_session(targets, progress, strict=strict):
+            yield from self.take(target, session).counted
+        yield from self.end()
+
+    def begin(self, ledger: Ledger) -> None:
+        """Begin with sessions of which the ledger knows the copies: `take` each, and then `end`."""
+        self._ledger = ledger
+
+    def take(self, target: Target, session: Session) -> Taken:
+        """Count a session and its subagents."""
+        self.projects.add(session.workspace_root)
+        wanted = self._filters.fit_project(session.workspace_root)
+        source = source_of_session(session, target.shown_path, _exchanges(session))
+        failed: list[Problem] = []
+        rows: list[Response] = []
+        members, unmetered = 0, False
+        for member, found in family(session, failed, source):
+            if self._explanation is not None:
+                self._explanation.look(member, members, found, target.shown_path, wanted=wanted)
+            members, unmetered = members + 1, unmetered or member.is_unmetered
+            rows += found
+        counted = list(self._counted(self._ledger.settle(self._asked(rows))))
+        for row in counted:
+            (self._subagents if row.member else self._own).add(row)
+        if self._explanation is not None:
+            self._explanation.end_session()
+        for problem in failed:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
+        self.sessions += wanted
+        self.subagents += wanted * (members - 1)
+        return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
+
+    def end(self) -> Iterator[Response]:
+        """What forks inherited from sessions that are not among those that were taken."""
+        for row in self._counted(self._ledger.settle_inherited()):
+            self._inherited.add(row)
+            yield row
+
+    @property
+    def total(self) -> Tally:
+        """Of all that was taken."""
+        return self._own + self._subagents + self._inherited
+
+    def foot(self) -> list[tuple[str, Tally]]:
+        """The totals of the sessions by what they are called: of one its own, of several those of all their subagents
+        too; then with what only adds to it.
+        """
+        both = self._own + self._subagents
+        if self.sessions == 1:
+            totals = [("session", self._own)]
+            if self.subagents:
+                totals.append((f"with {plural(self.subagents, 'subagent')}", both))
+        else:
+            more = f", {plural(self.subagents, 'subagent')}" if self.subagents else ""
+            totals = [(f"{plural(self.sessions, 'session')}{more}", both)]
+        if self._inherited.responses:
+            totals.append(("with inherited", both + self._inherited))
+        return totals
+
+    def _asked(self, rows: Iterable[Response]) -> Iterable[Response]:
+        """The rows without what is inherited by sessions that are not asked for: that counts for one that is. The rest
+        of these sessions is settled too, as others may have copies of it.
+        """
+        if self._filters.project is None:
+            return rows
+        return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
+
+    def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
+        """Of what the ledger settled that which counts and is asked for."""
+        for row, holder in settled:
+            asked = self._filters.fit(row)
+            if holder is not None:
+                self.copies += asked
+                if self._explanation is not None:
+                    self._explanation.copied(row, holder, asked=asked)
+            elif asked:
+                if self._explanation is not None:
+                    self._explanation.counted(row)
+                yield row.price(self._prices)
+
+
+def _exchanges(session: Session) -> list[tuple[str, str]]:
+    """The id of each exchange, and its number and prompt."""
+    prompts = (f"{number}. {prompt}" if number else prompt for number, prompt in numbered_prompts(session))
+    return [(exchange.id, prompt) for exchange, prompt in zip(session.exchanges, prompts, strict=True)]
+
+
+def numbered_prompts(session: Session) -> list[tuple[str, str]]:
+    """Each exchange's number, empty where it has none, and its prompt with what else it is."""
+    found = []
+    for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
+        prompt = exchange.prompt or ("(before the first prompt)" if exchange.opener is None else "(empty prompt)")
+        mark = "(rewound) " if exchange.rewound else "(inherited) " if exchange.inherited else ""
+        found.append((str(number or ""), mark + prompt))
+    return found
