@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from schemas import zst
 from schemas.broken import read_broken
 from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
@@ -27,9 +28,6 @@ from schemas.troubles import bug, guarded
 from schemas.usage import TokenUsage, total_usage
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_HEAD = 16 << 20
-"""How much of a compressed file is unpacked to find the end of its first lines."""
 MAX_DEPTH = 100
 """Subagents of subagents: 79 levels have been seen; a cycle must end somewhere."""
 
@@ -83,8 +81,11 @@ def head_of(path: Path) -> Head:
             return file.read(length)
 
         data = read(0, HEAD_BYTES)
-        if data[:4] == _ZSTD_MAGIC:
-            return read_head(path, _decompressed_head(path), whole=False, compressed=True)
+        if data[:4] == zst.MAGIC:
+            try:
+                return read_head(path, zst.beginning_of(path), whole=False, compressed=True)
+            except OSError as error:
+                raise OpenError(path, str(error)) from error
         if data[:16] == b"SQLite format 3\0":
             from schemas.sqlite import tables_of
 
@@ -111,16 +112,6 @@ def head_of(path: Path) -> Head:
                 data += file.readline(MAX_LINE)
             head = read_head(path, data, whole=False)
     return head
-
-
-def _decompressed_head(path: Path) -> bytes:
-    import zstandard
-
-    try:
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            return beginning(lambda _, length: stream.read(length), _ZSTD_HEAD)[0]
-    except zstandard.ZstdError as error:
-        raise OpenError(path, f"damaged zstd file ({error})") from error
 
 
 @guarded()

@@ -196,7 +196,9 @@ def recover(
 def _is_deep(raw: bytes, value: dict[str, Any]) -> bool:
     """Whether an object is nested more deeply than any agent writes, and so that Python itself gives up on it."""
     # `split` leaps from one to the next, where `count` looks at every byte.
-    if len(raw) <= _DEEPEST * 2 or not any(len(raw.split(mark, _DEEPEST // 2)) > _DEEPEST // 2 for mark in (b"{", b"[")):
+    if len(raw) <= _DEEPEST * 2 or not any(
+        len(raw.split(mark, _DEEPEST // 2)) > _DEEPEST // 2 for mark in (b"{", b"[")
+    ):
         return False
     level: list[Any] = [value]
     for _ in range(_DEEPEST):

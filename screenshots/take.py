@@ -23,13 +23,12 @@ sys.path.insert(0, str(FOLDER.parent))
 from schemas.provider import Environment  # noqa: E402
 from viewer.app import TurnlogApp  # noqa: E402
 from viewer.bindings import Config  # noqa: E402
-from viewer.usage.costs import load  # noqa: E402
-from viewer.demo import demo_home, demo_library, demo_session  # noqa: E402
+from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session  # noqa: E402
 from viewer.demo.live import LiveWriter  # noqa: E402
-from viewer.demo.make import DIRECTORY  # noqa: E402
 from viewer.follow import Follower  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
+from viewer.usage.costs import load  # noqa: E402
 
 NOW = 1_780_000_000.0
 CLOCK = SimpleNamespace(time=lambda: NOW)

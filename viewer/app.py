@@ -22,7 +22,7 @@ from textual.screen import Screen
 
 from renderers.facts import format_size, plural
 from schemas.clean import one_line
-from viewer.bindings import Config, ConfigError, config_path, effective, read_config
+from viewer.bindings import Config, ConfigError, config_path, effective
 from viewer.breakable import break_off
 from viewer.output import short_path
 from viewer.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from schemas.session import Session
-    from viewer.library import Library
     from viewer.stdin import Spool
-    from viewer.summary import Summary
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -354,61 +352,3 @@ class TurnlogApp(App[None]):
         if root and not os.path.isdir(root):
             parts.append((f"\n{short_path(root)} is not there any more.", "$warning"))
         self.show_message("Resume", Content.assemble(*parts))
-
-
-def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None, word: str = "") -> None:
-    """Browse sessions until the person leaves; `known` is what `library.first` gave, if it was asked already; `word`
-    is BrowserScreen's.
-
-    Raises ConfigError for a config file that cannot be meant.
-    """
-    from viewer.screens.browser import BrowserScreen
-
-    app = TurnlogApp(read_config(config_path()))
-    app.start_with(BrowserScreen(library, start_directory, known=known, word=word))
-    _run(app)
-
-
-def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> None:
-    """Show one session until the person leaves; `follow` and `loose` are TranscriptScreen's.
-
-    Raises OpenError for what is no session, and ConfigError.
-    """
-    from schemas.opening import OpenError
-    from viewer.follow import Follower
-    from viewer.screens.transcript import TranscriptScreen
-
-    app = TurnlogApp(read_config(config_path()))
-    screen = TranscriptScreen(Follower(path, from_end=follow, wait=follow), follow, loose)
-    if not follow and (reason := screen.shows_nothing()):
-        raise OpenError(path, reason)
-    app.start_with(screen)
-    _run(app)
-
-
-def run_stream(spool: Spool, follow: bool | None = None) -> bool:
-    """Show what comes on standard input until the person leaves; returns whether the rest is to be read all the same.
-
-    What an agent prints while it works is followed, a session file is not, unless `follow` says which.
-    Raises OpenError for what is no session, and ConfigError.
-    """
-    from viewer.screens.transcript import TranscriptScreen
-    from viewer.stdin import StreamFollower
-
-    app = TurnlogApp(read_config(config_path()), spool)
-    follower = StreamFollower(spool)
-    app.start_with(TranscriptScreen(follower, follower.is_stream if follow is None else follow, stream=follower))
-    _run(app)
-    return app.drain
-
-
-def _run(app: TurnlogApp) -> None:
-    if sys.platform == "win32":
-        app.run()
-    else:
-        from viewer.guard import Guard
-
-        with Guard(app.leave):
-            app.run()
-    if app.return_code:
-        raise SystemExit(app.return_code)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from schemas import __version__
-from viewer.start import ending, fail, pipe_closed
+from viewer.output import ending, fail, pipe_closed
 
 COMMANDS = {
     "list": "List sessions.",

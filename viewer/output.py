@@ -1,4 +1,4 @@
-"""What the commands print: JSON, messages on standard error, a progress bar, tables for people.
+"""What the commands print (JSON, messages on standard error, a progress bar, tables for people) and how they end.
 
 Rich is imported by the functions that need it only: `--json` answers must not wait for it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DONE, NO, WRONG = 0, 1, 2
 """Exit codes: done; the answer is no (invalid, nothing found); wrong call or unreadable input."""
+_INTERRUPTED = 130
 
 
 class CallError(Exception):
@@ -49,6 +50,51 @@ def write_bytes(data: bytes) -> None:
 def discard_output() -> None:
     """A full disk has been said once: what is still buffered must not complain again when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def ending(action: Callable[[], object]) -> int:
+    """Run an action and return the program's exit code. Every error that a person can cause ends in one line."""
+    try:
+        code = action()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except BrokenPipeError:
+        return pipe_closed()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except _shown() as error:
+        return fail(str(error))
+    except OSError as error:
+        _flush_or_discard()
+        name = f"{error.filename}: " if error.filename else ""
+        return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
+
+
+def _flush_or_discard() -> None:
+    """What was printed before the error stays; where it cannot be written, that is the error, and it is said once."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_output()
+
+
+def _shown() -> tuple[type[Exception], ...]:
+    """The errors whose text is meant for people. Called when one was raised, so that `--help` does not wait."""
+    from schemas.opening import OpenError
+
+    return OpenError, CallError
+
+
+def fail(message: str) -> int:
+    """Say what is wrong; returns the exit code for it."""
+    warn(message)
+    return WRONG
+
+
+def pipe_closed() -> int:
+    """The reader has what it wanted; what is still buffered must not complain when Python ends."""
+    discard_output()
+    return DONE
 
 
 def write_json(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""How the program starts, and how it ends.
+"""How the program starts.
 
 `turnlog` and `turnlog FILE` on a terminal are what people wait for: they open a screen without the command line's
 machinery, since click takes a tenth of a Textual app's start and would have nothing to parse. Everything else goes to
@@ -10,17 +10,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from viewer.output import DONE, WRONG, discard_output, warn
+from viewer.output import DONE, ending, warn
 
 if TYPE_CHECKING:
     from viewer.stdin import Spool
     from viewer.summary import Summary
-
-_INTERRUPTED = 130
 
 
 def main() -> NoReturn:
@@ -54,52 +51,6 @@ def _start(arguments: list[str]) -> int:
     return run(arguments)
 
 
-def ending(action: Callable[[], object]) -> int:
-    """Do it; returns the exit code. Every error that a person can cause ends in one line."""
-    try:
-        code = action()
-        sys.stdout.flush()
-        return code if isinstance(code, int) else DONE
-    except BrokenPipeError:
-        return pipe_closed()
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except _shown() as error:
-        return fail(str(error))
-    except OSError as error:
-        _flush_or_discard()
-        name = f"{error.filename}: " if error.filename else ""
-        return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
-
-
-def _flush_or_discard() -> None:
-    """What was printed before the error stays; where it cannot be written, that is the error, and it is said once."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        discard_output()
-
-
-def _shown() -> tuple[type[Exception], ...]:
-    """The errors whose text is meant for people. Called when one was raised, so that `--help` imports neither."""
-    from schemas.opening import OpenError
-    from viewer.output import CallError
-
-    return OpenError, CallError
-
-
-def fail(message: str) -> int:
-    """Say what is wrong; returns the exit code for it."""
-    warn(message)
-    return WRONG
-
-
-def pipe_closed() -> int:
-    """The reader has what it wanted; what is still buffered must not complain when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DONE
-
-
 def _draw_where_people_look() -> None:
     """Textual draws on standard error; where that is no terminal (`2>log`) the screen belongs on standard output."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
@@ -117,7 +68,7 @@ def open_screen(path: Path, *, follow: bool = False) -> None:
         if not follow:
             raise  # followed it is waited for
     _draw_where_people_look()
-    from viewer.app import run_transcript
+    from viewer.run import run_transcript
 
     run_transcript(path, follow)
 
@@ -129,7 +80,7 @@ def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
     """
     gc.disable()
     _draw_where_people_look()
-    from viewer.app import run_stream  # takes a while, and the agent that was just started too
+    from viewer.run import run_stream  # takes a while, and the agent that was just started too
 
     spool.wait_for_session()
     drain = run_stream(spool, follow)
@@ -156,8 +107,8 @@ def browse() -> None:
     # SQLite reads while Textual is imported.
     reading = Thread(target=lambda: known.extend(library.first(here)))
     reading.start()
-    from viewer.app import run_browser
     from viewer.discover import is_any
+    from viewer.run import run_browser
 
     reading.join()
     # Looking through the folders takes longer than drawing: it can wait where the index knows a session, or one is met.

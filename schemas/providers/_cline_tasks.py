@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff, from_strings
 from schemas.folders import state_of
-from schemas.message import Kind, ToolStatus
+from schemas.message import Kind, ToolStatus, ToolType
+from schemas.provider import Home
 from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import read_document
 from schemas.usage import TokenUsage, as_count
@@ -32,11 +34,27 @@ TYPE = "task"
 """The type that the records of a task are given."""
 _REQUESTS = ("api_req_started", "deleted_api_reqs", "subagent_usage")
 _ERRORS = ("error", "diff_error", "clineignore_error", "api_req_failed", "mistake_limit_reached")
-_TOOLS = (
-    "access_mcp_resource", "ask_followup_question", "attempt_completion", "browser_action", "condense",
-    "execute_command", "list_code_definition_names", "list_files", "load_mcp_documentation", "new_rule", "new_task",
-    "plan_mode_respond", "read_file", "replace_in_file", "search_files", "use_mcp_tool", "web_fetch", "write_to_file",
-)  # fmt: skip
+TOOLS: dict[str, ToolType] = {
+    "access_mcp_resource": "generic", "ask_followup_question": "generic", "attempt_completion": "generic",
+    "browser_action": "generic", "condense": "generic", "execute_command": "shell",
+    "list_code_definition_names": "search", "list_files": "search", "load_mcp_documentation": "generic",
+    "new_rule": "write", "new_task": "task", "plan_mode_respond": "generic", "read_file": "read",
+    "replace_in_file": "write", "search_files": "search", "use_mcp_tool": "generic", "web_fetch": "read",
+    "write_to_file": "write",
+}  # fmt: skip
+"""What older models call in XML."""
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+
+
+def in_editors(extension: str) -> Iterator[Home]:
+    """The folders of an editor's extension, in each editor and on each system."""
+    for base, reason, platform in (
+        (".config", "default", "linux"), ("Library/Application Support", "default", "darwin"),
+        ("$APPDATA", "APPDATA", "win32"), ("AppData/Roaming", "default", "win32"),
+    ):  # fmt: skip
+        for editor in _EDITORS:
+            yield Home(f"{base}/{editor}/User/globalStorage/{extension}", reason, (platform,))
+    yield Home(f".vscode-server/data/User/globalStorage/{extension}")
 
 
 # -- the records -----------------------------------------------------------------------------------------------------
@@ -53,29 +71,16 @@ def records(document: Sequence[Any], other: Any = None, index: Any = None, *, na
 
     What nobody saw is counted by the sums that the index has for the task `name`.
     """
-    if _is_history(document):
-        sums = [one for one in map(dict_of, list_of(index)) if one.get("id") == name]
-        return _merged([dict_of(message) for message in document], list_of(other)) + [
-            {"type": TYPE, "ts": None, "index": one} for one in sums
-        ]
-    if _is_shown(document):
-        return _merged([dict_of(message) for message in list_of(other)], document)
-    return []
-
-
-def _is_history(document: Sequence[Any]) -> bool:
-    first = dict_of(document[0]) if document else {}
-    if first.get("role") != "user":
-        return False
-    content = first.get("content")
-    texts = [content] if isinstance(content, str) else [dict_of(block).get("text") for block in list_of(content)]
-    return any(text_of(text).lstrip().startswith("<task>") for text in texts)
-
-
-def _is_shown(document: Sequence[Any]) -> bool:
     first = dict_of(document[0]) if document else {}
     kind = text_of(first.get("type"))
-    return kind in ("say", "ask") and isinstance(first.get(kind), str) and "ts" in first
+    begun = (text_of(block.get("text")).lstrip().startswith("<task>") for block in blocks_of(first))
+    if first.get("role") == "user" and any(begun):
+        sums = [one for one in map(dict_of, list_of(index)) if one.get("id") == name]
+        merged = _merged([dict_of(message) for message in document], list_of(other))
+        return merged + [{"type": TYPE, "ts": None, "index": one} for one in sums]
+    if kind in ("say", "ask") and isinstance(first.get(kind), str) and "ts" in first:
+        return _merged([dict_of(message) for message in list_of(other)], document)
+    return []
 
 
 def _merged(history: list[Data], shown: Sequence[Any]) -> list[Data]:
@@ -110,8 +115,7 @@ def _time(record: Data) -> float:
 
 
 def _texts_in(message: Data) -> Iterator[str]:
-    content = message.get("content")
-    for block in [{"text": content}] if isinstance(content, str) else map(dict_of, list_of(content)):
+    for block in blocks_of(message):
         yield text_of(block.get("text"))
         yield from _texts_in(block) if "content" in block else ()
 
@@ -123,14 +127,12 @@ def read(record: Data, blocks: Callable[..., Iterator[Item]]) -> Iterator[Item]:
     """What a record of a task holds; `blocks` reads blocks of content that are no text."""
     info = dict_of(record.get("modelInfo"))
     model, turn = text_of(info.get("modelId")) or text_of(info.get("id")), f"xml-{record.get('turn')}"
-    content = record.get("content")
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else [dict_of(p) for p in list_of(content)]
     if "shown" in record:
         yield from _shown(record)
     elif record.get("role") == "assistant":
-        yield from blocks(parts, lambda text, model: _spoken(text, turn, model), model)
+        yield from blocks(blocks_of(record), lambda text, model: _spoken(text, turn, model), model)
     elif record.get("role") == "user":
-        yield from _asked(parts, turn, blocks)
+        yield from _asked(blocks_of(record), turn, blocks)
     elif index := dict_of(record.get("index")):
         yield Skip("index")
         yield Count(usage_of(index), "index", text_of(index.get("modelId")))
@@ -145,6 +147,12 @@ def _counted(request: Data, model: str) -> Iterator[Item]:
     yield Skip(text_of(request.get("say")))
     model = model or text_of(info.get("modelId"))
     yield Count(usage_of(figures), f"{request.get('say')}-{request.get('ts')}", model)
+
+
+def blocks_of(record: Data) -> list[Data]:
+    """The blocks of a message; a text alone is one."""
+    content = record.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else [dict_of(b) for b in list_of(content)]
 
 
 def usage_of(said: Data) -> TokenUsage:
@@ -250,7 +258,7 @@ def replacements(path: str, text: str) -> list[FileDiff]:
 
 
 _THOUGHT = re.compile(r"\s*<thinking>(.*?)</thinking>", re.DOTALL)
-_TOOL = re.compile(rf"<({'|'.join(_TOOLS)})>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_TOOL = re.compile(rf"<({'|'.join(TOOLS)})>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 _CUT = re.compile(r"\s*\[Response interrupted by (?:a )?([^\]]+)\]\s*\Z")
 _RESULT = re.compile(r"\[\w+(?: for [^\n]*| to [^\n]*)?\] Result:\s*")
@@ -265,17 +273,12 @@ _REPLACED = re.compile(r"[-<]{7} SEARCH>?\n(.*?)\n?={7}\n(.*?)\n?[+>]{7} REPLACE
 def index_says(session: Session) -> Iterator[Item]:
     """Where a task worked, and when it began."""
     name = session.path.parent.name
-    said = _index(index_of(session.path), index_state(session)).get(name, {})
+    said = _index(index_of(session.path), state_of(index_of(session.path))).get(name, {})
     yield Title(text_of(said.get("task")), 1)
     yield Fact(
         workspace_root=said.get("cwdOnTaskInitialization") or said.get("workspace"),
         created=when(int(name)) if name.isdecimal() and len(name) < 15 else None,
     )  # fmt: skip
-
-
-def index_state(session: Session) -> tuple[int, int]:
-    """What changes when the index of tasks does."""
-    return state_of(index_of(session.path))
 
 
 def fork_of(path: Path) -> str:
@@ -291,8 +294,5 @@ def index_of(path: Path) -> Path:
 
 @lru_cache(maxsize=8)
 def _index(path: Path, state: tuple[int, int]) -> dict[str, Data]:
-    try:
-        said = read_document(path.read_bytes())
-    except OSError:
-        return {}
-    return {text_of(one.get("id")): one for one in map(dict_of, list_of(said))}
+    said = list_of(read_document(bytes_in(path)))
+    return {text_of(one.get("id")): one for one in map(dict_of, said)}

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.providers.kit.bases import Data, Lines
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
 
-Data = dict[str, Any]
-
+SUMMARY = "Summary of the earlier conversation"
 _CONTEXTS = {
+    "<state_snapshot>": SUMMARY,
     "<session_context>": "Session context",
     "<hook_context>": "Context from a hook",
     "This is the Gemini CLI.": "Session context",
@@ -26,8 +26,19 @@ _CONTEXTS = {
 _NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
-_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
+
+
+class Google(Lines):
+    """What both agents are."""
+
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    uuids = True
+    copies = False  # a record that is written again may bring back what was taken back
+    reuses = True
+
+    def tool_type(self, name: str) -> ToolType:
+        return tool_type(name)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -48,19 +59,15 @@ def is_thought(part: Data) -> bool:
     return bool(part.get("thought")) and isinstance(part.get("text"), str)
 
 
-def calls_in(content: object) -> list[Data]:
-    """The `functionCall` objects in content: `{id, name, args}`."""
-    return [call for part in parts_of(content) if isinstance(call := part.get("functionCall"), dict)]
-
-
-def responses_in(content: object) -> list[Data]:
-    """The `functionResponse` objects in content: `{id, name, response, parts}`."""
-    return [answer for part in parts_of(content) if isinstance(answer := part.get("functionResponse"), dict)]
-
-
-def thoughts_in(content: object) -> list[str]:
-    """The texts of the thinking parts."""
-    return [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
+def responses_in(parts: list[Data]) -> list[list[Data]]:
+    """The parts that are results, each with those behind it, which are its own: pictures, and the texts of files."""
+    found: list[list[Data]] = []
+    for part in parts:
+        if isinstance(part.get("functionResponse"), dict):
+            found.append([])
+        if found:
+            found[-1].append(part)
+    return found
 
 
 def said(content: object) -> Iterator[str]:
@@ -69,8 +76,11 @@ def said(content: object) -> Iterator[str]:
         is_tools = isinstance(part.get("functionCall"), dict) or isinstance(part.get("functionResponse"), dict)
         if is_tools or is_thought(part) or _media(part) is not None:
             continue
-        if text := _text(part):
-            yield text
+        if isinstance(text := part.get("text"), str):
+            if text:
+                yield text
+        elif part.keys() - _QUIET:  # as JSON: code that the model ran, and what it printed, too
+            yield as_json(part, indent=True)
 
 
 def said_text(content: object) -> str:
@@ -83,13 +93,6 @@ def media_in(content: object) -> list[Part]:
     if isinstance(content, str):
         return []
     return [media for part in parts_of(content) if (media := _media(part)) is not None]
-
-
-def _text(part: Data) -> str:
-    """A part's text. Other parts are shown as JSON: code that the model ran, and what it printed, too."""
-    if isinstance(text := part.get("text"), str):
-        return text
-    return as_json(part, indent=True) if part.keys() - _QUIET else ""
 
 
 def _media(part: Data) -> Part | None:
@@ -111,22 +114,10 @@ def _media(part: Data) -> Part | None:
 
 def context_label(text: str) -> str:
     """What a user's text is that no person typed (note 1.6); empty for a prompt."""
-    if is_snapshot_text(text):
-        return "Summary of the earlier conversation"
     if _REMINDER.match(text):
         return "Reminder from the program"
     start = text.lstrip()[:200]
     return next((label for begins, label in _CONTEXTS.items() if start.startswith(begins)), "")
-
-
-def is_snapshot_text(text: str) -> bool:
-    """Whether a text is the summary that takes the place of a conversation."""
-    return text.lstrip().startswith("<state_snapshot>")
-
-
-def is_acknowledgement(text: str) -> bool:
-    """Whether an answer is what the program lets the model say to the context, or to a summary."""
-    return text.strip() in _ACKNOWLEDGEMENTS
 
 
 _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re.DOTALL)
@@ -140,22 +131,14 @@ def snapshot_text(text: str) -> str:
 # -- tokens ------------------------------------------------------------------------------------------------------------
 
 
-def normalised(
-    prompt: object,
-    output: object,
-    cached: object = None,
-    thoughts: object = None,
-    tool: object = None,
-    *,
-    thoughts_inside: bool = False,
-) -> TokenUsage | None:
-    """One model call's counts as turnlog counts; None where none is given.
+def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
+    """One model call's prompt, output, cached, thoughts and tool as turnlog counts; None where none is given.
 
-    `prompt` includes `cached`; `tool` (the results of built-in tools, read as further input) is apart from it, so that
-    the parts sum to Google's total. Thinking is output and lies outside `output` unless `thoughts_inside` (note 1.5,
-    2.4). Where cached exceeds the prompt, which no real file shows, it is cut to it: the pieces must not overlap.
-    """  # fmt: skip
-    read, written, hit, thought, extra = map(as_count, (prompt, output, cached, thoughts, tool))
+    The prompt includes what was cached; `tool` (the results of built-in tools, read as further input) is apart from it,
+    so that the parts sum to Google's total. Thinking is output and lies outside of that unless `thoughts_inside` (note
+    1.5, 2.4). More cached than the prompt, which no real file shows, is cut to it: the pieces must not overlap.
+    """
+    read, written, hit, thought, extra = map(as_count, counts)
     if hit is not None and read is not None:
         hit = min(hit, read)
         read -= hit
@@ -194,14 +177,6 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
-class Result(NamedTuple):
-    """How a tool use ended and what it said, raw."""
-
-    text: str
-    status: ToolStatus
-    exit_code: int | None = None
-
-
 def tool_type(name: str) -> ToolType:
     """SessionData's classification; a tool of an MCP server is generic, as with the other agents."""
     return TYPES.get(name, "generic" if name.startswith("mcp_") or "__" in name else "unknown")
@@ -210,10 +185,13 @@ def tool_type(name: str) -> ToolType:
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def read_result(name: str, result: object, display: object = None, status: object = None) -> Result:
-    """What a tool answered: `result` is content with functionResponse parts, `display` what its own screen showed.
+def read_result(
+    name: str, result: object = None, display: object = None, status: object = None, *, shows: bool = False
+) -> tuple[str, ToolStatus, int | None]:
+    """What a tool answered, raw, how it ended, and its exit code.
 
-    `status` is the agent's word for how it ended, or None where it has none.
+    `result` is content with functionResponse parts, `display` what the agent's own screen showed, `status` its word for
+    how it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
     """
     text, failed, found = _answered(result)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
@@ -222,7 +200,10 @@ def read_result(name: str, result: object, display: object = None, status: objec
     if name == "run_shell_command":
         text, code = unwrapped(text)
         text = before + text
-    return Result(text or shown, _status(status, text or shown, failed, found or bool(shown), code), code)
+    text, word = text or shown, _status(status, text or shown, failed, found or bool(shown), code)
+    if shows and word is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
+        text = f"{text}\n{display}" if text else display
+    return text, word, code
 
 
 def _answered(result: object) -> tuple[str, bool, bool]:
@@ -233,16 +214,13 @@ def _answered(result: object) -> tuple[str, bool, bool]:
             response = answer.get("response")
             given = dict_of(response)
             failed.append("output" not in given and bool(given.get("error")))
-            texts.append(_response_text(given) if isinstance(response, dict) else text_of(response))
+            # What another tool than the agents' own says may be any JSON.
+            whole = given if any(given.values()) else text_of(response)
+            told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
+            texts.append(told if isinstance(told, str) else as_json(told, indent=True))
         else:
             texts.append(text_of(part.get("text")))
     return "\n".join(filter(None, texts)), bool(failed) and all(failed), bool(failed or any(texts))
-
-
-def _response_text(response: Data) -> str:
-    """What a response says; that of another tool than the agents' own may be any JSON."""
-    told = next((response[key] for key in ("output", "error") if response.get(key)), response)
-    return told if isinstance(told, str) else as_json(told, indent=True) if any(response.values()) else ""
 
 
 def unwrapped(text: str) -> tuple[str, int | None]:
@@ -290,9 +268,9 @@ def display_text(display: object) -> str:
     if not data or isinstance(data.get("fileDiff"), str):
         return ""
     if todos := list_of(data.get("todos")):
-        words = ((text_of(one.get("description")) or text_of(one.get("content"))) for one in map(dict_of, todos))
-        done = (dict_of(one).get("status") == "completed" for one in todos)
-        return "\n".join(f"- [{'x' if is_done else ' '}] {text}" for text, is_done in zip(words, done, strict=True))
+        marks = ("x" if dict_of(one).get("status") == "completed" else " " for one in todos)
+        words = (text_of(one.get("description")) or text_of(one.get("content")) for one in map(dict_of, todos))
+        return "\n".join(f"- [{mark}] {text}" for mark, text in zip(marks, words, strict=True))
     told = (text_of(data.get(key)) for key in ("result", "summary", "message"))
     return next(filter(None, told), "") or as_json(data, indent=True)
 
@@ -332,10 +310,9 @@ def _coloured(text: str, display: object) -> list[Run]:
         return []
     runs: list[Run] = []
     for place, (_, sgr) in zip(places, seen, strict=True):
-        last = runs[-1] if runs else None
-        gap = text[last.end : place] if last is not None else ""
-        if last is not None and last.sgr == sgr and not gap.strip() and "\n" not in gap:
-            runs[-1] = last._replace(end=place + 1)
+        gap = text[runs[-1].end : place] if runs and runs[-1].sgr == sgr else "\n"
+        if "\n" not in gap and not gap.strip():
+            runs[-1] = runs[-1]._replace(end=place + 1)
         else:
             runs.append(Run(place, place + 1, sgr))
     return [run for run in runs if run.sgr != Sgr()]
@@ -344,34 +321,25 @@ def _coloured(text: str, display: object) -> list[Run]:
 # -- a tool use --------------------------------------------------------------------------------------------------------
 
 
-def make_tool(
-    name: str, use_id: str, asked: object, result: object = None, display: object = None, status: object = None
-) -> Tool:
-    """A tool use with all that is known of it, clean. `result`, `display` and `status` as `read_result` takes them."""
-    ended = read_result(name, result, display, status)
+def make_tool(name: str, use_id: str, asked: object, *told: object, shows: bool = False) -> Tool:
+    """A tool use with all that is known of it, clean; `told` is what `read_result` takes behind the name."""
+    text, ended, code = read_result(name, *told, shows=shows)
+    result, display = (*told, None, None)[:2]
     tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
-    tool.text, tool.runs = clean_styled(ended.text)
+    tool.text, tool.runs = clean_styled(text)
     tool.runs = tool.runs or _coloured(tool.text, display)
-    tool.status, tool.exit_code = ended.status, ended.exit_code
-    tool.images = images_in(result)
-    if ended.status in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
-        tool.diffs = diffs_of(name, dict_of(asked), display)
-    if ended.status is not ToolStatus.PENDING:
-        tool.output = {"content": tool.text, "is_error": ended.status in (ToolStatus.ERROR, ToolStatus.DENIED)}
-        if tool.exit_code is not None:
-            tool.output["exit_code"] = tool.exit_code
+    tool.status, tool.exit_code = ended, code
+    inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
+    tool.images = [image for content in (result, *inner) for image in media_in(content)]
+    if ended in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
+        tool.diffs = _diffs_of(name, dict_of(asked), display)
+    if ended is not ToolStatus.PENDING:
+        tool.output = {"content": tool.text, "is_error": ended in (ToolStatus.ERROR, ToolStatus.DENIED)}
+        tool.output |= {} if code is None else {"exit_code": code}
     return tool
 
 
-def images_in(result: object) -> list[Part]:
-    """The images of a result: further parts of it, or parts within its functionResponse."""
-    found = media_in(result)
-    for part in parts_of(result):
-        found += media_in(dict_of(part.get("functionResponse")).get("parts"))
-    return found
-
-
-def diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
+def _diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
     """What a tool changed: the agent's own diff, else what it was asked to write."""
     data = dict_of(display)
     path = text_of(data.get("filePath")) or text_of(asked.get("file_path")) or text_of(asked.get("path"))

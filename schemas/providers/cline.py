@@ -20,28 +20,17 @@ from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.kit.bases import Data, Document, Home
-from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, texts_in
+from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
-from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
 
-_ENDING = ".messages.json"
-_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-
-
-def in_editors(extension: str) -> Iterator[Home]:
-    """The folders of an editor's extension, in each editor and on each system."""
-    for base, reason, platform in (
-        (".config", "default", "linux"), ("Library/Application Support", "default", "darwin"),
-        ("$APPDATA", "APPDATA", "win32"), ("AppData/Roaming", "default", "win32"),
-    ):  # fmt: skip
-        for editor in _EDITORS:
-            yield Home(f"{base}/{editor}/User/globalStorage/{extension}", reason, (platform,))
-    yield Home(f".vscode-server/data/User/globalStorage/{extension}")
+_ENDING, _SUMMARY = ".messages.json", "compaction_summary"
+_FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 class Cline(Document):
@@ -64,28 +53,21 @@ class Cline(Document):
         Home("$CLINE_DATA_DIR", "CLINE_DATA_DIR"),
         Home("$CLINE_DIR/data", "CLINE_DIR"),
         Home(".cline/data"),
-        *in_editors("saoudrizwan.claude-dev"),
+        *tasks.in_editors("saoudrizwan.claude-dev"),
     )
     files: ClassVar[tuple[str, ...]] = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
     marks: ClassVar[tuple[bytes, ...]] = (b'"role"', b'"say"', b'"ask"', b'"messages"')
     resume: ClassVar[tuple[str, ...]] = ("cline", "--id")
-    tools = {
-        "run_commands": "shell", "execute_command": "shell", "read_files": "read", "read_file": "read",
-        "list_files": "search", "search_codebase": "search", "search_files": "search",
-        "list_code_definition_names": "search", "fetch_web_content": "read", "web_fetch": "read",
-        "web_search": "search", "editor": "write", "apply_patch": "write", "write_to_file": "write",
-        "replace_in_file": "write", "new_rule": "write", "spawn_agent": "task", "use_subagents": "task",
-        "new_task": "task", "focus_chain": "task", "skills": "generic", "use_skill": "generic",
-        "ask_question": "generic", "ask_followup_question": "generic", "plan_mode_respond": "generic",
-        "attempt_completion": "generic", "submit_and_exit": "generic", "browser_action": "generic",
-        "use_mcp_tool": "generic", "access_mcp_resource": "generic", "load_mcp_documentation": "generic",
-        "condense": "generic", "summarize_task": "generic",
+    tools = tasks.TOOLS | {
+        "run_commands": "shell", "read_files": "read", "search_codebase": "search", "fetch_web_content": "read",
+        "web_search": "search", "editor": "write", "apply_patch": "write", "spawn_agent": "task",
+        "use_subagents": "task", "focus_chain": "task", "skills": "generic", "use_skill": "generic",
+        "ask_question": "generic", "submit_and_exit": "generic", "summarize_task": "generic",
     }  # fmt: skip
 
     # -- the document ----------------------------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
-        """A document of Cline's form that no fork of the extension wrote."""
         return bool(self.records(head.document)) and not tasks.fork_of(head.path)
 
     def records(self, document: Any) -> Sequence[Data]:
@@ -110,7 +92,7 @@ class Cline(Document):
         records = list(self.records(document))
         manifest, compaction = dict_of(sides[0]), dict_of(sides[1])
         for message in map(dict_of, list_of(compaction.get("messages"))):
-            if _is_summary(message):
+            if dict_of(message.get("metadata")).get("kind") == _SUMMARY:
                 records.insert(1 + (whole(compaction.get("source_message_count")) or 0), message)
         if manifest.get("session_id") != records[0].get("sessionId"):
             return records
@@ -133,10 +115,9 @@ class Cline(Document):
     def resume_command(self, session: Session) -> list[str] | None:
         return super().resume_command(session) if session.path.name.endswith(_ENDING) else None
 
-    # -- beside it -------------------------------------------------------------------------------------------------
-
     def stamps(self, session: Session) -> object:
-        return [(path, state_of(path)) for path in _documents_in(session.path)] or tasks.index_state(session)
+        paths = _documents_in(session.path) or [tasks.index_of(session.path)]
+        return [(path, state_of(path)) for path in paths]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The subagents in the session's folder; of a task what the index of tasks says."""
@@ -144,25 +125,26 @@ class Cline(Document):
             yield from tasks.index_says(session)
             return
         children = [(path, child) for path in _documents_in(session.path) if (child := _child_at(path, state_of(path)))]
-        names = {session.id, *(child[1] for _, child in children)}
-        uses = _spawned(session) if children else []
-        for path, (agent, name, parent, begun, prompt) in children:
+        names = {session.id, *(child[0] for _, child in children)}
+        rows = (row for row, kind in enumerate(session.messages.kind) if children and kind == Kind.TOOL)
+        made = ((message.timestamp, message.tool) for message in map(session.message, rows))
+        uses = [(time, tool) for time, tool in made if tool is not None and tool.name == "spawn_agent"]
+        for path, (name, parent, begun, prompt) in children:
             ours = parent == session.id or (session.lineage.agent_id is None and parent not in names)
             if not ours or name == session.id:
                 continue
             # Nothing names the tool use: it has the same words, or was the last one before the subagent began.
-            same = [use for use in uses if use[2].split() == prompt.split()]
-            before = [use for use in uses if begun is not None and use[1] is not None and use[1] <= begun + 1]
-            use = same[0] if same else before[-1] if before else None
-            if use is not None:
-                uses.remove(use)
-            yield Child(agent, path, task=Task(prompt=prompt), use_id=use[0] if use else "")
+            same = [use for use in uses if text_of(use[1].input.get("task")).split() == prompt.split()]
+            found = same[:1] or [use for use in uses if begun and use[0] and use[0] <= begun + 1][-1:]
+            uses = [use for use in uses if use not in found]
+            use_id = found[0][1].use_id if found else ""
+            yield Child(path.name.removesuffix(_ENDING), path, task=Task(prompt=prompt), use_id=use_id)
 
     # -- a record --------------------------------------------------------------------------------------------------
 
     def read(self, record: Data) -> Iterator[Item]:
-        kind, metadata = record.get("type"), dict_of(record.get("metadata"))
-        match kind:
+        metadata, model = dict_of(record.get("metadata")), text_of(dict_of(record.get("modelInfo")).get("id"))
+        match record.get("type"):
             case "manifest":
                 yield Title(typed_in(text_of(record.get("prompt")))[0], 1)
                 yield Title(text_of(metadata.get("title")), 2)
@@ -171,7 +153,6 @@ class Cline(Document):
                     created=when(record.get("started_at")) or when(record.get("created_at")),
                     branch=dict_of(metadata.get("git")).get("branch"),
                 )  # fmt: skip
-                yield Skip("manifest")
             case "session":
                 origin = dict_of(record.get("origin"))
                 yield Fact(
@@ -180,29 +161,25 @@ class Cline(Document):
                 )  # fmt: skip
                 if system := text_of(record.get("system_prompt")):
                     yield Say(Kind.CONTEXT, system, label="System prompt")
-                else:
-                    yield Skip("session")
             case "usage":
                 yield Skip("usage")
             case tasks.TYPE:
                 yield from tasks.read(record, self.blocks)
                 return
-            case _ if _is_summary(record):
+            case _ if metadata.get("kind") == _SUMMARY:
                 before, made = whole(metadata.get("tokensBefore")), when(metadata.get("generatedAt"))
                 label = f"Compacted, {before:,} tokens before" if before else "Compacted"
                 yield Say(Kind.COMPACTION, text_of(metadata.get("summary")), label=label, time=made)
             case _ if metadata.get("displayOnly") is True and metadata.get("displayRole") == "error":
-                text = "\n\n".join(text_of(block.get("text")) for block in blocks_of(record))
-                yield Say(Kind.ERROR, text, label="Error")
+                yield Say(Kind.ERROR, texts_in(record.get("content")), label="Error")
                 yield Turn(begins=False, failed=True)
-            case _ if record.get("role") == "user":
-                yield from self.blocks(blocks_of(record), _prompts)
-            case _ if record.get("role") == "assistant":
-                yield from self.blocks(blocks_of(record), _texts, _model(record))
+            case _ if record.get("role") in ("user", "assistant"):
+                texts = _prompts if record["role"] == "user" else _texts
+                yield from self.blocks(tasks.blocks_of(record), texts, model)
             case _:
                 yield Say(Kind.UNKNOWN)
-        if "metrics" in record:
-            yield Count(usage_of(dict_of(record["metrics"])), model=_model(record))
+        if "metrics" in record:  # those of an answer that broke off are all 0: they are not known
+            yield Count(inclusive_figures(dict_of(record["metrics"]), *_FIGURES), model=model)
 
     def blocks(self, blocks: Iterable[Data], texts: Any, model: str = "") -> Iterator[Item]:
         """What blocks of content hold; `texts` reads those of text."""
@@ -218,7 +195,7 @@ class Cline(Document):
                 case "tool_result":
                     yield from _result(block)
                 case "image":
-                    yield Say(Kind.CONTEXT, label="Image", images=[_image(block)])
+                    yield Say(Kind.CONTEXT, label="Image", images=_images([block]))
                 case "file":
                     yield Say(Kind.CONTEXT, text_of(block.get("content")), label=f"File {text_of(block.get('path'))}")
                 case kind:
@@ -226,17 +203,12 @@ class Cline(Document):
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """An edit without an old text makes a file, if it inserts nothing."""
-        given = tool.input
+        given, found = tool.input, super().diffs(tool, answer)
         if tool.name == "replace_in_file" and tool.status in (ToolStatus.OK, ToolStatus.PENDING):
             return tasks.replacements(text_of(given.get("path")), text_of(given.get("diff")))
-        if (
-            tool.name == "editor"
-            and not given.get("old_text")
-            and "insert_line" not in given
-            and super().diffs(tool, answer)
-        ):
+        if found and tool.name == "editor" and not given.get("old_text") and "insert_line" not in given:
             return [added_file(text_of(given.get("path")), text_of(given.get("new_text")))]
-        return super().diffs(tool, answer)
+        return found
 
 
 _TYPED = re.compile(r"<user_input[^>]*>(.*)</user_input>", re.DOTALL)
@@ -265,23 +237,9 @@ def _texts(text: str, model: str) -> Iterator[Item]:
         yield Say(Kind.TEXT, text, model=model)
 
 
-def blocks_of(record: Data) -> list[Data]:
-    """The blocks of a message; a text alone is one."""
-    content = record.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else [dict_of(b) for b in list_of(content)]
-
-
-def _is_summary(record: Data) -> bool:
-    return dict_of(record.get("metadata")).get("kind") == "compaction_summary"
-
-
-def _model(record: Data) -> str:
-    return text_of(dict_of(record.get("modelInfo")).get("id"))
-
-
-def _image(block: Data) -> Part:
-    source = dict_of(block.get("source")) or block
-    return image_part(source.get("mediaType") or source.get("media_type"), source.get("data"))
+def _images(blocks: Iterable[Data]) -> list[Part]:
+    sources = [dict_of(block.get("source")) or block for block in blocks if block.get("type") == "image"]
+    return [image_part(one.get("mediaType") or one.get("media_type"), one.get("data")) for one in sources]
 
 
 def _use(block: Data, model: str) -> Use:
@@ -295,21 +253,20 @@ def _use(block: Data, model: str) -> Use:
 
 def _result(block: Data) -> Iterator[Item]:
     said = block.get("content")
-    one = dict_of(read_document(said.encode("utf-8", "replace"))) if isinstance(said, str) and said[:1] == "{" else {}
+    one = arguments_of(said) if isinstance(said, str) else {}
     if "success" in one:
         said = [one]
     elif "finishReason" in one:  # a subagent's answer, beside its figures
         said = text_of(one.get("text"))
     parts = [dict_of(part) for part in list_of(said)]
-    images = [_image(part) for part in parts if part.get("type") == "image"]
     texts = [_shown(part, headed=len(parts) > 1) for part in parts if part.get("type") != "image"]
     errors = [text_of(part.get("error")) for part in parts if part.get("error") or part.get("success") is False]
     codes = [int(found[1]) for error in errors if (found := _EXITED.search(error))]
     aborted = any("was aborted" in error for error in errors)
-    failed = block.get("is_error") is True or bool(errors)
-    status = ToolStatus.INTERRUPTED if aborted else ToolStatus.ERROR if failed else ToolStatus.OK
+    failed = ToolStatus.ERROR if errors or block.get("is_error") is True else ToolStatus.OK
+    status = ToolStatus.INTERRUPTED if aborted else failed
     text = said if isinstance(said, str) else "\n\n".join(texts)
-    yield Answer(text_of(block.get("tool_use_id")), text, status, codes[0] if codes else None, images=images)
+    yield Answer(text_of(block.get("tool_use_id")), text, status, codes[0] if codes else None, images=_images(parts))
     if aborted:
         yield Say(Kind.INTERRUPT, label="Interrupted")
 
@@ -323,49 +280,20 @@ def _shown(part: Data, *, headed: bool) -> str:
     return "\n".join(lines)
 
 
-def usage_of(said: Data) -> TokenUsage:
-    """Figures whose input includes both caches; those of an answer that broke off are all 0: they are not known."""
-    keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    given, output, read, write = (as_count(said.get(key)) for key in keys)
-    usage = TokenUsage(None if given is None else max(0, given - (read or 0) - (write or 0)), output, read, write)
-    return usage if any(usage) else TokenUsage()
-
-
-# -- subagents -------------------------------------------------------------------------------------------------------
-
-
 def _documents_in(path: Path) -> list[Path]:
     """The other documents of messages in the folder of one."""
-    if not path.name.endswith(_ENDING):
-        return []
-    try:
-        return sorted(other for other in path.parent.iterdir() if other.name.endswith(_ENDING) and other != path)
-    except OSError:
-        return []
+    return sorted({*path.parent.glob(f"*{_ENDING}")} - {path}) if path.name.endswith(_ENDING) else []
 
 
 @lru_cache(maxsize=256)
-def _child_at(path: Path, state: tuple[int, int]) -> tuple[str, str, str, float | None, str] | None:
-    """Of a subagent's document: its name, its session's id, that of its parent, when it began, its prompt."""
-    try:
-        said = dict_of(read_document(path.read_bytes()))
-    except OSError:
-        return None
+def _child_at(path: Path, state: tuple[int, int]) -> tuple[str, str, float | None, str] | None:
+    """Of a subagent's document: its session's id, that of its parent, when it began, its prompt."""
+    said = object_in(path)
     first = next(map(dict_of, list_of(said.get("messages"))), {})
+    parent = dict_of(said.get("origin")).get("parentThreadId")
     if said.get("agent") != "subagent":
         return None
-    origin, agent = dict_of(said.get("origin")), path.name.removesuffix(_ENDING)
-    prompt = "\n\n".join(text_of(block.get("text")) for block in blocks_of(first))
-    return agent, text_of(said.get("sessionId")), text_of(origin.get("parentThreadId")), when(first.get("ts")), prompt
-
-
-def _spawned(session: Session) -> list[tuple[str, float | None, str]]:
-    """The tool uses that started subagents: id, time, task."""
-    rows = (session.message(row) for row in range(len(session.messages)) if session.messages.kind[row] == Kind.TOOL)
-    return [
-        (message.tool.use_id, message.timestamp, text_of(message.tool.input.get("task")))
-        for message in rows if message.tool is not None and message.tool.name == "spawn_agent"
-    ]  # fmt: skip
+    return text_of(said.get("sessionId")), text_of(parent), when(first.get("ts")), texts_in(first.get("content"))
 
 
 PROVIDER = Cline()

@@ -7,20 +7,22 @@ and everything else stood in the totals of a shutdown, which go on over resumes 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff
 from schemas.folders import state_of
-from schemas.message import Flag, Kind, Tool, ToolStatus
+from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Lines, diff_of
-from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, task_in
+from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Say, Skip, Task, Title, Total, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Dropped, Fact, Item, Link, Say, Skip, Title, Total, Turn, Use
 from schemas.records import Record, read_record
-from schemas.usage import TokenUsage, as_count
+from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of, text_of, whole
 
 if TYPE_CHECKING:
@@ -40,53 +42,31 @@ class Metrics(Total):
 
 
 class Events(History):
-    """Whose the events are, and what they say twice or take back."""
+    """Whose the events are, and what they say twice."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._first: dict[int, int] = {}
-        """For each event, by the hash of its id, the first message from there on."""
-        self._gone: list[range] = []
-        self._thoughts: dict[int, object] = {}
-        """Thinking that was told once, with the type of the event that told it."""
-        self._compacted: dict[str, TokenUsage] = {}
+        self._thoughts: dict[int, object] = {}  # told once, with the type of the event that told it
+        self._compacted: defaultdict[str, TokenUsage] = defaultdict(TokenUsage)
 
     def whose(self, record: Data) -> str:
         if record.get("type") in ("subagent.completed", "subagent.failed"):
             return ""  # the tool use that started it is told
         return text_of(record.get("agentId")) or text_of(dict_of(record.get("data")).get("parentToolCallId"))
 
-    def enter(self, record: Record, time: float | None) -> bool:
-        event = record[3]
-        name, now = text_of(event.get("id")), len(self.session.messages)
-        if name and hash(name) in self._first:
-            return False
-        self._first[hash(name)] = now
-        if event.get("type") == "session.snapshot_rewind":
-            since = text_of(dict_of(event.get("data")).get("upToEventId"))
-            self._gone.append(range(self._first.get(hash(since), now), now))
-        return True
-
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
             case Thought():
                 kind = record[3].get("type")
                 if self._thoughts.setdefault(hash(item.text), kind) == kind:
-                    yield record, number, Say(item.kind, item.text, model=item.model)
+                    yield record, number, item
                 else:
                     del self._thoughts[hash(item.text)]
             case Compaction():
-                self._compacted[item.model] = self._compacted.get(item.model, TokenUsage()) + item.usage
-                yield record, number, Count(*item)
+                self._compacted[item.model] += item.usage
+                yield record, number, item
             case Metrics():
-                took = self._compacted.get(item.name, TokenUsage())
-                yield record, number, Total(item.usage + took, item.name)
-            case _:
-                yield from super().sift(record, number, item)
-
-    def settle(self) -> Iterator[tuple[int, bool]]:
-        gone, self._gone = self._gone, []
-        return ((row, False) for rows in gone for row in rows)
+                yield record, number, Total(item.usage + self._compacted[item.name], item.name)
 
 
 class Copilot(Lines):
@@ -123,42 +103,49 @@ class Copilot(Lines):
         "store_memory": "generic", "task_complete": "generic",
     }  # fmt: skip
     silent = frozenset({
-        "assistant.turn_start", "assistant.turn_end", "hook.start", "human_response.recorded", "permission.requested",
-        "session.binary_asset", "session.compaction_start", "session.context_changed", "session.mode_changed",
-        "session.mode_notice_delivered", "session.permissions_changed", "session.plan_changed",
-        "session.remote_steerable_changed", "session.todos_changed", "session.usage_checkpoint",
-        "session.workspace_file_changed", "subagent.configured", "subagent.deselected", "subagent.selected",
-        "tool.search_activated",
+        "assistant.turn_end", "assistant.turn_start", "hook.end", "hook.start", "human_response.recorded",
+        "permission.requested", "session.binary_asset", "session.compaction_start", "session.context_changed",
+        "session.mode_changed", "session.mode_notice_delivered", "session.permissions_changed",
+        "session.plan_changed", "session.remote_steerable_changed", "session.todos_changed",
+        "session.usage_checkpoint", "session.workspace_file_changed", "subagent.configured", "subagent.deselected",
+        "subagent.selected", "tool.search_activated",
     })  # fmt: skip
 
     def told(self, head: Head) -> bool:
-        return any(map(_is_event, head.first))
+        return any(
+            isinstance(data := event.get("data"), dict) and "timestamp" in event and "." in text_of(event.get("type"))
+            and ("parentId" in event or (event["type"] == "session.start" and isinstance(data.get("sessionId"), str)))
+            for event in head.first
+        )  # fmt: skip
 
     def id_of(self, path: Path) -> str:
         """The folder's name, or that of the file where a session has none (`session-state/<id>.jsonl`)."""
         return path.parent.name if path.name == "events.jsonl" else path.stem
 
     def stamps(self, session: Session) -> object:
-        return state_of(_workspace(session))
+        return state_of(session.path.with_name("workspace.yaml"))
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """The name that `workspace.yaml` has."""
-        try:
-            text = _workspace(session).read_text("utf-8", "replace")
-        except OSError:
-            return
-        yield Title(name_in(text), 3)
+        yield Title(name_in(bytes_in(session.path.with_name("workspace.yaml")).decode("utf-8", "replace")), 3)
 
     def read(self, record: Data) -> Iterator[Item]:
         kind, data = self.type(record), dict_of(record.get("data"))
-        text = text_of(data.get("content"))
+        text, lasts = text_of(data.get("content")), record.get("ephemeral") is not True
         match kind:
             case "session.start" | "session.resume":
-                yield from self._begin(kind, data)
+                place = dict_of(data.get("context"))
+                yield Fact(
+                    id=data.get("sessionId"), version=data.get("copilotVersion"), workspace_root=place.get("cwd"),
+                    branch=place.get("branch"), model=data.get("selectedModel"),
+                )  # fmt: skip
+                if kind == "session.resume":
+                    yield Say(Kind.NOTE, label="Resumed")
+                    if data.get("continuePendingWork") is not True and data.get("sessionWasActive") is not True:
+                        yield Turn(begins=False, failed=True)
             case "user.message":
                 yield self._prompt(record, data, text)
             case "system.message":
-                label = "System prompt" if data.get("role") != "developer" else "Instructions"
+                label = "Instructions" if data.get("role") == "developer" else "System prompt"
                 yield Say(Kind.CONTEXT, text, label=label)
             case "skill.invoked":
                 yield Say(Kind.CONTEXT, text, label=f"Skill {text_of(data.get('name'))}")
@@ -166,13 +153,22 @@ class Copilot(Lines):
                 what = text_of(dict_of(data.get("kind")).get("type")).replace("_", " ").capitalize()
                 yield Say(Kind.NOTE, _TAGS.sub("", text).strip(), label=what or "Notification")
             case "session.usage_record":
-                usage = dict_of(data.get("usage"))
-                name = text_of(dict_of(usage.get("accounting")).get("usageId")) or text_of(usage.get("apiCallId"))
+                said = dict_of(data.get("usage"))
+                name = text_of(dict_of(said.get("accounting")).get("usageId")) or text_of(said.get("apiCallId"))
                 yield Skip(kind)
-                yield Count(usage_of(usage), name, text_of(usage.get("model")))
+                yield Count(inclusive_figures(said, *_FIGURES), name, text_of(said.get("model")))
             case "assistant.message":
-                yield from self._answer(data, text)
-            case "assistant.reasoning" if record.get("ephemeral") is not True and text:
+                model = text_of(data.get("model"))
+                if thought := text_of(data.get("reasoningText")):
+                    yield Thought(Kind.THINKING, thought, model=model)
+                elif data.get("reasoningOpaque") or data.get("encryptedContent"):
+                    yield Say(Kind.THINKING, model=model, flags=Flag.WITHHELD)
+                if text.strip():
+                    yield Say(Kind.TEXT, text, model=model)
+                for request in map(dict_of, list_of(data.get("toolRequests"))):
+                    yield _use(request, "name", model)
+                yield Count(inclusive_figures(data, "", "outputTokens"), text_of(data.get("apiCallId")), model)
+            case "assistant.reasoning" if lasts and text:
                 yield Thought(Kind.THINKING, text)
             case "tool.user_requested":
                 yield Say(Kind.COMMAND, f"! {text_of(dict_of(data.get('arguments')).get('command'))}")
@@ -189,7 +185,6 @@ class Copilot(Lines):
                 yield Fact(model=text_of(data.get("model")))
                 yield Link(text_of(data.get("toolCallId")), text_of(record.get("agentId")))
                 yield Turn()
-                yield Skip(kind)
             case "subagent.completed" | "subagent.failed":
                 if kind == "subagent.failed" or data.get("cancelled") is True:
                     status = ToolStatus.INTERRUPTED if data.get("cancelled") is True else ToolStatus.ERROR
@@ -197,15 +192,22 @@ class Copilot(Lines):
                 yield Skip(kind)
             case "session.model_change":
                 yield Fact(model=text_of(data.get("newModel")))
-                yield Skip(kind)
             case "session.title_changed":
                 yield Title(text_of(data.get("title")), 2)
-                yield Skip(kind)
             case "session.compaction_complete":
-                yield from self._compaction(data)
+                took = dict_of(data.get("compactionTokensUsed"))
+                sizes = {"tokens before": data.get("preCompactionTokens"), "after": data.get("postCompactionTokens")}
+                if data.get("success") is False:
+                    yield Say(Kind.NOTE, text_of(data.get("error")), label="Compaction failed")
+                else:
+                    known = (f"{size:,} {when}" for when, size in sizes.items() if whole(size) is not None)
+                    yield Say(Kind.COMPACTION, text_of(data.get("summaryContent")), ", ".join(["Compacted", *known]))
+                # The first versions had other names.
+                names = _FIGURES if "inputTokens" in took else ("input", "output", "cachedInput")
+                yield Compaction(inclusive_figures(took, *names), model=text_of(took.get("model")))
             case "session.shutdown":
                 for model, said in dict_of(data.get("modelMetrics")).items():
-                    yield Metrics(usage_of(dict_of(dict_of(said).get("usage"))), model)
+                    yield Metrics(inclusive_figures(dict_of(dict_of(said).get("usage")), *_FIGURES), model)
                 yield Skip(kind)
             case "abort":
                 yield Say(Kind.INTERRUPT, label="Interrupted")
@@ -213,66 +215,34 @@ class Copilot(Lines):
             case "session.error":
                 what = text_of(data.get("errorType")).replace("_", " ")
                 yield Say(Kind.ERROR, text_of(data.get("message")), label="Error" + f", {what}" * (what != "query"))
-            case "hook.end" if data.get("success") is False:
-                error = text_of(dict_of(data.get("error")).get("message"))
-                yield Say(Kind.ERROR, error, label=f"Hook {text_of(data.get('hookType'))} failed")
-            case _ if kind in _NOTES:
-                yield Say(Kind.NOTE, text_of(data.get("message")) or text_of(data.get("summary")), label=_NOTES[kind])
+            case "session.snapshot_rewind":
+                yield Dropped(since=text_of(data.get("upToEventId")))
+            case "session.info" | "session.warning" | "session.truncation" | "session.task_complete":
+                label = kind.removeprefix("session.").replace("_", " ").capitalize()
+                yield Say(Kind.NOTE, text_of(data.get("message")) or text_of(data.get("summary")), label=label)
             case "result" if text_of(record.get("sessionId")):  # the last line of what is printed
                 yield Fact(id=record.get("sessionId"))
-                yield Skip(kind)
-            case _ if record.get("ephemeral") is True or kind in _EMPTY:
-                yield Skip(kind)
-            case _:
+            case _ if lasts and kind not in ("assistant.reasoning", "tool.execution_start"):
                 yield Say(Kind.UNKNOWN)
-
-    def _begin(self, kind: str, data: Data) -> Iterator[Item]:
-        place = dict_of(data.get("context"))
-        yield Fact(
-            id=data.get("sessionId"), version=data.get("copilotVersion"), workspace_root=place.get("cwd"),
-            branch=place.get("branch"), model=data.get("selectedModel"),
-        )  # fmt: skip
-        if kind == "session.start":
-            yield Skip(kind)
-            return
-        yield Say(Kind.NOTE, label="Resumed")
-        if data.get("continuePendingWork") is not True and data.get("sessionWasActive") is not True:
-            yield Turn(begins=False, failed=True)
 
     def _prompt(self, record: Data, data: Data, text: str) -> Say:
         """What a person typed, the task of a subagent, or what the program put in."""
         source, attached = text_of(data.get("source")), [dict_of(a) for a in list_of(data.get("attachments"))]
-        images = [
-            image_part(a.get("mimeType"), a.get("data"), a.get("displayName"))
-            for a in attached if text_of(a.get("mimeType")).startswith("image/")
-        ]  # fmt: skip
-        names = [text_of(a.get("displayName")) or text_of(a.get("path")) for a in attached]
-        extra = {"attachments": list(filter(None, names))} if any(names) else None
+        names = [name for a in attached if (name := text_of(a.get("displayName")) or text_of(a.get("path")))]
+        extra, images = {"attachments": names} if names else None, _images(attached)
         tasked = source.startswith("agent-") and bool(text_of(record.get("agentId")))
         program = source.startswith(("skill", "agent-", "autopilot", "system")) or text.startswith("<skill-context")
         if (program or data.get("isAutopilotContinuation") is True) and not tasked:
             return Say(Kind.CONTEXT, text, label="Added by Copilot", images=images, extra=extra)
         kind = Kind.STEER if data.get("delivery") == "steering" else Kind.PROMPT
-        return Say(kind, text, images=images, extra=extra)
-
-    def _answer(self, data: Data, text: str) -> Iterator[Item]:
-        model = text_of(data.get("model"))
-        if thought := text_of(data.get("reasoningText")):
-            yield Thought(Kind.THINKING, thought, model=model)
-        elif data.get("reasoningOpaque") or data.get("encryptedContent"):
-            yield Say(Kind.THINKING, model=model, flags=Flag.WITHHELD)
-        if text.strip():
-            yield Say(Kind.TEXT, text, model=model)
-        for request in map(dict_of, list_of(data.get("toolRequests"))):
-            yield _use(request, "name", model)
-        yield Count(TokenUsage(output=as_count(data.get("outputTokens"))), text_of(data.get("apiCallId")), model)
+        return Say(kind, text, images=images, extra=extra, id=text_of(record.get("id")))
 
     def _result(self, data: Data) -> Item:
         said, error = data.get("result"), dict_of(data.get("error"))
         result = dict_of(said)
         detailed = text_of(result.get("detailedContent"))
         patch = detailed if detailed.lstrip().startswith("diff --git") else ""
-        text = text_of(said) or (detailed if not patch else "") or text_of(result.get("content"))
+        text = text_of(said) or ("" if patch else detailed) or text_of(result.get("content"))
         text = text or text_of(error.get("message"))
         code = whole(dict_of(data.get("shellExecution")).get("exitCode"))
         if ended := _ENDED.search(text):
@@ -280,89 +250,46 @@ class Copilot(Lines):
         if data.get("isUserRequested") is True:
             return Say(Kind.OUTPUT, text, label=f"exit {code}" if code else "Output")
         if data.get("success") is False:
-            refused = error.get("code") in ("denied", "rejected")
-            status = ToolStatus.DENIED if refused else ToolStatus.ERROR
+            status = ToolStatus.DENIED if error.get("code") in ("denied", "rejected") else ToolStatus.ERROR
         elif _GOES_ON.search(text):
             status = ToolStatus.BACKGROUND
         else:
             status = ToolStatus.ERROR if code else ToolStatus.OK
-        shown = [block for block in map(dict_of, list_of(result.get("contents"))) if block.get("type") == "image"]
-        return Answer(
-            text_of(data.get("toolCallId")), text, status, code, details={"patch": patch},
-            images=[image_part(image.get("mimeType"), image.get("data")) for image in shown],
-        )  # fmt: skip
-
-    def _compaction(self, data: Data) -> Iterator[Item]:
-        took = dict_of(data.get("compactionTokensUsed"))
-        if data.get("success") is False:
-            yield Say(Kind.NOTE, text_of(data.get("error")), label="Compaction failed")
-        else:
-            label = "Compacted"
-            for key, when in (("preCompactionTokens", "tokens before"), ("postCompactionTokens", "after")):
-                if (count := whole(data.get(key))) is not None:
-                    label += f", {count:,} {when}"
-            yield Say(Kind.COMPACTION, text_of(data.get("summaryContent")), label=label)
-        yield Compaction(usage_of(took), model=text_of(took.get("model")))
+        images = _images(map(dict_of, list_of(result.get("contents"))))
+        return Answer(text_of(data.get("toolCallId")), text, status, code, images=images, details=patch)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """The patch of an edit, which knows the lines; else what the input says."""
-        patch = text_of(dict_of(answer.details).get("patch")) if answer is not None else ""
+        patch = text_of(answer.details) if answer is not None else ""
         if tool.type == "write" and "old_str" in tool.input and patch:
             return diff_of(text_of(tool.input.get("path")), patch)
         return super().diffs(tool, answer)
 
 
-_NOTES = {
-    "session.warning": "Warning", "session.info": "Info", "session.truncation": "Context truncated",
-    "session.task_complete": "Task complete", "session.handoff": "Handed off",
-    "session.context_cleared": "Context cleared",
-}  # fmt: skip
-_EMPTY = ("assistant.reasoning", "hook.end", "session.snapshot_rewind", "tool.execution_start")
+_FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 _TAGS = re.compile(r"</?system_notification>")
 _ENDED = re.compile(r"\n?<shellId: \S+ completed with exit code (-?\d{1,6})>\s*\Z")
 _GOES_ON = re.compile(r"<command with shellId: \S+ is still running after [^\n]*\Z")
 
 
-def _is_event(record: Data) -> bool:
-    data, kind = record.get("data"), text_of(record.get("type"))
-    if not isinstance(data, dict) or "." not in kind or "timestamp" not in record:
-        return False
-    return "parentId" in record or (kind == "session.start" and isinstance(data.get("sessionId"), str))
-
-
 def _use(said: Data, name: str, model: str) -> Use:
     tool, given = text_of(said.get(name)), arguments_of(said.get("arguments"))
-    words = (text_of(given.get("name")) or text_of(given.get("agent_type")), text_of(given.get("description")))
     return Use(
         name=tool, use_id=text_of(said.get("toolCallId")), input=given, model=model,
         type="generic" if text_of(said.get("mcpServerName")) else "unknown",
-        task=Task(*words, text_of(given.get("prompt"))) if tool == "task" else None,
+        task=task_in(given) if tool == "task" else None,
     )  # fmt: skip
 
 
-def usage_of(said: Data) -> TokenUsage:
-    """Figures whose input includes both caches; in the first versions a compaction called its own by other names."""
-    given, output, read, write, reasoning = (
-        as_count(said.get(f"{key}Tokens", said.get(old)))
-        for key, old in (
-            ("input", "input"), ("output", "output"), ("cacheRead", "cachedInput"), ("cacheWrite", ""),
-            ("reasoning", ""),
-        )
-    )  # fmt: skip
-    fresh = None if given is None else max(0, given - (read or 0) - (write or 0))
-    usage = TokenUsage(fresh, output, read, write, reasoning)
-    return usage if any(usage) else TokenUsage()
-
-
-def _workspace(session: Session) -> Path:
-    return session.path.with_name("workspace.yaml" if session.path.name == "events.jsonl" else "no workspace")
+def _images(files: Iterable[Data]) -> list[Part]:
+    shown = (file for file in files if text_of(file.get("mimeType")).startswith("image/"))
+    return [image_part(file.get("mimeType"), file.get("data"), file.get("displayName")) for file in shown]
 
 
 def name_in(text: str) -> str:
     """The `name` in a `workspace.yaml`: plain, quoted, or a block of lines."""
     found = re.search(r"^name:[ \t]*(.*(?:\n[ \t]+.*|\n(?=[ \t\n]))*)", text, re.MULTILINE)
-    said = re.sub(r"^[|>][-+\d]*(?:\s|$)", "", " ".join(found[1].split("\n"))) if found else ""
-    said = " ".join(said.split())
+    said = " ".join(re.sub(r"^[|>]\S*", "", found[1]).split()) if found else ""
     if said[:1] == '"' == said[-1:] and (value := read_record(f'{{"name":{said}}}'.encode())):
         return text_of(value.get("name"))
     return said[1:-1].replace("''", "'") if said[:1] == "'" == said[-1:] else said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.provider import Format
-from schemas.providers.cline import in_editors
+from schemas.providers._cline_tasks import in_editors
 from schemas.providers.roo import Roo
 
 

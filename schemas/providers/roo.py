@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.folders import state_of
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
-from schemas.providers.cline import Cline, in_editors
+from schemas.providers.cline import Cline
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Fact, Item, Title
@@ -27,13 +27,9 @@ class Roo(Cline):
     verified = ""
     extension: ClassVar[str] = "roo-cline"
     counting = "Roo Code keeps the tokens of each request; where none has any, the sum beside the task counts."
-    marks: ClassVar[tuple[bytes, ...]] = (
-        b'"role"',
-        b'"say"',
-        b'"ask"',
-    )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"role"', b'"say"', b'"ask"')
     formats = (Format("Roo Code task, JSON", "a list of messages, beside a history_item.json"),)
-    homes: ClassVar[tuple[Home, ...]] = tuple(in_editors("rooveterinaryinc.roo-cline"))
+    homes: ClassVar[tuple[Home, ...]] = tuple(tasks.in_editors("rooveterinaryinc.roo-cline"))
     files = (f"tasks/*/{tasks.HISTORY}",)
     resume = ()
 
@@ -43,10 +39,8 @@ class Roo(Cline):
 
     def sides(self, path: Path) -> Sequence[Path]:
         """What the person saw, and the task's facts."""
-        return [
-            path.with_name(tasks.SHOWN if path.name == tasks.HISTORY else tasks.HISTORY),
-            path.with_name(tasks.FACTS),
-        ]
+        other = tasks.SHOWN if path.name == tasks.HISTORY else tasks.HISTORY
+        return [path.with_name(other), path.with_name(tasks.FACTS)]
 
     def merged(self, path: Path, document: Any, sides: Sequence[Any]) -> Sequence[Data]:
         """The messages and what the person saw; the sum of the facts, where no request has figures."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.message import Tool
-from schemas.providers.claude.tools import tool_type
+from schemas.providers.claude import PROVIDER
 from tests.schemas.claude_lines import SESSION, Lines
 
 
@@ -42,7 +42,7 @@ def built(
     ],
 )
 def test_types(name: str, kind: str) -> None:
-    assert tool_type(name) == kind
+    assert PROVIDER.tool_type(name) == kind
 
 
 def test_a_failed_command(tmp_path: Path) -> None:

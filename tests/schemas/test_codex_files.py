@@ -11,9 +11,10 @@ from random import Random
 import pytest
 import zstandard
 
+from schemas import zst
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
 from schemas.provider import Environment, Location, Problem
-from schemas.providers.codex import PROVIDER, locate, zst
+from schemas.providers.codex import PROVIDER, locate
 from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown, tools
 
 OTHER = "019a0000-0000-7000-8000-0000000000ee"

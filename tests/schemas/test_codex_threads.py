@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from schemas import zst
 from schemas.provider import Location
-from schemas.providers.codex import PROVIDER, zst
+from schemas.providers.codex import PROVIDER
 from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown
 from viewer.follow import Follower
 

@@ -176,6 +176,7 @@ def _told(data: bytes) -> bool:
         b"\n\nuser:\r\n<user_info>\nx",
         b"user:\nhi\nassistant:\n[Tool call] LS\n",
         b"assistant:\n[Thinking] x\n",
+        b'user:\nhi\nassistant:\n[Thinking] x\n{"a": 1}\n',
         b"A:\nb\n[Tool result] Read",
         b"user:\n<timestamp>x</timestamp>\n<user_query>q",
     ],

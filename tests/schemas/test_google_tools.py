@@ -62,7 +62,7 @@ def test_the_envelope_is_unwrapped(text: str, shown: str, code: int | None) -> N
 
 
 def test_other_tools_keep_what_looks_like_an_envelope() -> None:
-    assert read_result("read_file", answered("Output: x\nExit Code: 1")).text == "Output: x\nExit Code: 1"
+    assert read_result("read_file", answered("Output: x\nExit Code: 1"))[0] == "Output: x\nExit Code: 1"
 
 
 # -- how it ended ------------------------------------------------------------------------------------------------------
@@ -228,8 +228,8 @@ def test_the_pieces_of_a_count_do_not_overlap(a: Any, b: Any, c: Any, d: Any, e:
 
 
 def test_unknown_counts_stay_unknown() -> None:
-    assert normalised(10, 5) == TokenUsage(10, 5, None, None, None)
-    assert normalised(None, None) is None
+    assert normalised(10, 5, None, None, None) == TokenUsage(10, 5, None, None, None)
+    assert normalised(*[None] * 5) is None
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from schemas.message import Flag, Kind
 from schemas.opening import OpenError, family, head_of, open_reading, read_session, recognise
 from schemas.paths import address_of
 from schemas.provider import Environment, Problem, SessionFile
+from schemas.providers._opencode_stores import undone
 from schemas.providers.kilo import PROVIDER as KILO
-from schemas.providers.opencode import PROVIDER, OpenCode, undone, unquoted, usage_of
+from schemas.providers.opencode import PROVIDER, OpenCode, unquoted, usage_of
 from schemas.reading import WholeReading
 from schemas.session import Op, Session
 from schemas.usage import TokenUsage, total_usage

@@ -130,7 +130,7 @@ def test_errors(tmp_path: Path) -> None:
 
 def test_a_line_of_a_new_name_is_read_by_its_part(tmp_path: Path) -> None:
     session = read(tmp_path, [part(1, "message.part", "text", text="Hi"), part(2, "dream", "sheep")])
-    assert described(session)[1] == "TEXT Hi" and session.unknown == {"sheep": 1}
+    assert described(session)[1] == "TEXT Hi" and session.unknown == {"part sheep": 1}
 
 
 def test_times(tmp_path: Path) -> None:

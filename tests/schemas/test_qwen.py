@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind, ToolStatus
-from schemas.providers.qwen import PROVIDER
-from schemas.providers.qwen.texts import read_usage
+from schemas.providers.qwen import PROVIDER, read_usage
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import START, Chat, call, stamp, thought, tokens
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces, described, whole
@@ -348,17 +347,13 @@ def test_a_line_that_was_written_twice_counts_once(tmp_path):
     ],
 )
 def test_where_thinking_is_counted_is_decided_by_the_total(figures, expected):
-    names = ("prompt", "candidates", "thoughts", "total", "cachedContent", "toolUsePrompt")
-    data = {f"{name}TokenCount": value for name, value in zip(names, figures, strict=True) if value is not None}
-    assert read_usage(data) == expected
+    prompt, written, thoughts, total, cached, tool = figures
+    assert read_usage((prompt, written, cached, thoughts, tool, total)) == expected
 
 
 @given(*[st.one_of(st.none(), st.integers(0, 10**6))] * 6)
 def test_pieces_never_overlap(prompt, written, thoughts, total, cached, tool):
-    names = ("prompt", "candidates", "thoughts", "total", "cachedContent", "toolUsePrompt")
-    usage = read_usage(
-        dict(zip([f"{n}TokenCount" for n in names], (prompt, written, thoughts, total, cached, tool), strict=True))
-    )
+    usage = read_usage((prompt, written, cached, thoughts, tool, total))
     if usage is None:
         return
     assert (usage.output or 0) >= (usage.reasoning or 0) or usage.output is None

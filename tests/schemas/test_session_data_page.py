@@ -8,14 +8,14 @@ import pytest
 
 from schemas import documents
 from schemas.providers import _google
-from schemas.providers.claude import tools as claude
+from schemas.providers.claude import Claude
 from schemas.providers.codex.tools import TYPES as CODEX
 from schemas.providers.cursor import tools as cursor
 
 PAGE = Path(documents.__file__).with_name("session-data.md").read_text()
 TYPES = ("write", "read", "search", "shell", "task", "generic")
 AGENTS = {
-    "Claude Code": claude._TYPES,
+    "Claude Code": Claude.tools,
     "Codex": CODEX,
     "Gemini CLI, Qwen Code": _google.TYPES,
     "Cursor": cursor.TYPES,

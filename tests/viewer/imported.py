@@ -13,7 +13,7 @@ for _name in (
     "schemas.costs.prices", "schemas.costs.responses", "schemas.interchange.agent_response_write",
     "schemas.interchange.events_write", "schemas.interchange.session_data_write",
     "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis",
-    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.printing", "viewer.sessions",
+    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions",
     "viewer.targets", "viewer.usage.events", "viewer.usage.explain", "viewer.usage.report",
 ):  # fmt: skip
     import_module(_name)

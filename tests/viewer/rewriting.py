@@ -35,7 +35,9 @@ class LogParser(ToyParser):
     def feed(self, records: Iterable[Record]) -> list[Change]:
         for record in records:
             self._keep(record)
-        old, new = self.session, self.session.anew()
+        old = self.session
+        new = Session(old.provider, old.provider_name, old.path, old.id)
+        new.stores, new.unreadable, new.build, new.lacks = old.stores, old.unreadable, old.build, old.lacks
         self.session, self.calls, self.groups = new, {}, {}
         for chain in self.kept.values():
             for record in chain:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,18 @@ from click.testing import CliRunner
 
 from schemas.message import Kind, ToolStatus
 from schemas.opening import open_reading, read_session
+from schemas.providers.codex.header import uuid_time
 from schemas.session import Session
 from viewer.commands.demo import command
-from viewer.demo import demo_home, demo_library, demo_session
-from viewer.demo.live import LiveWriter, live_session
-from viewer.demo.make import DIRECTORY, make_demo
+from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session, moved, unpack
+from viewer.demo.live import LONGEST_PAUSE, LiveWriter, steps
 
 NOW = 1_780_000_000.0
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    make_demo(tmp_path, NOW)
+    unpack(tmp_path, NOW)
     return tmp_path
 
 
@@ -35,11 +36,40 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_demo_is_the_same_each_time_but_for_its_times(tmp_path: Path) -> None:
-    make_demo(tmp_path / "a", NOW)
-    make_demo(tmp_path / "b", NOW)
+    unpack(tmp_path / "a", NOW)
+    unpack(tmp_path / "b", NOW)
     one, two = files(tmp_path / "a"), files(tmp_path / "b")
     assert [p.relative_to(tmp_path / "a") for p in one] == [p.relative_to(tmp_path / "b") for p in two]
     assert [p.read_bytes() for p in one] == [p.read_bytes() for p in two]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "an_hour_later"),
+    [
+        ('"timestamp":"2026-05-28T23:30:00.250Z"', '"timestamp":"2026-05-29T00:30:00.250Z"'),
+        ('"started_at":1779989085,"duration_ms":5771', '"started_at":1779992685,"duration_ms":5771'),
+        ("019e6f9d-f5bc-73af-8c36-c5202fc7108d", "019e6fd4-e43c-73af-8c36-c5202fc7108d"),
+        ("a16a8feb-fa23-489b-b5f0-3d09009d17c7", "a16a8feb-fa23-489b-b5f0-3d09009d17c7"),
+        (
+            "DTSTART:20260713T230200Z, date(2026, 7, 14), 2026-02-11",
+            "DTSTART:20260713T230200Z, date(2026, 7, 14), 2026-02-11",
+        ),
+    ],
+)
+def test_times_are_moved_and_nothing_else(recorded: str, an_hour_later: str) -> None:
+    assert moved(recorded, 3600) == an_hour_later
+    assert moved(an_hour_later, -3600) == recorded
+
+
+def test_a_session_lies_where_its_times_say(tmp_path: Path) -> None:
+    unpack(tmp_path, NOW + 500 * 86_400)
+    paths = sorted(tmp_path.glob(".codex/sessions/2027/*/*/rollout-2027-*.jsonl"))
+    assert len(paths) == 2
+    for path in paths:
+        meta = records(path)[0]["payload"]
+        assert path.stem.endswith(meta["id"])
+        assert datetime.fromisoformat(meta["timestamp"]).astimezone().strftime("%Y-%m-%dT%H-%M-%S") in path.stem
+        assert uuid_time(meta["id"]) == datetime.fromisoformat(meta["timestamp"]).timestamp()
 
 
 def test_it_is_gone_afterwards_and_touches_nothing_else() -> None:
@@ -161,7 +191,7 @@ def test_the_live_session_grows_by_lines_and_half_lines_to_the_whole_story(tmp_p
     writer.join()
     assert False in sizes
     told = records(writer.path)
-    assert len(told) == len(live_session(0.0).records)
+    assert len(told) == len(steps())
     stamps = [record["timestamp"] for record in told if "timestamp" in record]
     assert stamps == sorted(stamps)
     reading = open_reading(writer.path)
@@ -180,10 +210,8 @@ def test_the_writer_stops_at_once(tmp_path: Path) -> None:
     assert not any(record["type"] == "assistant" for record in records(writer.path))
 
 
-def test_no_pause_is_longer_than_anybody_wants_to_wait(tmp_path: Path) -> None:
-    from viewer.demo.live import LONGEST_PAUSE, _steps
-
-    pauses = [pause for pause, _ in _steps(live_session(0.0).records)]
+def test_no_pause_is_longer_than_anybody_wants_to_wait() -> None:
+    pauses = [pause for pause, _ in steps()]
     assert max(pauses) <= LONGEST_PAUSE
     assert 20 < sum(pauses) < 120
 

@@ -17,9 +17,9 @@ from schemas.reading import ParsedReading
 from tests import waiting
 from tests.viewer.transcripts import Bare, lines
 from viewer import follow
-from viewer.app import run_transcript
 from viewer.aside import aside
 from viewer.follow import Follower
+from viewer.run import run_transcript
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

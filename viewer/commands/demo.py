@@ -15,16 +15,16 @@ def command(live: bool) -> None:
     They lie in a temporary directory, which is removed at the end. Without a terminal on standard output the main
     session is printed as plain text.
     """
-    from viewer.demo import demo_home, demo_library, demo_session
+    from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session
 
     with demo_home() as env:
         if not sys.stdout.isatty():
-            from viewer.printing import print_text
+            from viewer.commands.show import print_text
 
             print_text(demo_session(env))
         elif live:
-            from viewer.app import run_transcript
             from viewer.demo.live import LiveWriter
+            from viewer.run import run_transcript
 
             writer = LiveWriter(env.home)
             writer.start()
@@ -33,8 +33,7 @@ def command(live: bool) -> None:
             finally:
                 writer.stop()
         else:
-            from viewer.app import run_browser
-            from viewer.demo.make import DIRECTORY
+            from viewer.run import run_browser
 
             library = demo_library(env)
             library.bring_up_to_date()

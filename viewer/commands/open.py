@@ -29,7 +29,7 @@ def command(target: str | None = None, follow: bool = False) -> int:
     if terminal:
         open_screen(path, follow=follow)
     else:
-        from viewer.printing import print_text
+        from viewer.commands.show import print_text
 
         print_text(path)
     return DONE
@@ -37,7 +37,7 @@ def command(target: str | None = None, follow: bool = False) -> int:
 
 def _print_newest() -> None:
     """The newest session that has something to read, else the demo's."""
-    from viewer.printing import print_text
+    from viewer.commands.show import print_text
     from viewer.targets import Targets
 
     if newest := Targets().latest():

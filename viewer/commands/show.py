@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from viewer.output import DONE, path_text, progress, warn
+from viewer.output import DONE, path_text, progress, warn, write_bytes
 
 if TYPE_CHECKING:
     from schemas.records import Unreadable
@@ -32,10 +32,30 @@ def command(target: str, as_json: bool) -> int:
     if as_json:
         _print_json(path)
     else:
-        from viewer.printing import print_text
-
         print_text(path)
     return DONE
+
+
+def print_text(path: Path) -> None:
+    """Print a session with everything unfolded. Like the screen it replaces nothing: redacting is the export's part.
+
+    Raises OpenError for what is no session.
+    """
+    from renderers.options import Include
+    from schemas.opening import read_session
+    from viewer.commands.export import document
+    from viewer.sessions import say_others
+
+    with progress("reading") as bar:
+        session = read_session(path, bar)
+    try:
+        for chunk in document(session, "text", Include(redact=False), None):
+            write_bytes(chunk)
+        say_others(session, path)
+        if notice := unreadable_notice(session):
+            warn(f"{path_text(path)}: {notice}")
+    finally:
+        session.close()
 
 
 def _print_json(path: Path) -> None:

@@ -47,7 +47,7 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
         warn("no session of this directory (turnlog list shows those of others)")
         return NO
     if sys.stdout.isatty() and not as_json:
-        from viewer.app import run_transcript
+        from viewer.run import run_transcript
 
         run_transcript(path, follow=True, loose=target is None)
         return DONE

@@ -102,7 +102,7 @@ class FindingScreen(Screen[None]):
         """What was found counts no more: the session changed, or took another one's place (`moves`)."""
         if moves is not None:
             top, cursor = self._find_from
-            self._find_from = moves.place(top), moves.place(cursor)
+            self._find_from = Position(moves.near(top.block), top.line), Position(moves.near(cursor.block), cursor.line)
         if (old := self._finder) is None:
             return
         from viewer.transcript.find import Finder

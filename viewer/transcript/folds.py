@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from renderers.terminal.folds import Fold
 from schemas.message import Flag, Kind
 from schemas.session import Session
-
-if TYPE_CHECKING:
-    from viewer.transcript.moves import Moves
+from viewer.transcript.moves import Moves
 
 
 class Sort(IntEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from schemas.session import Session
-from viewer.transcript.layout import Position
 
 _AROUND = 1000
 """How far from a message that is gone another one is looked for."""
@@ -29,10 +28,6 @@ class Moves:
                 if (found := self.find(near)) is not None:
                     return found
         return max(0, min(index, len(self.new.messages) - 1))
-
-    def place(self, place: Position) -> Position:
-        """Where a line is now, or one as near as can be."""
-        return Position(self.near(place.block), place.line)
 
     def exchange(self, index: int) -> int | None:
         """Which exchange one of the old session is now, by the message that opens it."""

@@ -6,106 +6,63 @@ Each line of a response repeats its usage. What a user line really is, `classify
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import as_json, one_line
-from schemas.folders import state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import Format
-from schemas.providers.claude import beside
 from schemas.providers.claude.classify import (
     UserLine,
+    attachment_says,
     classify,
     command_label,
     command_output,
-    fold_reminders,
-    has_media,
-    is_refusal,
-    media_part,
-    media_parts,
-    tag,
-    texts_of,
-    typed_text,
-)
-from schemas.providers.claude.history import (
-    BELOW,
-    TAKEN_BACK,
-    Later,
-    Mode,
-    Queued,
-    Rewinds,
-    Typed,
-    is_result,
-)
-from schemas.providers.claude.locate import Located
-from schemas.providers.claude.notes import (
     compaction_label,
     context_label,
-    describe_attachment,
-    describe_system,
+    fold_reminders,
+    media_part,
+    media_parts,
     notification,
+    system_says,
+    tag,
+    typed_text,
 )
+from schemas.providers.claude.files import AI, BOOKKEEPING, COMMAND, CUSTOM, LAST, RENAMED, SUMMARY, Located
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
 from schemas.providers.kit.bases import Data
+from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History
-from schemas.providers.kit.words import (
-    Answer,
-    Count,
-    Fact,
-    Item,
-    Link,
-    Piece,
-    Say,
-    Skip,
-    Task,
-    Title,
-    Total,
-    Turn,
-    Use,
-)
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Total, Turn, Use
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
-    from schemas.session import Session
+    pass
 
-BOOKKEEPING = frozenset(
-    """progress file-history-snapshot file-history-delta last-prompt continued-in resume-head-vouch api-request-shape
-    api-request-blob api-request api-request-resumed host-row content-replacement data-flow-records
-    data-flow-incomplete fork-context-ref frame-link artifact-comment-monitor memory-mode derived-from summary
-    custom-title ended-by-model ai-title tag relocated agent-name agent-color agent-setting pr-link
-    artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode isolation-latch
-    session-owner dev-mods atis-latch tools-used worktree-state cost-state observer-ref repl-mode hybrid-organization
-    started result speculation-accept marble-origami-commit marble-origami-snapshot permission-mode""".split()  # noqa: SIM905
-)
-"""The program's own table of record types (2.1.332), and what older ones wrote."""
 _TELLING = frozenset(
     """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
-    permission-mode""".split()  # noqa: SIM905
+    permission-mode queue-operation""".split()  # noqa: SIM905
 )
-"""Those of them that say something of the session, or are links of the chain."""
-_NOTES = frozenset(
-    """away_summary informational scheduled_task_fire agents_killed bridge_status model_refusal_fallback api_error
-    microcompact_boundary""".split()  # noqa: SIM905
-)
-_FAILURES = frozenset({"error", "api_refusal"})
-_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary"})
-_SHOWN = {
-    **dict.fromkeys(("file", "edited_text_file", "diagnostics"), Kind.CONTEXT),
-    **dict.fromkeys(("plan_mode", "plan_mode_exit", "task_status"), Kind.NOTE),
-    "hook_blocking_error": Kind.ERROR,
+"""Those of the program's types that say something of the session, or are links of the chain."""
+_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary", "turn_duration"})
+_TOOLS: dict[ToolType, str] = {
+    "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
+    "read": "read webfetch read_file view_file cat",
+    "search": "grep glob websearch",
+    "shell": "bash taskoutput killshell bashoutput killbash",
+    "task": "notebookedit todowrite taskcreate taskupdate taskget tasklist",
+    "generic": "enterplanmode exitplanmode askuserquestion skill lsp task agent",
 }
-"""Attachments that are shown, all others are what the program tells the model."""
+"""Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
 USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
 _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
 """Commands that name no session."""
-CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = range(5, -4, -1)
-"""Where a title is from, the best first."""
-_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
+_REFUSED = ("User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to")
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
@@ -143,11 +100,12 @@ class Claude(Located):
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )
     marks: ClassVar[tuple[bytes, ...]] = (b'"uuid"', b'"sessionId"', b'"messageId"', b'"leafUuid"')
-    resume = ("claude", "--resume")
+    resume, uuids = ("claude", "--resume"), True
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds
     copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
+    tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
@@ -161,10 +119,6 @@ class Claude(Located):
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
 
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None also for an id that Claude Code cannot have given."""
-        return super().resume_command(session) if _ID.fullmatch(session.id) else None
-
     # -- records -------------------------------------------------------------------------------------------------------
 
     def time(self, record: Data) -> float | None:
@@ -177,7 +131,6 @@ class Claude(Located):
         return uuid if type(uuid) is str else ""
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
 
     def facts(self, record: Data) -> Data:
@@ -193,7 +146,6 @@ class Claude(Located):
         return found | {key: text for key, text in more.items() if isinstance(text, str) and text}
 
     def read(self, record: Data) -> Iterable[Item]:
-        """What a record holds."""
         kind = record.get("type")
         reader = self._kinds.get(kind) if type(kind) is str else None
         return reader(record) if reader is not None else self._other(record, kind)
@@ -244,13 +196,10 @@ class Claude(Located):
             return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
         kind = text_of(kind)
         if kind in USES:
-            given, tool, task = block.get("input"), text_of(block.get("name")), None
-            if type(given) is not dict and given is not None:
-                given = {"input": given}
+            given, tool, task = arguments_of(block.get("input")), text_of(block.get("name")), None
             if tool in self.starters:
-                asked = dict_of(given)
-                kind = text_of(asked.get("subagent_type")) or text_of(asked.get("name"))
-                task = Task(kind, text_of(asked.get("description")), text_of(asked.get("prompt")))
+                kind = text_of(given.get("subagent_type")) or text_of(given.get("name"))
+                task = Task(kind, text_of(given.get("description")), text_of(given.get("prompt")))
             return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)
@@ -289,7 +238,7 @@ class Claude(Located):
 
     def synthetic(self, record: Data, content: object) -> Item:
         """What Claude Code wrote in the model's place: an API error, or a note."""
-        text = "\n\n".join(texts_of(content)).strip()
+        text = texts_in(content).strip()
         error = record.get("error")
         if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
             kind, code = text_of(error).replace("_", " "), as_count(record.get("apiErrorStatus"))
@@ -306,14 +255,15 @@ class Claude(Located):
         if type(content) is not list:
             yield from self.typed(record, content)
             return
-        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
-        if record.get("isCompactSummary") is True:
-            results = []
+        results = [] if record.get("isCompactSummary") is True else [block for block in content if is_result(block)]
         for block in results:
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        yield from _beside_results(record, content) if results else self.typed(record, content)
+        for item in self.typed(record, [block for block in content if not is_result(block)] if results else content):
+            if results and isinstance(item, Say) and item.kind is Kind.PROMPT:
+                item.kind = Kind.STEER  # what a person typed when refusing
+            yield item
         for block in content:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
@@ -328,11 +278,10 @@ class Claude(Located):
             case UserLine.PROMPT:
                 label, body = notification(text) if text.lstrip().startswith(("<teammate", "<agent-m")) else ("", text)
                 label = "plan" if text_of(record.get("planContent")) else label
-                injected = typed_text(content)[1]
-                extra = {"injected": injected} if injected else None
-                yield Typed(Kind.PROMPT, body if label else text, label, images=images, extra=extra)
-                yield Later(Kind.NOTE, label=BELOW)
-            case UserLine.COMMAND | UserLine.BASH:
+                extra = {"injected": found} if (found := typed_text(content)[1]) else None
+                yield Held(Kind.PROMPT, body, label, images=images, extra=extra, role="typed")
+                yield Held(Kind.NOTE, label=BELOW)
+            case UserLine.COMMAND:
                 yield from command(text)
             case UserLine.OUTPUT:
                 asks = record.get("turnOrigin") == "human"  # lab/faults/claude-3
@@ -341,21 +290,21 @@ class Claude(Located):
                 parent = text_of(record.get("parentUuid")) or text_of(record.get("uuid"))
                 yield Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
             case UserLine.INTERRUPT:
-                yield _interrupt(text)
+                label = "Interrupted during a tool use" if "for tool use" in text else "Interrupted"
+                yield Say(Kind.INTERRUPT, text, label)
             case UserLine.NOTIFICATION | UserLine.TEAMMATE:
                 yield from notified(text)
             case UserLine.CAVEAT | UserLine.EMPTY:
                 yield Skip(f"user {line.name.lower()}")
             case _:
-                whole = "\n\n".join(t for t in texts_of(content) if t.strip())
-                yield Say(Kind.CONTEXT, whole, context_label(text), images=images)
+                yield Say(Kind.CONTEXT, texts_in(content), context_label(text), images=images)
 
     # -- results -------------------------------------------------------------------------------------------------------
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
         content, extra = block.get("content"), record.get("toolUseResult") if alone else None
-        text = content if type(content) is str else "\n".join(texts_of(content))
+        text = content if type(content) is str else texts_in(content, "\n")
         if text.endswith("</system-reminder>"):
             text = fold_reminders(text)[0]
         status = _OK
@@ -366,9 +315,7 @@ class Claude(Located):
         elif type(extra) is dict:
             if extra.get("interrupted") is True:
                 status = ToolStatus.INTERRUPTED
-            elif (
-                extra.get("backgroundTaskId") or extra.get("isAsync") is True or extra.get("status") == "async_launched"
-            ):
+            elif extra.get("backgroundTaskId") or extra.get("status") == "async_launched":
                 status = ToolStatus.BACKGROUND
         agent = ""
         if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
@@ -378,23 +325,19 @@ class Claude(Located):
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
     def tool_type(self, name: str) -> ToolType:
-        """SessionData's classification of a tool."""
-        from schemas.providers.claude.tools import tool_type
-
-        return tool_type(name)
+        return self.tools.get(name.lower(), "unknown")
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result: `toolUseResult` says more than the model got."""
         from schemas.providers.claude.tools import build_tool
 
-        return build_tool(use, answer, path)
+        return build_tool(use, answer, path, self.tool_type(use.name))
 
     # -- beside the talk -----------------------------------------------------------------------------------------------
 
     def _system(self, record: Data) -> Iterator[Item]:
         subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
         content = text_of(record.get("content"))
-        stopped = bool(record.get("hookErrors")) or record.get("preventedContinuation") is True
         if subtype == "compact_boundary":
             facts = dict_of(record.get("compactMetadata"))
             yield Piece(
@@ -404,19 +347,16 @@ class Claude(Located):
         elif subtype == "local_command" and not content.lstrip().startswith("<local-command-"):
             yield from command(content.lstrip())
         elif subtype == "local_command":
-            shown = (tag(content, "local-command-stdout") or "").strip()
+            shown = tag(content, "local-command-stdout").strip()
             if shown.startswith("Session renamed to: "):
                 yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
             yield Say(Kind.OUTPUT, command_output(content), "Output")
-        elif subtype in _NOTES or subtype in _FAILURES or (subtype == "stop_hook_summary" and stopped):
-            label, text = describe_system(record)
-            yield Say(Kind.NOTE if subtype in _NOTES else Kind.ERROR, text, label)
-        elif subtype == "turn_duration":
-            spent = number(record.get("durationMs"))
+        elif (said := system_says(record)) is not None:
+            yield said
+        elif subtype in _SILENT_SUBTYPES:
+            spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
             if spent is not None and 0 <= spent < 1e12:
                 yield Turn(begins=False, seconds=spent / 1000)
-            yield Skip("system turn_duration")
-        elif subtype in _SILENT_SUBTYPES:
             yield Skip(f"system {subtype}".strip())
         else:
             yield Say(Kind.UNKNOWN, label=f"system {subtype}")
@@ -425,31 +365,27 @@ class Claude(Located):
         inner = dict_of(record.get("attachment"))
         kind = text_of(inner.get("type"))
         if kind == "queued_command":
-            prompt, origin = inner.get("prompt"), dict_of(inner.get("origin")).get("kind")
-            text, injected = typed_text(prompt)
-            if not text and not has_media(prompt):
+            prompt = inner.get("prompt")
+            line, text = classify(inner, prompt)
+            if line in (UserLine.EMPTY, UserLine.META):
                 yield Skip("attachment queued_command")
-            elif inner.get("commandMode") == "task-notification" or text.startswith("<task-notification>"):
-                yield from notified("\n".join(texts_of(prompt)))
-            elif origin in ("peer", "coordinator") or text.startswith(("<teammate-message", "<agent-message")):
+            elif inner.get("commandMode") == "task-notification" or line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
                 yield from notified(text)
             else:
-                extra = {"injected": injected} if injected else None
-                yield Typed(Kind.STEER, text, images=media_parts(prompt), extra=extra)
-        elif kind in _SHOWN:
-            label, text = describe_attachment(inner)
-            yield Say(_SHOWN[kind], text, label)
+                extra = {"injected": found} if (found := typed_text(prompt)[1]) else None
+                yield Held(Kind.STEER, text, images=media_parts(prompt), extra=extra, role="typed")
         else:
-            yield Skip(f"attachment {one_line(kind, 60)}".strip())
+            yield attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
 
     def _queue(self, record: Data) -> Iterator[Item]:
         text, time = text_of(record.get("content")), when(record.get("timestamp"))
         if text.lstrip().startswith("<task-notification>"):
             yield from (item for item in notified(text) if type(item) is Link)
         typed, operation = typed_text(text)[0], text_of(record.get("operation"))
-        yield Queued(Kind.STEER, typed, "Queued, not delivered", operation=operation, time=time)
-        yield Later(Kind.STEER, typed, time=time)
-        yield Later(Kind.NOTE, label=TAKEN_BACK)
+        yield Held(Kind.STEER, typed, "Queued, not delivered", role=operation, time=time)
+        yield Held(Kind.STEER, typed, time=time)
+        yield Held(Kind.NOTE, label=TAKEN_BACK)
+        yield Skip("queue-operation")
 
     def _progress(self, record: Data) -> Iterable[Item]:
         """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
@@ -465,7 +401,7 @@ class Claude(Located):
                 yield Title(text_of(record.get("customTitle")), CUSTOM)
                 yield Title(text_of(record.get("aiTitle")), AI)
             case "summary":
-                yield Title(text_of(record.get("summary")), SUMMARY, text_of(record.get("leafUuid")) or "-")
+                yield Title(text_of(record.get("summary")), SUMMARY, hash(text_of(record.get("leafUuid"))))
             case "last-prompt":
                 yield Title(text_of(record.get("lastPrompt")), LAST)
             case "pr-link" | "frame-link":
@@ -480,41 +416,14 @@ class Claude(Located):
             case "permission-mode" if mode := text_of(record.get("permissionMode")):
                 yield Fact(permissionMode=mode)
                 time = when(record.get("timestamp"))
-                yield Mode(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time)
+                yield Held(Kind.NOTE, label=f"Permission mode: {mode}", id=mode, time=time, role="mode")
                 return
-        if type(kind) is str and kind in BOOKKEEPING:
-            yield Skip(kind)
-        else:
-            yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
+        name = "(no type)" if kind is None else str(kind)
+        yield Skip(name) if name in BOOKKEEPING else Say(Kind.UNKNOWN, label=name)
 
     def same_model(self, one: str, other: str) -> bool:
         """A date, the mark of a longer context and what else changes the price stand in one of them only."""
         return not other or bare_model(one) == bare_model(other)
-
-    # -- files beside --------------------------------------------------------------------------------------------------
-
-    def stamps(self, session: Session) -> object:
-        """When the folders of its subagents and of its project changed."""
-        return [state_of(folder) for folder in beside.folders_of(session.path)]
-
-    def beside(self, session: Session) -> Iterable[Item]:
-        """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
-        yield from beside.subagents_of(session)
-        yield Title(session.path.stem, STEM)
-        if not session.path.name.startswith("agent-"):
-            yield Title(beside.given_title(session.path), CUSTOM)
-            for leaf, text in beside.look_at(session.path.parent).summaries().items():
-                yield Title(text, BORROWED, leaf)
-
-    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
-        """What the files of subagents tell: `cost-state` counts it too."""
-        found: list[tuple[str, TokenUsage]] = []
-        try:
-            for path in paths:
-                found += beside.spent(path, self.open)
-        except OSError:
-            return None
-        return found
 
 
 # -- parts of records --------------------------------------------------------------------------------------------------
@@ -553,7 +462,7 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
     if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
         return ToolStatus.INTERRUPTED
-    if not (is_refusal(text) or is_refusal(said) or type(denial) is str):
+    if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
         return ToolStatus.ERROR
     late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
     version = text_of(record.get("version")).split(".")
@@ -575,20 +484,3 @@ def notified(text: str) -> Iterator[Item]:
     yield Say(Kind.NOTE, body, label)
     if (use := tag(text, "tool-use-id")) and (agent := tag(text, "task-id")):
         yield Link(use.strip(), agent.strip())
-
-
-def _interrupt(text: str) -> Say:
-    return Say(Kind.INTERRUPT, text, "Interrupted during a tool use" if "for tool use" in text else "Interrupted")
-
-
-def _beside_results(record: Data, content: list[Any]) -> Iterator[Item]:
-    """Text beside results: what a person typed when refusing, an interrupt, a reminder."""
-    blocks = [block for block in content if not is_result(block)]
-    line, text = classify({k: v for k, v in record.items() if k != "isMeta"}, blocks)
-    if line is UserLine.PROMPT:
-        yield Say(Kind.STEER, text, images=media_parts(blocks))
-    elif line is UserLine.INTERRUPT:
-        yield _interrupt(text)
-    elif text:
-        whole = "\n\n".join(t for t in texts_of(blocks) if t.strip())
-        yield Say(Kind.CONTEXT, whole, context_label(whole), images=media_parts(blocks))

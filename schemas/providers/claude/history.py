@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
 from schemas.message import Kind
-from schemas.providers.claude.classify import texts_of
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Say, Skip
+from schemas.providers.kit.words import Say
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -37,25 +37,13 @@ _MOST_QUEUED = 1000
 
 
 @dataclass(slots=True)
-class Typed(Say):
-    """What a person typed: it may have stood in the queue."""
+class Held(Say):
+    """What other records have a say in: what somebody `typed`, which may have stood in the queue, an operation of that,
+    a permission `mode`, which is worth a line if it is another one than before; else what the record's message is if a
+    later record says so.
+    """
 
-
-@dataclass(slots=True)
-class Queued(Say):
-    """An operation of the queue. Its text waits, is taken back, or is delivered, perhaps without its own record."""
-
-    operation: str = ""
-
-
-@dataclass(slots=True)
-class Later(Say):
-    """What a record's message is if a later record says so: a queued text that was delivered, or comes below."""
-
-
-@dataclass(slots=True)
-class Mode(Say):
-    """A permission mode: worth a line if it is another one than before."""
+    role: str = ""
 
 
 # -- the policy --------------------------------------------------------------------------------------------------------
@@ -82,8 +70,7 @@ class Rewinds(History):
         """For each node the prompt it stands under."""
         self._prompts = [_Prompt(None)]
         self._latest: dict[int, int] = {}
-        """The last prompt under each node, and that without a parent of each session."""
-        self._roots: dict[int, int] = {}
+        """The last prompt under each node, and that without a parent of each session, by the hash of its id."""
         self._copies: set[int] = set()
         self._node = self._parent = self._prompt = self._root = 0
         """Of the record being read: its node, that above it, the prompt it answers, its session if it has no parent."""
@@ -97,8 +84,14 @@ class Rewinds(History):
         self._facts: Data | None = None
         self._answer: Data | None = None
         """The last answer, while nothing came after it."""
-        self._queue = _Queue()
         self._mode = ""
+        self._waiting: list[tuple[Record, int, Held]] = []
+        """Text typed while the agent works."""
+        self._shown: dict[int, str] = {}
+        """The messages that show texts which no record has delivered yet, by the texts' hashes."""
+        self._attached: set[int] = set()
+        self._fresh: set[str] = set()
+        """Those of these messages since which the agent has said nothing."""
 
     def whose(self, record: Data) -> str:
         """The subagent of a sidechain's record. Those of 1.x have no name: their records are told by their parents."""
@@ -181,8 +174,8 @@ class Rewinds(History):
         if kind in _OPENERS:
             self._prompt = self._begin(row, kind)
             return
-        if _TEXT <= kind <= _TOOL and self._queue.fresh:
-            self._queue.fresh.clear()
+        if _TEXT <= kind <= _TOOL and self._fresh:
+            self._fresh.clear()
         prompt = self._prompts[self._prompt]
         prompt.answered = True
         if self._prompt:
@@ -197,14 +190,12 @@ class Rewinds(History):
         self._owner[self._node] = number
         if self._prompts[above].gone:
             self._drop(number)
-        if kind == _PROMPT and self._parent:
-            rival, self._latest[self._parent] = self._latest.get(self._parent, 0), number
-            self._drop(rival)
-        elif kind == _PROMPT and self._root:
-            # Files exist in which a session stands again under new ids at the same times, or that name no parents.
-            rival, self._roots[self._root] = self._roots.get(self._root, 0), number
+        if kind == _PROMPT and (under := self._parent or self._root):
+            rival, self._latest[under] = self._latest.get(under, 0), number
             before, time = self._prompts[rival], self._time
-            if before.answered and before.time is not None and time is not None and time > before.time:
+            # Files exist in which a session stands again under new ids at the same times, or that name no parents.
+            later = before.time is not None and time is not None and time > before.time
+            if self._parent or (before.answered and later):
                 self._drop(rival)
         return number
 
@@ -231,56 +222,42 @@ class Rewinds(History):
         return ((row, False) for row in gone)
 
     def knows(self, name: object) -> bool:
-        """Whether the record with that uuid, or the hash of one, is in the session."""
-        return (name if type(name) is int else hash(name)) in self._nodes
-
-    def _has_ended(self) -> bool:
-        """Whether the last answer ended its turn, as far as the records go."""
-        return dict_of((self._answer or {}).get("message")).get("stop_reason") in {"end_turn", "stop_sequence"}
+        """Whether the record with a uuid of that hash is in the session."""
+        return name in self._nodes
 
     # -- the queue, and modes ------------------------------------------------------------------------------------------
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Text of the queue is one message, wherever it is told."""
-        match item:
-            case Queued():
-                yield from self._queue.take(record, number, item, busy=len(self._owner) > 1 and not self._has_ended())
-                yield record, -1, Skip("queue-operation")
-            case Typed():
-                name, moved = self._queue.deliver(item)
+        match item.role:
+            case "typed":
+                mark, is_prompt = hash(item.text.strip()), item.kind is Kind.PROMPT
+                name = self._shown.pop(mark, "") if item.text else ""
+                # A prompt takes its place only as long as the agent has said nothing since: it opens an exchange.
+                moved = is_prompt and bool(name) and name not in self._fresh
+                if not is_prompt:
+                    self._attached.add(mark)
                 yield record, number, as_word(item, Say, id="" if moved else name)
                 if moved:
                     yield record, number + 1, Say(Kind.NOTE, label=BELOW, id=name)
-            case Mode():
+            case "mode":
                 if self._mode and item.id != self._mode:
                     yield record, number, as_word(item, Say, id="")
                 self._mode = item.id
+            case "enqueue" | "dequeue" | "popAll" | "remove":
+                yield from self._take(record, number, item)
 
-
-BELOW, TAKEN_BACK = "Typed while the agent worked: comes below", "Typed while the agent worked, and taken back"
-
-
-class _Queue:
-    """Text typed while the agent works: where it stands now, and which message shows it."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[Record, int, Queued]] = []
-        self._shown: dict[int, str] = {}
-        """The messages that show texts which no record has delivered yet, by the texts' hashes."""
-        self._attached: set[int] = set()
-        self.fresh: set[str] = set()
-        """Those of these messages since which the agent has said nothing."""
-
-    def take(self, record: Record, number: int, queued: Queued, *, busy: bool) -> Iterator[Placed]:
+    def _take(self, record: Record, number: int, queued: Held) -> Iterator[Placed]:
         """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18), if the agent
         is at work: `claude -p` writes each prompt into the queue first, and a fork what it copied behind that.
         """
         text = queued.text.strip()
-        match queued.operation:
+        match queued.role:
             case "enqueue":
                 if len(self._waiting) < _MOST_QUEUED:
                     self._waiting.append(((*record[:3], {}), number, queued))
-                if busy and _is_typed(text):
+                stop = dict_of((self._answer or {}).get("message")).get("stop_reason")
+                if len(self._owner) > 1 and stop not in ("end_turn", "stop_sequence") and _is_typed(text):
                     yield record, number, as_word(queued, Say, id=self._show(text, record))
             case "dequeue":
                 del self._waiting[:1]
@@ -299,20 +276,11 @@ class _Queue:
 
     def _show(self, text: str, record: Record) -> str:
         name = self._shown[hash(text)] = f"queue@{record[0]}"
-        self.fresh.add(name)
+        self._fresh.add(name)
         return name
 
-    def deliver(self, say: Say) -> tuple[str, bool]:
-        """The message that shows a text which comes now, empty if none does; and whether the text stands there no more.
 
-        A prompt takes its place only as long as the agent has said nothing since: it opens an exchange.
-        """
-        mark = hash(say.text.strip())
-        name = self._shown.pop(mark, "") if say.text else ""
-        if say.kind is Kind.STEER:
-            self._attached.add(mark)
-            return name, False
-        return name, bool(name) and name not in self.fresh
+BELOW, TAKEN_BACK = "Typed while the agent worked: comes below", "Typed while the agent worked, and taken back"
 
 
 def _is_typed(text: str) -> bool:
@@ -328,8 +296,7 @@ def is_result(block: object) -> bool:
 
 def _begins_aside(record: Data) -> bool:
     """Whether a prompt is the question of a `/btw` (faults f17)."""
-    content = dict_of(record.get("message")).get("content")
-    text = content if type(content) is str else "".join(texts_of(content)[:1])
+    text = texts_in(dict_of(record.get("message")).get("content"))
     return text.startswith("<system-reminder>") and "side question" in text[:1000]
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.claude.agent import USES, Claude, command, model_usage, notified
-from schemas.providers.claude.classify import UserLine, classify, media_parts, texts_of
-from schemas.providers.claude.notes import compaction_label, describe_system
+from schemas.providers.claude.agent import USES, Claude, model_usage
+from schemas.providers.claude.classify import UserLine, classify, media_parts, retry_label, system_says
 from schemas.providers.kit.bases import Data, Stream
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
-from schemas.values import dict_of, list_of, number, text_of, when, whole
+from schemas.values import dict_of, list_of, number, text_of, whole
 
 if TYPE_CHECKING:
     from schemas.records import Record
@@ -33,12 +33,11 @@ _QUIET = frozenset(
     subagent_token_usage control_request control_response control_cancel_request keep_alive""".split()  # noqa: SIM905
 )
 """Types and subtypes that hold nothing to read."""
-_NOTES = frozenset({"informational", "notification"})
 _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
 """What lines have that are Claude Code's own files', or another program's."""
+_FIRST_HOOKS = ("SessionStart", "Setup")
 _HUMAN = frozenset({"human", "user", "channel"})
 """Kinds of `origin` that a person's prompt may have; every other one is the program's."""
-_SENDERS = frozenset({"task-notification", "peer", "coordinator"})
 _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
@@ -47,10 +46,10 @@ _DELTAS = {
     "text_delta": (Kind.TEXT, "text"), "thinking_delta": (Kind.THINKING, "thinking"),
     "input_json_delta": (Kind.TOOL, "partial_json"),
 }  # fmt: skip
-_EVENTS = frozenset({
-    "message_start", "message_delta", "message_stop", "content_block_start", "content_block_stop", "ping", "goal_state",
-})  # fmt: skip
-_SEALS = ("signature_delta", "citations_delta", "compaction_delta")
+_EVENTS = frozenset(
+    """message_start message_delta message_stop content_block_start content_block_stop ping goal_state
+    signature_delta citations_delta compaction_delta""".split()  # noqa: SIM905
+)
 _BEGINS = {"text": Kind.TEXT, "thinking": Kind.THINKING, "redacted_thinking": Kind.THINKING}
 _SETTING = {
     "permissionMode": "permissionMode", "output_style": "outputStyle", "apiKeySource": "apiKeySource",
@@ -69,7 +68,7 @@ _RESULT = {
 class Delta(Piece):
     """What is added to block `index` of the response that is being written."""
 
-    index: int = -1
+    index: int | None = None
     begins: bool = False
     """Whether the block begins."""
 
@@ -78,7 +77,7 @@ class Delta(Piece):
 class Started(Use):
     """A tool use of which only the name is known."""
 
-    index: int = -1
+    index: int | None = None
 
 
 @dataclass(slots=True)
@@ -97,34 +96,19 @@ class Inserted(Piece):
 
 @dataclass(slots=True)
 class Woken:
-    """Something other than a person lets the agent go on."""
+    """The agent goes on: a turn begins, or something other than a person lets it begin one."""
+
+    begins: bool = False
 
 
 @dataclass(slots=True)
-class Init:
-    """A turn begins."""
-
-
-@dataclass(slots=True)
-class Ended(Answer):
-    """An event of a task that a tool use started: its end answers the use."""
-
-    task: str = ""
-    ended: bool = False
-    ambient: bool = False
-
-
-@dataclass(slots=True)
-class Noted(Say):
-    """The same event, where no use is known."""
+class Event(Use):
+    """An event of a task: a note where no tool use is known that started it, else its end answers the use."""
 
     kind: Kind = Kind.NOTE
-    task: str = ""
-
-
-@dataclass(slots=True)
-class Hooked(Say):
-    """What a hook printed that failed: before the first turn nobody has asked anything yet."""
+    task_id: str = ""
+    ended: bool = False
+    ambient: bool = False
 
 
 @dataclass(slots=True)
@@ -157,7 +141,6 @@ class Run(History):
         self._boundary = ""
         self._woken = self._spoke = self._compacted = False
         self._turn = 0
-        self._seen: set[int] = set()
         self._uuid = 0
         self._rows: dict[int, list[int]] = {}
         self._gone: list[int] = []
@@ -174,32 +157,20 @@ class Run(History):
         return text_of(record.get("parent_tool_use_id"))
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """False for a line that was printed before, as by a resumed run."""
+        """Note whose a line is, a compaction, to which the summary that follows belongs, and what was taken back."""
         value = record[3]
-        uuid, kind, event = value.get("uuid"), value.get("type"), dict_of(value.get("event"))
-        self.whole = event.get("type") == "message_start"  # the last response is over
-        if kind == "system":
-            self._note(value)
-        if type(uuid) is not str or kind not in ("assistant", "user", "stream_event"):
-            self._uuid = 0
-        else:
-            self._uuid = hash(uuid)
-            mark, count = hash((uuid, record[1], text_of(dict_of(value.get("message")).get("id")))), len(self._seen)
-            self._seen.add(mark)
-            if len(self._seen) == count:
-                return False
-        if self.whole and kind == "stream_event":
+        uuid, event = text_of(value.get("uuid")), dict_of(value.get("event"))
+        self._uuid, self.whole = hash(uuid), event.get("type") == "message_start"  # the last response is over
+        if self.whole:
             message = dict_of(event.get("message"))
             self._response, self._model = text_of(message.get("id")), text_of(message.get("model"))
             self._drafts = {key: names for key, names in self._drafts.items() if key[0] == self._response}
+        if value.get("type") == "system":
+            if value.get("subtype") == "compact_boundary":
+                self._boundary, self._compacted = f"{uuid}:compaction", True
+            for name in list_of(value.get("retracted_message_uuids")):
+                self._gone += self._rows.get(hash(name), ()) if type(name) is str else ()
         return True
-
-    def _note(self, value: Data) -> None:
-        """Note a compaction, to which the summary that follows belongs, and lines that the program took back."""
-        if value.get("subtype") == "compact_boundary":
-            self._boundary, self._compacted = f"{text_of(value.get('uuid'))}:compaction", True
-        for uuid in list_of(value.get("retracted_message_uuids")):
-            self._gone += self._rows.get(hash(uuid), ()) if type(uuid) is str else ()
 
     def own(self, row: int, kind: int) -> None:
         """Note the messages of a line, should it be retracted."""
@@ -211,7 +182,7 @@ class Run(History):
         gone, self._gone = self._gone, []
         return ((row, False) for row in gone)
 
-    def _draft(self, index: int, record: Record, *, begins: bool) -> str:
+    def _draft(self, index: int | None, record: Record, *, begins: bool) -> str:
         """The id of the block that is being written; Qwen Code numbers those of one response anew after each."""
         name = f"{self._response}:{index}"
         if begins and self._again.get(name, name) in self._complete:
@@ -251,11 +222,9 @@ class Run(History):
             case Inserted():
                 self._woken = True
                 yield *here, Say(item.kind, item.text, item.label)
-            case Woken():
+            case Woken(begins=False):
                 self._woken = True
-            case Hooked():
-                yield *here, as_word(item, Say, kind=item.kind if self._turn else Kind.NOTE)
-            case Init():
+            case Woken():
                 self._response = self._model = ""
                 self._spoke, self._turn = False, self._turn + 1
                 self._drafts.clear()
@@ -263,22 +232,17 @@ class Run(History):
                 if not self._woken:
                     yield *here, Turn()
                 self._woken = False
-            case Ended():
-                yield from self._task(here, item)
-            case Noted() if item.task not in self._ambient and item.task not in self._uses:
-                yield *here, as_word(item, Say)
+            case Event():  # later ones of a task may not name the use
+                self._ambient |= {item.task_id} if item.ambient else set()
+                if use := item.use_id or self._uses.get(item.task_id, ""):
+                    self._uses[item.task_id] = use
+                self._woken |= item.ended
+                if not use and item.task_id not in self._ambient:
+                    yield *here, as_word(item, Say)
+                elif item.ended and item.answer is not None and item.task_id not in self._ambient:
+                    yield *here, as_word(item.answer, Answer, use_id=use)
             case Result():
                 yield from self._result(here, item)
-
-    def _task(self, here: tuple[Record, int], event: Ended) -> Iterator[Placed]:
-        """An event of a task: later ones may not name the use."""
-        if event.ambient:
-            self._ambient.add(event.task)
-        if use := event.use_id or self._uses.get(event.task, ""):
-            self._uses[event.task] = use
-        self._woken |= event.ended
-        if use and event.ended and event.task not in self._ambient:
-            yield *here, as_word(event, Answer, use_id=use)
 
     def _result(self, here: tuple[Record, int], result: Result) -> Iterator[Placed]:
         if self._earlier is None:
@@ -332,9 +296,10 @@ class ClaudeStream(Stream, Claude):
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
     )
-    silent: ClassVar[frozenset[str]] = frozenset()
+    silent: ClassVar[frozenset[str]] = _QUIET
     history: ClassVar[type[History]] = Run
     said: ClassVar[type[Say]] = Block
+    copies = True  # a resumed run prints lines again
     lacks = frozenset({Lack.TIMES})
 
     def __init__(self) -> None:
@@ -351,15 +316,9 @@ class ClaudeStream(Stream, Claude):
         return mine and not record.keys() & _OTHERS and ("uuid" in record or ends)
 
     def run_of(self, record: Data) -> str:
-        """The session's id."""
         return text_of(record.get("session_id"))
 
-    def time(self, record: Data) -> float | None:
-        """The time of a line that has one, as since 2.1.3xx."""
-        return when(record.get("timestamp"))
-
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd"), version=record.get("claude_code_version"))
 
     # -- lines ---------------------------------------------------------------------------------------------------------
@@ -381,12 +340,12 @@ class ClaudeStream(Stream, Claude):
         """A piece of a response that is being written."""
         event = dict_of(record.get("event"))
         message, block, delta = (dict_of(event.get(key)) for key in ("message", "content_block", "delta"))
-        index, what = whole(event.get("index")), text_of(event.get("type"))
-        index = -1 if index is None else index
-        if what == "content_block_start" and block.get("type") in USES:
+        index, what, kind = whole(event.get("index")), text_of(event.get("type")), text_of(block.get("type"))
+        if what == "content_block_start" and kind in USES:
             yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
-        elif what == "content_block_start" and (kind := _BEGINS.get(text_of(block.get("type")))):
-            yield Delta(kind, text_of(block.get("text")) or text_of(block.get("thinking")), index=index, begins=True)
+        elif what == "content_block_start" and kind in _BEGINS:
+            text = text_of(block.get("text")) or text_of(block.get("thinking"))
+            yield Delta(_BEGINS[kind], text, index=index, begins=True)
         elif what == "content_block_delta" and (found := _DELTAS.get(text_of(delta.get("type")))):
             yield Delta(found[0], text_of(delta.get(found[1])), index=index)
         elif what == "error":
@@ -395,34 +354,28 @@ class ClaudeStream(Stream, Claude):
             usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
             if usage is not None:
                 yield usage
-            elif what in _EVENTS or delta.get("type") in _SEALS:
+            elif (text_of(delta.get("type")) or what) in _EVENTS:
                 yield Skip(f"stream_event {what}")
             else:
                 yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
 
     def typed(self, record: Data, content: object) -> Iterator[Any]:
         """What a person typed, or the program put there; the first that fits wins."""
-        line, text = classify({"isCompactSummary": record.get("isCompactSummary")}, content)
+        line, text = classify(record, content)
         origin = text_of(dict_of(record.get("origin")).get("kind"))
         synthetic_ = record.get("isSynthetic") is True or bool(origin and origin not in _HUMAN)
-        said = "\n\n".join(t for t in texts_of(content) if t.strip())
-        if line in (UserLine.EMPTY, UserLine.CAVEAT):
-            yield Skip(f"user {line.name.lower()}")
-        elif record.get("parent_tool_use_id"):
-            yield Say(Kind.PROMPT, text or said)
-        elif line in (UserLine.COMMAND, UserLine.BASH):
-            yield from (item for item in command(text) if type(item) is Say)
-        elif line in (UserLine.NOTIFICATION, UserLine.TEAMMATE) or origin in _SENDERS:
-            yield from notified(text)
-            yield Woken()
+        if record.get("parent_tool_use_id") and line not in (UserLine.EMPTY, UserLine.CAVEAT):
+            yield Say(Kind.PROMPT, text or texts_in(content))
         elif line is UserLine.SUMMARY:
             yield Inserted(Kind.COMPACTION, text)
-        elif line in (UserLine.INTERRUPT, UserLine.OUTPUT):
-            yield from super().typed(record, content)
-        elif synthetic_ or line in (UserLine.META, UserLine.HOOK):
-            yield Inserted(Kind.CONTEXT, said, "Added by Claude Code")
-        else:
+        elif line is UserLine.META or (synthetic_ and line is UserLine.PROMPT):
+            yield Inserted(Kind.CONTEXT, texts_in(content), "Added by Claude Code")
+        elif line is UserLine.PROMPT:
             yield Say(Kind.PROMPT, text, images=media_parts(content))
+        else:
+            yield from super().typed(record, content)
+            if line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
+                yield Woken()
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use, whose details are spelt otherwise here."""
@@ -434,19 +387,20 @@ class ClaudeStream(Stream, Claude):
         match what:
             case "init":
                 yield Fact(**{key: record.get(name) for name, key in _SETTING.items() if text_of(record.get(name))})
-                yield Init()
+                yield Woken(begins=True)
                 yield Skip("system init")
             case "compact_boundary":
                 facts = dict_of(record.get("compact_metadata"))
-                sizes = {"preTokens": facts.get("pre_tokens"), "postTokens": facts.get("post_tokens")}
-                label = compaction_label(sizes | facts)
-                yield Piece(Kind.COMPACTION, label=label, id=f"{text_of(record.get('uuid'))}:compaction")
+                names = {"pre_tokens": "preTokens", "post_tokens": "postTokens"}
+                facts = {names.get(name, name): fact for name, fact in facts.items()}
+                yield from super()._system(record | {"compactMetadata": facts})
             case "task_started" | "task_progress" | "task_updated" | "task_notification":
                 yield from _task_event(record, what)
             case "permission_denied":
                 yield Answer(text_of(record.get("tool_use_id")), None, ToolStatus.DENIED)
             case "api_retry":
-                yield Say(Kind.NOTE, label=_retry_label(record))
+                error = f"{record.get('error_status') or ''} {text_of(record.get('error')).replace('_', ' ')}".strip()
+                yield Say(Kind.NOTE, label=retry_label(record.get("attempt"), record.get("max_retries"), error))
             case "status":
                 error = text_of(record.get("compact_error"))
                 yield Say(Kind.ERROR, error, "The compaction failed") if error else Skip("system status")
@@ -454,14 +408,12 @@ class ClaudeStream(Stream, Claude):
                 yield _hook(record)
             case "local_command_output":
                 yield Say(Kind.OUTPUT, text, "Output")
-            case _ if what in _NOTES or what.startswith("model_refusal_"):
-                models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
-                label, text = describe_system({"subtype": what, "content": text} | models)
-                yield Say(Kind.NOTE, text, label)
             case _ if what in _QUIET:
                 yield Skip(f"system {what}")
             case _:
-                yield Say(Kind.UNKNOWN, label=f"system {what}".strip())
+                models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
+                said = system_says({"subtype": what, "content": text} | models)
+                yield said or Say(Kind.UNKNOWN, label=f"system {what}".strip())
 
     def _end(self, record: Data) -> Iterator[Any]:
         failed, text = record.get("is_error"), text_of(record.get("result"))
@@ -497,10 +449,8 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
         elif kind == "tool_use_summary":
             yield Say(Kind.NOTE, label=one_line(text_of(record.get("summary"))))
-        elif isinstance(kind, str) and kind in _QUIET:
-            yield Skip(kind)
         else:
-            yield Say(Kind.UNKNOWN, label=kind if isinstance(kind, str) and kind else "(no type)")
+            yield Say(Kind.UNKNOWN, label=self.type(record))
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -514,11 +464,11 @@ def _task_event(record: Data, what: str) -> Iterator[Any]:
     summary = text_of(record.get("summary")) if what == "task_notification" else ""
     label = ": ".join(filter(None, ("Background task", ", ".join(filter(None, (about or summary, status))))))
     ambient = record.get("ambient") is True or record.get("skip_transcript") is True
-    yield Ended(
-        text_of(record.get("tool_use_id")), summary or None, _ENDS.get(status, ToolStatus.OK), late=True, task=task,
-        ended=status in _ENDS, ambient=ambient,
+    yield Event(
+        text=summary, label=one_line(label), id=f"task:{task}", use_id=text_of(record.get("tool_use_id")),
+        answer=Answer("", summary or None, _ENDS.get(status, ToolStatus.OK), late=True),
+        task_id=task, ended=status in _ENDS, ambient=ambient,
     )  # fmt: skip
-    yield Noted(text=summary, label=one_line(label), id=f"task:{task}", task=task)
     yield Skip(f"system {what}")
 
 
@@ -532,7 +482,8 @@ def _hook(record: Data) -> Item:
     texts = (text_of(record.get(key)) for key in ("output", "stdout", "stderr"))
     printed = "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
     label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
-    return Hooked(Kind.ERROR if outcome == "failed" else Kind.NOTE, printed, label)
+    before = record.get("hook_event") in _FIRST_HOOKS  # nobody has asked anything yet
+    return Say(Kind.NOTE if before or outcome == "cancelled" else Kind.ERROR, printed, label)
 
 
 def _limit_label(info: Data) -> str:
@@ -546,16 +497,6 @@ def _limit_label(info: Data) -> str:
     if used is not None and 0 <= used <= 1000:
         label += f", {used * 100 if used <= 1 else used:.0f}% used"
     return label
-
-
-def _retry_label(record: Data) -> str:
-    """`API error, retrying (2 of 10): 529 overloaded`."""
-    attempt, most, status = (whole(record.get(key)) for key in ("attempt", "max_retries", "error_status"))
-    label = "API error, retrying"
-    if attempt is not None and most is not None and abs(attempt) + abs(most) < 1 << 31:
-        label += f" ({attempt} of {most})"
-    words = " ".join(filter(None, (str(status or "")[:20], one_line(text_of(record.get("error")), 120))))
-    return f"{label}: {words.replace('_', ' ')}" if words else label
 
 
 STREAM = ClaudeStream()

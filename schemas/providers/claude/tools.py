@@ -8,27 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schemas.clean import Run, as_json, clean, clean_styled, clean_value
+from schemas.clean import as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
-from schemas.providers.claude.classify import fold_reminders, media_part, media_parts, texts_of
-from schemas.providers.claude.locate import side_dir
+from schemas.providers.claude.classify import fold_reminders, media_part, media_parts
+from schemas.providers.claude.files import side_dir
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.words import Answer, Use
 from schemas.usage import as_count
-from schemas.values import dict_of, list_of, number, text_of
-from schemas.values import whole as integer
+from schemas.values import dict_of, list_of, number, text_of, whole
 
-_WORDS: dict[ToolType, str] = {
-    "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
-    "read": "read webfetch read_file view_file cat",
-    "search": "grep glob websearch",
-    "shell": "bash taskoutput killshell bashoutput killbash",
-    "task": "notebookedit todowrite taskcreate taskupdate taskget tasklist",
-    "generic": "enterplanmode exitplanmode askuserquestion skill lsp task agent",
-}
-_TYPES = {name: kind for kind, names in _WORDS.items() for name in names.split()}
-"""Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
-_SHELLS = frozenset({"Bash", "BashOutput", "KillBash", "KillShell", "TaskOutput", "Monitor"})
 _AGENTS = frozenset({"Task", "Agent"})
 _WRITERS = frozenset({"Edit", "MultiEdit", "Write"})
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,10})[ \t]*(?:\n|\Z)")
@@ -44,12 +33,7 @@ _STREAMS = re.compile(r"<(stdout|stderr|output)>\n?(.*?)\n?</\1>", re.DOTALL)
 Object = dict[str, Any]
 
 
-def tool_type(name: str) -> ToolType:
-    """SessionData's classification of a tool."""
-    return _TYPES.get(name.lower(), "unknown")
-
-
-def build_tool(use: Use, answer: Answer | None, session: Path) -> tuple[Tool, Object]:
+def build_tool(use: Use, answer: Answer | None, session: Path, kind: ToolType) -> tuple[Tool, Object]:
     """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
 
     `session` is the session's file, beside which spilled outputs lie. Subagents' files carry no `toolUseResult`. Of a
@@ -58,7 +42,7 @@ def build_tool(use: Use, answer: Answer | None, session: Path) -> tuple[Tool, Ob
     given: Object = dict(use.input or {})
     if isinstance(raw := dict_of(given.get("__unparsedToolInput")).get("raw"), str):
         given = {"raw": raw}
-    name, kind, status = clean(use.name) or "(unnamed tool)", tool_type(use.name), ToolStatus.PENDING
+    name, status = clean(use.name) or "(unnamed tool)", ToolStatus.PENDING
     tool, facts = Tool(name, kind, clean(use.use_id), clean_value(given), status=status), Object()
     details = Object()
     if answer is not None:
@@ -77,7 +61,7 @@ def _take_result(tool: Tool, result: Object, details: Object, structured: object
     text, reminders = fold_reminders(text)
     if reminders:
         facts["reminders"] = [clean(reminder) for reminder in reminders]
-    whole, shown = text, clean(text)
+    raw, shown = text, clean(text)
     tool.output = {"content": shown, "is_error": failed}
     # What SpecStory adds to an output from `toolUseResult`: small facts, no bodies.
     tool.output |= {key: clean(said) for key in ("type", "filePath") if isinstance(said := details.get(key), str)}
@@ -88,15 +72,22 @@ def _take_result(tool: Tool, result: Object, details: Object, structured: object
     bare = text.strip()
     if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
         text = bare[len("<tool_use_error>") : -len("</tool_use_error>")]
-    if tool.name in _SHELLS or tool.type == "shell":
+    if tool.type == "shell" or tool.name == "Monitor":
         text = _shell(tool, text, failed, details, facts)
     if tool.name in _AGENTS and not failed:
         text = _without_tail(text)
     if "<persisted-output>" in text[:200]:
         text = _spilled(tool, text, details, session)
     # Nearly always it is what was cleaned above: then the two are one text in memory.
-    tool.text, tool.runs = _styled(shown if text is whole and "\x1b[" not in text else text)
-    _image_of(tool, details)
+    shown, runs = clean_styled(shown if text is raw and "\x1b[" not in text else text)
+    tool.text = shown.rstrip("\n")
+    end = len(tool.text)
+    tool.runs = [run._replace(end=min(run.end, end)) for run in runs if run.start < end]
+    file = dict_of(details.get("file"))
+    if details.get("type") == "image" and file:  # which Read gave back
+        source = {"media_type": file.get("type"), "data": file.get("base64")}
+        tool.images = tool.images or [media_part({"type": "image", "source": source})]
+        tool.images[0].size = as_count(file.get("originalSize")) or tool.images[0].size
 
 
 def _without_tail(text: str) -> str:
@@ -139,7 +130,7 @@ def _block_text(block: object) -> str:
 
 def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: Object) -> str:
     """The output of a shell tool: without the line that says the exit code, streams without their tags."""
-    code = integer(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
+    code = whole(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
     tool.exit_code = tool.exit_code if code is None else code
     if failed and (match := _EXIT.match(text)):
         tool.exit_code = int(match[1])
@@ -160,11 +151,11 @@ def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
     match = _SPILLED_TO.search(text)
     where = match[1] if match else text_of(details.get("persistedOutputPath"))
     name = re.split(r"[/\\]", where.strip())[-1]
-    if (whole := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
-        return whole
+    if (spilled := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
+        return spilled
     _, _, preview = text.partition("Preview (first")
     preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
-    if tool.name in _AGENTS and (answer := "\n".join(texts_of(details.get("content")))):
+    if tool.name in _AGENTS and (answer := texts_in(details.get("content"), "\n")):
         return answer
     size, stdout = as_count(details.get("persistedOutputSize")), text_of(details.get("stdout"))
     said = f"{size:,} bytes" if size is not None else found[1] if (found := _SIZE.search(text)) else "it"
@@ -186,27 +177,6 @@ def _read_spilled(folder: Path, name: str) -> str | None:
         return None  # gone again: the start of it is in the session
     text = data[:_MOST_SPILLED].decode("utf-8", "replace")
     return text if len(data) <= _MOST_SPILLED else text + "\n… (cut at 16 MiB)"
-
-
-def _styled(text: str) -> tuple[str, list[Run]]:
-    shown, runs = clean_styled(text)
-    stripped = shown.rstrip("\n")
-    if len(stripped) == len(shown):
-        return shown, runs
-    end = len(stripped)
-    return stripped, [Run(run.start, min(run.end, end), run.sgr) for run in runs if run.start < end]
-
-
-def _image_of(tool: Tool, details: Object) -> None:
-    """An image that Read gave back: its size stands in `toolUseResult`."""
-    file = details.get("file")
-    if details.get("type") == "image" and isinstance(file, dict):
-        size = as_count(file.get("originalSize"))
-        if not tool.images:
-            source = {"media_type": file.get("type"), "data": file.get("base64")}
-            tool.images = [media_part({"type": "image", "source": source})]
-        if size is not None:
-            tool.images[0].size = size
 
 
 def _seconds(details: Object) -> float | None:
@@ -232,9 +202,9 @@ def _diffs(tool: Tool, details: Object) -> list[FileDiff]:
         content = given.get("content", details.get("content"))
         # Without the old text an overwritten file can only be shown as what it became.
         return [added_file(path, content)] if isinstance(content, str) and content else []
-    whole = FileDiff(clean(path))
+    changed = FileDiff(clean(path))
     for edit in map(dict_of, list_of(given.get("edits")) if name == "MultiEdit" else [given]):
         old, new = edit.get("old_string"), edit.get("new_string")
         if isinstance(old, str) and isinstance(new, str):
-            whole.hunks += from_strings(path, old, new).hunks
-    return [whole] if whole.hunks else []
+            changed.hunks += from_strings(path, old, new).hunks
+    return [changed] if changed.hunks else []

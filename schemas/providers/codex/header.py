@@ -94,11 +94,13 @@ def facts_of(meta: Data) -> Fact:
 class Ownership:
     """Tells own records from copies, a record at a time, by the rules of formats note 7.1 in their order.
 
-    `parent_turns` are the parent's turn ids, empty where its file is not at hand. In doubt a record is the thread's.
+    In doubt a record is the thread's.
     """
 
-    def __init__(self, meta: Data, parent_turns: frozenset[str]) -> None:
-        self._parent_turns, self._id, self._born = parent_turns, text_of(meta.get("id")), when(meta.get("timestamp"))
+    def __init__(self, meta: Data) -> None:
+        self._id, self._born = text_of(meta.get("id")), when(meta.get("timestamp"))
+        self.parent_turns = frozenset[str]()
+        """The parent's turn ids, where its file is at hand."""
         self.source = text_of(meta.get("forked_from_id")) or parent_of(meta)
         self._first: float | None = None
         self._counts = self._lines = 0
@@ -149,8 +151,8 @@ class Ownership:
 
     def _look_at_turn(self, payload: Data, *, started: bool) -> None:
         own, turn = None, text_of(payload.get("turn_id"))
-        if self._parent_turns and turn:
-            own = turn not in self._parent_turns
+        if self.parent_turns and turn:
+            own = turn not in self.parent_turns
             self.inherited = self.inherited or not own
         elif self._born is not None and started:
             if (at := when(payload.get("started_at"))) is not None:
@@ -168,7 +170,7 @@ class Ownership:
         if time > self._first + _BURST:
             # An old turn that goes on is no copy (faults/f27); one with copied times is older than the thread.
             lived = not self._dated or (not self.inherited and self._born is not None and time >= self._born)
-            if lived and not self._parent_turns:
+            if lived and not self.parent_turns:
                 self._settle()
             return
         self._counts += counts

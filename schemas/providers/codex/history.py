@@ -33,20 +33,20 @@ _MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
 _AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
 
 
-class _Texts(dict[int, list[list[int]]]):
+class _Texts(dict[int, list[list[Any]]]):
     """The messages, and the sources that were met, of the texts, by their hashes, that may still come from another."""
 
-    def match(self, key: Hashable, source: int) -> int:
-        """The message that shows a text and was not met in `source` yet, now it is; -1 if there is none."""
+    def match(self, key: Hashable, source: int) -> Any:
+        """What was noted of a text that was not met in `source` yet, now it is; -1 if there is none."""
         for entry in self.get(hash(key), ()):
             if not entry[1] & source:
                 entry[1] |= source
                 return entry[0]
         return -1
 
-    def note(self, key: Hashable, row: int, source: int) -> None:
-        """A message shows a text."""
-        self.setdefault(hash(key), []).append([row, source])
+    def note(self, key: Hashable, shown: int | str, source: int) -> None:
+        """A message shows a text, or the use with that name a web search."""
+        self.setdefault(hash(key), []).append([shown, source])
 
 
 class Rollout(History):
@@ -71,12 +71,10 @@ class Rollout(History):
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
         """The uses without a result, by their ids: their names, records and items."""
-        self._scripts: list[str] = []
+        self._scripts: dict[str, None] = {}
         """The scripts without a result: what they run tells only of itself."""
         self._processes: dict[str, tuple[Record, int]] = {}
         """The uses that started what goes on."""
-        self._searches: dict[int, str] = {}
-        """The names of web searches, by their messages."""
         self._by_event: set[int] = set()
         """Uses that only an event told until now."""
         self._total: Counts | None = None
@@ -100,15 +98,16 @@ class Rollout(History):
 
     # -- the files of a thread -------------------------------------------------------------------------------------
 
-    def begin(self, meta: dict[str, Any], parent_turns: frozenset[str] = frozenset()) -> Ownership:
-        """Take the thread's header, and the turns of the session that it was copied from."""
-        self._meta, owner = meta, Ownership(meta, parent_turns)
+    def begin(self, meta: dict[str, Any]) -> Ownership:
+        """Take the thread's header."""
+        self._meta, owner = meta, Ownership(meta)
         self._owner: Ownership | None = owner
         """Whose the records are, until nothing can change that."""
         return owner
 
-    def begin_file(self, foreign: str = "") -> None:
+    def begin_file(self, thread: str) -> None:
         """The records of another file follow: of another thread, which this one goes on from, or its own."""
+        foreign = "" if thread == self._meta.get("id") else thread
         self._total, self._said, self._in_turn, self._prompted = None, None, False, False
         self.copied = self._foreign = foreign
         self._processes.clear()
@@ -278,24 +277,21 @@ class Rollout(History):
             self._uses[key] = count + 1
             use.use_id = f"{name}#{count}" if count else name
         elif use.search:
-            use.use_id = f"search#{len(self._searches)}"
+            use.use_id = f"search#{len(self.session.messages)}"
         if name and use.answer is None:
             self._waiting.setdefault(name, []).append((use.use_id, (*record[:3], {}), number))
             if use.name in SCRIPTS:
-                self._scripts.append(use.use_id)
+                self._scripts[use.use_id] = None
         yield record, number, use
-        self._note_search(use, ITEM)
+        if use.search:
+            self._texts.note(("search", use.search), use.use_id, ITEM)
         if (origin := self._processes.get(use.goes_on)) is not None:
             yield *origin, Also(Kind.TOOL, row=self._row)
 
     def _same_search(self, use: Call, source: int) -> str:
         """The name of the use that another source told of the same web search."""
-        return self._searches.get(self._texts.match(("search", use.search), source), "") if use.search else ""
-
-    def _note_search(self, use: Call, source: int) -> None:
-        if use.search:
-            self._texts.note(("search", use.search), self._row, source)
-            self._searches[self._row] = use.use_id
+        found = self._texts.match(("search", use.search), source) if use.search else ""
+        return found if isinstance(found, str) else ""
 
     def _named(self, use_id: str) -> str:
         """The latest use with an id, as the kit knows it; empty if there is none."""
@@ -307,8 +303,7 @@ class Rollout(History):
             name, *_ = use = waiting.pop()
             if answer.process:
                 self._processes[answer.process] = use[1:]
-            if name in self._scripts:
-                self._scripts.remove(name)
+            self._scripts.pop(name, None)
         else:
             name = self._named(answer.use_id)
         answer.use_id = name
@@ -326,17 +321,18 @@ class Rollout(History):
         alone = event.kind is Kind.TOOL
         name = name or self._same_search(event, event.source)
         if not name and alone and self._scripts:
-            name = self._scripts[-1]
+            name = next(reversed(self._scripts))
             answer.status = ToolStatus.PENDING if answer.status is ToolStatus.OK else answer.status
         if name:
             answer.use_id, answer.beside = name, True
             yield record, number, answer
         elif alone:
-            answer.use_id = event.use_id = name = event.use_id or f"search#{len(self._searches)}"
+            answer.use_id = event.use_id = name = event.use_id or f"search#{len(self.session.messages)}"
             self._uses[hash(name)] = 1
             self._by_event.add(hash(name))
             yield record, number, event
-            self._note_search(event, event.source)
+            if event.search:
+                self._texts.note(("search", event.search), name, event.source)
         else:
             yield record, number, Say(Kind.NOTE, event.text, event.label)
         for thread in event.links:

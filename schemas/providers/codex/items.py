@@ -11,10 +11,11 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import outputs
 from schemas.providers.codex.header import is_old_header
-from schemas.providers.codex.outputs import Result, content_images, content_text, image_part
-from schemas.providers.codex.prompts import Segment, event_segments, printed, segments, status_text
+from schemas.providers.codex.outputs import Result, content_images, content_text, image_of
+from schemas.providers.codex.prompts import Segment, printed, segments, split_text, status_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
+from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Piece, Say, Skip, Task, Title
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
@@ -217,7 +218,6 @@ def _response(payload: Data) -> Items:
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:
-    """A message of any role."""
     role = payload.get("role")
     if role == "assistant":
         return _spoken(payload.get("content"), source, payload)
@@ -257,8 +257,10 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
 
 
 def _prompted(event: Data) -> Items:
+    """The prompt again, exactly as it was typed."""
     urls = list_of(event.get("images")) + list_of(event.get("local_images"))
-    return _typed(event_segments(event), EVENT, [part for url in urls if (part := image_part(url)) is not None])
+    pieces = split_text(text_of(event.get("message"))) or [(_PROMPT, "", "")] * bool(urls)
+    return _typed(pieces, EVENT, [part for url in urls for part in image_of(url)])
 
 
 _KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
@@ -287,10 +289,6 @@ def _mail(payload: Data) -> Items:
     if text.startswith("Message Type: ") and "Payload:\n" in text:
         text = text.partition("Payload:\n")[2]
     return [Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
-
-
-def _mark(payload: Data, source: int = ITEM) -> Items:
-    return [Twin(Kind.COMPACTION, source=source)]
 
 
 def _error(body: Data, source: int = EVENT) -> Items:
@@ -339,9 +337,8 @@ def _output(payload: Data) -> Items:
 
 def _made(payload: Data) -> list[Part]:
     """The picture that the model's provider made."""
-    result, saved = text_of(payload.get("result")), text_of(payload.get("saved_path"))
-    size = len(result) * 3 // 4
-    return [Part("image", f"[image{f' {saved}' if saved else ','} {size:,} bytes]", None, size)] if result else []
+    result = text_of(payload.get("result"))
+    return [image_part(None, result, payload.get("saved_path"))] if result else []
 
 
 def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **more: Any) -> Items:
@@ -355,14 +352,6 @@ def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **m
     found.use_id, found.details, found.beside = _id_of(body), body, True
     told = Asked(asked)
     return [Event(use_id=found.use_id, answer=found, input=told, extra=told, **more)]
-
-
-def _remark(
-    body: Data, use_id: str, text: str, label: str, status: ToolStatus = ToolStatus.PENDING, links: Sequence[str] = ()
-) -> Items:
-    """What happened to a tool use, apart from its result."""
-    answer = Answer(use_id, status=status, beside=True, details=body)
-    return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
 
 
 def _executed(body: Data) -> Items:
@@ -380,12 +369,10 @@ def _executed(body: Data) -> Items:
 
 
 def _patched(body: Data) -> Items:
-    """A patch was applied or not."""
     return _event(body, outputs.ended(body), lambda: ("apply_patch", {}))
 
 
 def _mcp(body: Data) -> Items:
-    """A tool of an MCP server was used."""
     use = dict_of(body.get("invocation")) or body
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
     return _event(body, outputs.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
@@ -401,8 +388,7 @@ def _searched(body: Data) -> Items:
 
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
-    part = image_part(None, path)
-    return _event(body, Result(images=[part] if part else []), lambda: ("view_image", {"path": path} if path else {}))
+    return _event(body, Result(images=image_of(path)), lambda: ("view_image", {"path": path} if path else {}))
 
 
 def _pictured(body: Data) -> Items:
@@ -453,15 +439,23 @@ def _activity(body: Data) -> Items:
     """A subagent started, or something else happened to it."""
     use_id = text_of(body.get("event_id")) or text_of(body.get("id"))
     what, thread = text_of(body.get("kind")), text_of(body.get("agent_thread_id"))
-    links = [thread] if thread and what == "started" else []
-    return _remark(body, use_id, "", f"Subagent {text_of(body.get('agent_path'))} {what}", links=links)
+    label, links = (
+        f"Subagent {text_of(body.get('agent_path'))} {what}",
+        [thread] if thread and what == "started" else [],
+    )
+    answer = Answer(use_id, status=ToolStatus.PENDING, beside=True, details=body)
+    return [Event(Kind.NOTE, "", label, use_id=use_id, answer=answer, links=links)]
 
 
 def _assessment(body: Data) -> Items:
     """The review guard judged an action."""
     status, why = text_of(body.get("status")), text_of(body.get("rationale"))
-    judged = ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING
-    return _remark(body, text_of(body.get("target_item_id")), why, f"Guard: {status}", judged)
+    judged, use_id = (
+        ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING,
+        text_of(body.get("target_item_id")),
+    )
+    answer = Answer(use_id, status=judged, beside=True, details=body)
+    return [Event(Kind.NOTE, why, f"Guard: {status}", use_id=use_id, answer=answer)]
 
 
 # -- events --------------------------------------------------------------------------------------------------------
@@ -520,7 +514,6 @@ _NOTES = {
 
 
 def _noted(payload: Data) -> Items:
-    """A message of the program's."""
     label = _NOTES[payload["type"]] + " failed" * (payload.get("success") is False)
     return [Say(Kind.NOTE, text_of(payload.get("message")), label)]
 
@@ -566,7 +559,7 @@ _COMPLETED: dict[str, Reader] = {
     "ImageView": _viewed,
     "ImageGeneration": _pictured,
     "HookPrompt": lambda item: [Say(Kind.NOTE, content_text(item.get("fragments"), "\n"), "Hook")],
-    "ContextCompaction": lambda item: _mark(item, COMPLETED),
+    "ContextCompaction": lambda item: [Twin(Kind.COMPACTION, source=COMPLETED)],
     "EnteredReviewMode": _review_begins,
     "ExitedReviewMode": _reviewed,
     "Sleep": lambda item: [Skip("item_completed Sleep")],
@@ -582,7 +575,9 @@ _ITEMS: dict[str, Reader] = {
         ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"), _output
     ),
     "agent_message": _mail,
-    **dict.fromkeys(("compaction", "compaction_summary", "context_compaction"), _mark),
+    **dict.fromkeys(
+        ("compaction", "compaction_summary", "context_compaction"), lambda item: [Twin(Kind.COMPACTION)]
+    ),
     **dict.fromkeys(("compaction_trigger", "ghost_snapshot", "additional_tools", "configuration_update"), _hidden),
 }  # fmt: skip
 _EVENTS: dict[str, Reader] = {
@@ -597,7 +592,7 @@ _EVENTS: dict[str, Reader] = {
     **dict.fromkeys(("task_complete", "turn_complete"), _ended),
     "turn_aborted": lambda event: _ended(event, stopped=True),
     "thread_rolled_back": _rolled_back,
-    "context_compacted": lambda event: _mark(event, EVENT),
+    "context_compacted": lambda event: [Twin(Kind.COMPACTION, source=EVENT)],
     "entered_review_mode": _review_begins,
     "exited_review_mode": _reviewed,
     "thread_settings_applied": lambda e: _setting(dict_of(e.get("thread_settings")), "thread_settings_applied"),

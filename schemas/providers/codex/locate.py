@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemas import zst
 from schemas.folders import entries_of, matching, reason_of, state_of
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
-from schemas.providers.codex import header, zst
+from schemas.providers.codex import header
 from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
@@ -43,6 +44,7 @@ class Found(NamedTuple):
 
     path: Path
     id: str
+    """Empty where only its name says that it is a rollout: it stands for no other one."""
     size: int
     mtime_ns: int
     parent: str = ""
@@ -51,8 +53,6 @@ class Found(NamedTuple):
     base: str | None = None
     """Rollout id of the file that this one goes on from."""
     name: str = ""
-    is_none: bool = False
-    """Whether only its name says that it is a rollout: it stands for no other one with its id."""
 
 
 def file_id(path: Path) -> str:
@@ -123,7 +123,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
     with path.open("rb", buffering=0) as file:
         data = file.read(_HEADER)
         if data[:4] == zst.MAGIC:
-            data = zst.decompressed_start(path, _FIRST_LINE)
+            data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
             data += more
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
@@ -152,12 +152,12 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
     threads: dict[str, list[Found]] = {}
     for one in _rollouts(roots, problems):
-        threads.setdefault(str(one.path) if one.is_none else one.id, []).append(one)
+        threads.setdefault(one.id or str(one.path), []).append(one)
     for files in threads.values():
         shown, damaged = _newest(files)
         if not (shown.internal or (shown.subagent and shown.parent in threads)):
             for one in (shown, *damaged):
-                yield SessionFile("codex", os.fspath(one.path), one.id, one.size, one.mtime_ns)
+                yield SessionFile("codex", os.fspath(one.path), one.id or file_id(one.path), one.size, one.mtime_ns)
 
 
 def _newest(files: list[Found]) -> tuple[Found, list[Found]]:
@@ -186,7 +186,7 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
             problems.append(Problem(path, reason_of(error)))
             rollout, named = None, path.suffix == ".zst"
         if rollout is None and named:  # reading it says what it is
-            rollout = Found(path, file_id(path), stat.st_size, stat.st_mtime_ns, is_none=True)
+            rollout = Found(path, "", stat.st_size, stat.st_mtime_ns)
         if rollout is not None:
             yield rollout
 

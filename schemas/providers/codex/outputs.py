@@ -9,6 +9,7 @@ from typing import Any
 from schemas.clean import as_json, clean
 from schemas.message import Part, ToolStatus
 from schemas.path_hints import local_path
+from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, number, text_of, whole
@@ -16,14 +17,12 @@ from schemas.values import dict_of, list_of, number, text_of, whole
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
 
-def image_part(url: object, name: object = None) -> Part | None:
-    """The placeholder of an image: what it is and how big, never its bytes; None if there is nothing to name."""
-    if isinstance(url, str) and (match := _DATA_URL.match(url)):
-        size = (len(url) - match.end()) * 3 // 4
-        media = clean(match[1] or "image")
-        return Part("image", f"[image {media}, {size:,} bytes]", media, size)
+def image_of(url: object, name: object = None) -> list[Part]:
+    """An image, by its URL, which may hold it, or else by its name; nothing if it has neither."""
     shown = text_of(url) or local_path(text_of(name))
-    return Part("image", f"[image {clean(shown[:200])}]") if shown else None
+    if match := _DATA_URL.match(shown):
+        return [image_part(match[1], shown[match.end() :])]
+    return [image_part(None, None, shown)] if shown else []
 
 
 _TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
@@ -48,8 +47,8 @@ def _content_item(item: object) -> tuple[str, Any]:
         url = body.get("image_url") or body.get("url")
         if "data" in body:
             url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
-        part = image_part(url, body.get("file_id") or body.get("path"))
-        return ("image", part) if part is not None else ("none", "")
+        parts = image_of(url, body.get("file_id") or body.get("path"))
+        return ("image", parts[0]) if parts else ("none", "")
     if type(text) is str:
         return "text", text
     if kind == "encrypted_content":
@@ -133,7 +132,7 @@ def _with_metadata(found: Result, metadata: object) -> Result:
 
 def _decode_text(text: str) -> Result:
     if text.startswith(_STARTS) and (match := _HEADER.match(text)):
-        return _headed(text[match.end() :], *match.groups())
+        return _headed(text[match.end() :], match)
     if text.startswith("{") and '"output"' in text[:64]:
         # JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`
         value = read_record(text.encode("utf-8", "replace"))
@@ -152,10 +151,8 @@ def _decode_text(text: str) -> Result:
     return found
 
 
-def _headed(
-    body: str, classic: str | None, script: str | None, cell: str | None, seconds: str, exited: str | None,
-    process: str | None,
-) -> Result:  # fmt: skip
+def _headed(body: str, head: re.Match[str]) -> Result:
+    classic, script, cell, seconds, exited, process = head.groups()
     if script is not None:
         process, status = cell if script == "running" else None, _SCRIPTS.get(script, ToolStatus.OK)
         return Result("", body.lstrip("\n"), status, None, float(seconds), process=process or "")

@@ -7,7 +7,6 @@ records are cut into segments (formats note 6.4).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -145,9 +144,3 @@ def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
     if at >= 0:
         found.insert(at, (_PROMPT, "\n".join(typed), ""))
     return found, images
-
-
-def event_segments(payload: dict[str, Any]) -> Sequence[Segment]:
-    """The segments of a `user_message` event, which repeats the prompt exactly as it was typed."""
-    pictured = payload.get("images") or payload.get("local_images")
-    return split_text(text_of(payload.get("message"))) or [(_PROMPT, "", "")] * bool(pictured)

@@ -38,21 +38,14 @@ class Begin(NamedTuple):
     """A process or a turn begins."""
 
 
-@dataclass(slots=True)
 class Snapshot(Say):
     """What an item is now."""
-
-    name: str = ""
-    """The item's id and type; empty without an id."""
-    whole: bool = False
-    """Whether it is completed."""
 
 
 @dataclass(slots=True)
 class Call(Use):
     """A tool use as it is now."""
 
-    whole: bool = False
     threads: tuple[str, ...] = ()
     """The threads of the agents that it started."""
 
@@ -77,7 +70,6 @@ class Thread(History):
         """Whether a turn has begun; whether the exchange is open that it goes into."""
         self._items: dict[str, tuple[str, int | None]] = {}
         """The message of each item of the turn, and the hash of what the item was when it was completed."""
-        self._children: set[str] = set()
         self._failed: tuple[str, str] = "", ""
         """The text of the last failure in the turn, and the id of its message."""
         self._retry = ""
@@ -108,26 +100,27 @@ class Thread(History):
             case Retry():
                 item.id = self._retry = self._retry or f"@{record[0]}"
             case Snapshot():
-                item.id = self._message(record, item.name, item.whole)
+                item.id = self._message(record)
             case Call():
-                item.id = item.use_id = self._message(record, item.use_id and f"{item.use_id} tool", item.whole)
+                item.id = item.use_id = self._message(record)
         if item.id:
             yield record, number, item
         for thread in item.threads if item.id and isinstance(item, Call) else ():
-            if thread not in self._children and thread != self.session.id:
-                self._children.add(thread)
+            if thread != self.session.id:
                 yield record, number, Child(thread, task=item.task or Task(), use_id=item.id)
 
-    def _message(self, record: Record, name: str, whole: bool) -> str:
-        """The id of an item's message: a new one where the name is another item's now; empty for a mere repeat."""
+    def _message(self, record: Record) -> str:
+        """The id of an item's message: a new one where its name is another item's now; empty for a mere repeat."""
+        item = dict_of(record[3].get("item"))
+        ident, now = _id_of(item), hash(as_json(item))
+        name = f"{ident} {text_of(item.get('type'))}" if ident else ""
         known, completed = self._items.get(name, ("", None))
-        now = hash(as_json(record[3].get("item")))
         if completed == now:
             return ""
         if not known or completed is not None:
             known = f"@{record[0]}"
         if name:
-            self._items[name] = known, now if whole else None
+            self._items[name] = known, now if record[3]["type"] == "item.completed" else None
         return known
 
 
@@ -203,15 +196,18 @@ class CodexStream(Stream):
 # -- items -----------------------------------------------------------------------------------------------------------
 
 
+def _id_of(item: Data) -> str:
+    given = item.get("id")
+    return str(given) if isinstance(given, str | int) else ""
+
+
 def _item(item: Data, whole: bool) -> Any:
-    kind, given = text_of(item.get("type")), item.get("id")
-    ident = str(given) if isinstance(given, str | int) else ""
+    kind = text_of(item.get("type"))
     if kind in _TOOLS:
-        return _call(item, kind, ident, whole)
-    name = f"{ident} {kind}" if ident else ""
+        return _call(item, kind, whole)
     if kind not in _SPOKEN:
         label = f"item {one_line(kind, 60)}" if kind else "item"
-        return Snapshot(Kind.UNKNOWN, as_json(item), label, name=name, whole=whole)
+        return Snapshot(Kind.UNKNOWN, as_json(item), label)
     text, label = text_of(item.get("text")) or text_of(item.get("message")), "Warning" if kind == "error" else ""
     if kind == "todo_list":
         steps = [dict_of(step) for step in list_of(item.get("items"))]
@@ -220,11 +216,11 @@ def _item(item: Data, whole: bool) -> Any:
         text, label = "\n".join(lines), f"To-do list, {sum(done)} of {len(steps)} done"
     if not text:
         return Skip(f"{kind} without text")
-    return Snapshot(_SPOKEN[kind], text, label, name=name, whole=whole)
+    return Snapshot(_SPOKEN[kind], text, label)
 
 
-def _call(item: Data, kind: str, ident: str, whole: bool) -> Call:
-    use = Call(use_id=ident, name=text_of(item.get("tool")) or "unknown", whole=whole)
+def _call(item: Data, kind: str, whole: bool) -> Call:
+    use = Call(use_id=_id_of(item), name=text_of(item.get("tool")) or "unknown")
     match kind:
         case "command_execution":
             command = unwrapped(item.get("command"))
@@ -253,7 +249,7 @@ def _call(item: Data, kind: str, ident: str, whole: bool) -> Call:
             failed(found, error)
         if item.get("status") == "declined":
             found.status = ToolStatus.DENIED
-        found.use_id, use.answer = ident, found
+        found.use_id, use.answer = use.use_id, found
     return use
 
 

@@ -13,9 +13,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from schemas import zst
 from schemas.provider import Reading
-from schemas.providers.codex import zst
-from schemas.providers.codex.header import is_typescript, parent_of, uuid_time
+from schemas.providers.codex.header import is_typescript, uuid_time
 from schemas.providers.codex.history import Rollout
 from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
 from schemas.providers.kit.reader import Reader
@@ -62,6 +62,8 @@ class ThreadReading(LinesReading):
 
     def __init__(self, store: FileStore, parser: Reader, start: int, main: Part) -> None:
         super().__init__(store, parser, start)
+        assert isinstance(parser.history, Rollout)
+        self.history = parser.history
         self._main, self._alone = main, start > 0 or not main.thread
         self._parts, self._before, self._after = [main], list[Part](), list[Part]()
         self._names: list[Path] | None = None
@@ -69,18 +71,11 @@ class ThreadReading(LinesReading):
             self._follow_bases()
             self._find_more()
 
-    @property
-    def history(self) -> Rollout:
-        """The thread's policy."""
-        assert isinstance(self.parser.history, Rollout)
-        return self.parser.history
-
     # -- which files ---------------------------------------------------------------------------------------------------
 
     def _open(self, path: Path | None) -> Part | None:
         """Another file of the session; None for one that cannot be read, which must not hide this one."""
-        known = path is None or file_id(path) in {part.rollout for part in self._parts}
-        if path is None or known or len(self._parts) >= _MOST_FILES:
+        if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= _MOST_FILES:
             return None
         try:
             store = _open_store(path)
@@ -136,7 +131,7 @@ class ThreadReading(LinesReading):
             if part.unread:
                 return self._read(part, limit)
         if self._before and not self.position:
-            self._begin(self._main)
+            self.history.begin_file(self._main.thread)
         changes = super().step(limit)
         unread = next((part for part in self._after if part.unread), None) if self.done else None
         if unread is not None:
@@ -144,12 +139,9 @@ class ThreadReading(LinesReading):
             self.done = False
         return changes
 
-    def _begin(self, part: Part) -> None:
-        self.history.begin_file(part.thread if part.thread != self._main.thread else "")
-
     def _read(self, part: Part, limit: int) -> list[Change]:
         if not part.position:
-            self._begin(part)
+            self.history.begin_file(part.thread)
         data = part.store.read(part.position, min(limit, part.size - part.position))
         part.position += len(data)
         records = part.lines.push(data)
@@ -208,7 +200,9 @@ def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0)
         return DocumentReading(path, lambda: make(path, name), _items, is_typescript)
     meta = first_meta(line)
     reading = ThreadReading(store, make(path, file_id(path)), start, Part(path, store, meta))
-    reading.history.begin(meta, _turns_of_parent(path.absolute(), meta))
+    owner = reading.history.begin(meta)
+    if owner.source and not meta.get("history_base") and "subagent_history_start_ordinal" not in meta:
+        owner.parent_turns = turns_of(find_rollout(owner.source, path.absolute()))
     return reading
 
 
@@ -216,14 +210,6 @@ def _items(document: Data) -> list[Data]:
     """The records of a TypeScript document: its header, then its items as the lines of the next era."""
     header = {key: value for key, value in dict_of(document.get("session")).items() if key != "type"}
     return [header, *(item for item in list_of(document.get("items")) if isinstance(item, dict))]
-
-
-def _turns_of_parent(path: Path, meta: Data) -> frozenset[str]:
-    """The turns of the session that this one was copied from, if something may have been copied."""
-    parent = text_of(meta.get("forked_from_id")) or parent_of(meta)
-    if not parent or meta.get("history_base") or "subagent_history_start_ordinal" in meta:
-        return frozenset()
-    return turns_of(find_rollout(parent, path))
 
 
 def _open_store(path: Path) -> FileStore:

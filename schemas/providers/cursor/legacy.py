@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
-from schemas.provider import Head
 from schemas.records import read_record
 
 _SIGN = re.compile(rb"^\[(?:Thinking|Tool call|Tool result)\](?:[ \t\r]|$)", re.MULTILINE)
@@ -25,14 +25,12 @@ _MARKED = re.compile(r"^\[(Thinking|Tool call|Tool result)\](?:[ \t]+(.*))?((?:\
 _KEY = re.compile(r"([A-Za-z_-][\w.-]{0,60})(?:: ?|=)(.*)$")
 
 
-def is_text(head: Head) -> bool:
-    """Whether a file is a transcript in text: `user:` alone on its first line, and something that only Cursor writes.
+def is_text(data: bytes) -> bool:
+    """Whether a transcript in text begins so: `user:` alone on its first line, and something that only Cursor writes.
 
     A file may begin with the agent's part; then it must use a tool or think.
     """
-    if head.records or head.document is not None or head.tables:
-        return False
-    data = head.data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()
     return first in _ROLES and bool(_SIGN.search(data) or (first == b"user:" and _QUERY.search(data)))
 
@@ -55,7 +53,7 @@ def _parts(body: str) -> list[dict[str, Any]]:
     waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
     for match in _MARKED.finditer(body):
         _say(found, body[position : match.start()])
-        position, name, text = match.end(), (match[2] or "").strip(), _dedent(match[3])
+        position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
         if match[1] == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
         elif match[1] == "Tool call":
@@ -72,13 +70,6 @@ def _parts(body: str) -> list[dict[str, Any]]:
 def _say(found: list[dict[str, Any]], text: str) -> None:
     if text.strip():
         found.append({"type": "text", "text": text.strip("\n")})
-
-
-def _dedent(body: str) -> str:
-    """The lines of a body without the indentation that all of them have."""
-    lines = body.split("\n")
-    margin = min((len(line) - len(line.lstrip(" \t")) for line in lines if line.strip()), default=0)
-    return "\n".join(line[margin:] for line in lines).strip("\n")
 
 
 def _input(body: str) -> object:

@@ -14,13 +14,13 @@ from urllib.parse import unquote
 
 from schemas.folders import entries_of, matching
 from schemas.provider import Location, Problem, SessionFile
+from schemas.providers.kit.files import bytes_in
 from schemas.records import read_record
 from schemas.values import text_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TRANSCRIPTS = "agent-transcripts"
 _ENDINGS = (".jsonl", ".txt")
 _MOST_META = 1 << 20
@@ -57,11 +57,7 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
 
 def read_meta(chat: str | Path) -> dict[str, Any]:
     """The `meta.json` in a chat's folder; empty where there is none."""
-    try:
-        with open(os.path.join(chat, "meta.json"), "rb") as file:
-            return read_record(file.read(_MOST_META))
-    except OSError:
-        return {}
+    return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
 
 
 # -- beside a session --------------------------------------------------------------------------------------------------
@@ -85,8 +81,9 @@ def transcripts_of(root: Path | None, name: str) -> list[Path]:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    entries = entries_of(folder / "subagents", [])
-    return [Path(entry.path) for entry in entries if entry.name.endswith(_ENDINGS) and entry.is_file()]
+    return [
+        Path(path) for path, _ in matching(folder / "subagents", "*.*", [], is_root=False) if path.endswith(_ENDINGS)
+    ]
 
 
 def title_of(path: Path, name: str) -> str:

@@ -180,10 +180,6 @@ class _Blobs:
         name, data = self.message(value)
         return name, decode(data or b"")
 
-    def guess(self) -> list[_Blob]:
-        """The messages among all blobs, in the order in which they were written."""
-        return [(text_of(name), data) for name, data in self._database.execute(_ALL) if "role" in read_record(data)]
-
 
 def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
     """What a store says now: itself, then its messages in order; `beside` is the `meta.json` that lies there."""
@@ -201,7 +197,7 @@ def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
         "workspaces": [address.decode("utf-8", "replace") for address in fields.blobs(9)],
     }}  # fmt: skip
     if not (fields.whole and found) and not turns and not any(read_record(raw or b"") for _, raw in found):
-        found = blobs.guess()
+        found = [(text_of(name), data) for name, data in database.execute(_ALL) if "role" in read_record(data)]
         if found or (name and not fields.whole):  # else nobody has said a word yet
             remark = f"The store's root cannot be read: {len(found):,} messages were found, their order is a guess"
             yield {OURS: {"remark": remark}}
@@ -339,7 +335,10 @@ def words_of(part: object) -> str | None:
     return text if given.get("type") in ("text", None) and isinstance(text := given.get("text"), str) else None
 
 
-def _prompt_of(message: Data) -> str | None:
-    if message.get("role") != "user" or is_summary(message):
-        return None
+def prompt_in(message: Data) -> str | None:
+    """What was typed of a user's message; None where all of it was put there by the program."""
     return split(filter(None, map(words_of, parts_of(message.get("content"))))).prompt
+
+
+def _prompt_of(message: Data) -> str | None:
+    return None if message.get("role") != "user" or is_summary(message) else prompt_in(message)

@@ -26,7 +26,7 @@ from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of
+from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
     from schemas.diffs import FileDiff
@@ -78,7 +78,6 @@ class Drafts(History):
         self._spoke = kind == Kind.TEXT or (self._spoke and kind != Kind.PROMPT)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """The stream's own words in those of the kit."""
         match item:
             case Whole():
                 told, marked = self._text, record[3].get("model_call_id") is not None
@@ -128,16 +127,13 @@ class CursorStream(Tools, Stream):
                 return kind == "thinking"
 
     def run_of(self, record: Data) -> str:
-        """The session's id."""
         return text_of(record.get("session_id"))
 
     def time(self, record: Data) -> float | None:
         """When it was printed, which some lines tell."""
-        stamp = number(record.get("timestamp_ms"))
-        return stamp / 1000 if stamp is not None and 0 < stamp < 1e14 else None
+        return when(record.get("timestamp_ms"))
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd") if record.get("type") == "system" else "")
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:

@@ -121,13 +121,29 @@ def is_error(part: dict[str, Any]) -> bool:
 
 
 def _take(answer: Answer, value: object) -> None:
-    """Take in a text, content parts, an envelope `{type, value}` or `{success: …}`, or any other JSON."""
+    """Take in a text, content parts, an envelope `{type, value}` or `{success: …}`, or any other JSON: its facts, and
+    what a person reads of it: the output it printed, where a state tells what it is the words it holds, else all of it.
+    """
     while isinstance(value, dict) and "value" in value and isinstance(kind := value.get("type"), str):
         answer.status, value = ToolStatus.ERROR if kind.startswith("error") else ToolStatus.OK, value["value"]
     if isinstance(value, dict):
         state = next((name for name in STATES if isinstance(value.get(name), dict)), "")
         answer.status = STATES.get(state, answer.status)
-        _take_body(answer, value[state] if state else value, told=bool(state))
+        body = value[state] if state else value
+        took = number(body.get("executionTime"))
+        answer.exit_code = whole(body.get("exitCode"))
+        answer.seconds = took / 1000 if took is not None and 0 <= took < 1e12 else None
+        answer.details = {"diff": text_of(body.get("diffString")), "path": text_of(body.get("path"))}
+        if is_error(body):
+            answer.status = ToolStatus.ERROR
+        printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
+        if isinstance(body.get("content"), list):
+            _take(answer, body["content"])
+        elif printed or "exitCode" in body or body.get("diffString") or not body:
+            answer.text = "\n".join(text.rstrip("\n") for text in printed)
+        else:
+            words = (text for key in _SAYS if state and (text := text_of(body.get(key))))
+            answer.text = next(words, "") or as_json(body, indent=True)
     elif isinstance(value, list):
         answer.images = [picture(part) for part in value if is_image(part)]
         answer.text = "\n".join(map(_text_in, (part for part in value if not is_image(part))))
@@ -139,26 +155,6 @@ def _text_in(part: object) -> str:
     """The text of a content part; those of MCP are wrapped twice in streams."""
     text = part if isinstance(part, str) else dict_of(part).get("text")
     return text_of(text) or text_of(dict_of(text).get("text")) or as_json(part, indent=True)
-
-
-def _take_body(answer: Answer, body: dict[str, Any], *, told: bool) -> None:
-    """Take in a result's facts, and what a person reads of it: the output it printed, where a state tells what it is
-    the words it holds, else all of it.
-    """
-    took = number(body.get("executionTime"))
-    answer.exit_code = whole(body.get("exitCode"))
-    answer.seconds = took / 1000 if took is not None and 0 <= took < 1e12 else None
-    answer.details = {"diff": text_of(body.get("diffString")), "path": text_of(body.get("path"))}
-    if is_error(body):
-        answer.status = ToolStatus.ERROR
-    printed = [text for key in ("stdout", "stderr") if (text := text_of(body.get(key)))]
-    if isinstance(body.get("content"), list):
-        _take(answer, body["content"])
-    elif printed or "exitCode" in body or body.get("diffString") or not body:
-        answer.text = "\n".join(text.rstrip("\n") for text in printed)
-    else:
-        words = (text for key in _SAYS if told and (text := text_of(body.get(key))))
-        answer.text = next(words, "") or as_json(body, indent=True)
 
 
 def is_image(part: object) -> bool:

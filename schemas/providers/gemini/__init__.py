@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolType
+from schemas.folders import matching, state_of
+from schemas.message import Kind, Tool
 from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
-    calls_in,
+    SUMMARY,
+    Google,
     context_label,
     display_text,
-    is_acknowledgement,
-    is_snapshot_text,
     is_thought,
     make_tool,
     media_in,
@@ -26,13 +26,12 @@ from schemas.providers._google import (
     responses_in,
     said_text,
     snapshot_text,
-    thoughts_in,
     tool_type,
 )
-from schemas.providers.gemini import detect, locate
+from schemas.providers.gemini import files
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
-from schemas.providers.kit.bases import Data, Home, Lines
-from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Task, Title, Use
+from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import overlapping
 from schemas.values import dict_of, list_of, text_of, when
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
-_PLAIN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SAVED = re.compile(r"checkpoint-(.+)\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _MOST_FILES = 5000
@@ -49,11 +47,12 @@ _COUNTS = ("input", "output", "cached", "thoughts", "tool")
 _SAME = ("id", "type", "timestamp", "content", "thoughts", "model")
 _MASKED = "<tool_output_masked>"
 """What a result begins with that the CLI took out of the model's context."""
-_TYPES = ("user", "gemini", "info", "warning", "error")
+_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
+"""What the program lets the model say to the context, or to a summary."""
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
 
-class Gemini(Lines):
+class Gemini(Google):
     """One file a session; subagents in files of their own."""
 
     id = "gemini"
@@ -76,10 +75,7 @@ class Gemini(Lines):
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
-    copies = False  # a message that is written again comes back
     rewrites = True
-    reuses = True
-    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
     resume = ("gemini", "--resume")
     keeps = Retention(
         "deletes sessions after 30 days",
@@ -88,15 +84,11 @@ class Gemini(Lines):
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions, each once; saved chats and prompt logs are opened when asked for, not listed."""
-        return locate.find(location, problems)
+        return files.find(location, problems)
 
     def told(self, head: Head) -> bool:
-        """Whether it is a session in either form, a saved chat or a prompt log."""
-        return detect.detect(head)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None also for an id that Gemini CLI cannot have given."""
-        return super().resume_command(session) if _PLAIN_ID.fullmatch(session.id) else None
+        """Whether it is a session in either form, a saved chat or a prompt log, and not an old Qwen Code's."""
+        return ".qwen" not in head.path.parts and files.looks_alike(head)
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -107,14 +99,14 @@ class Gemini(Lines):
         store = open_file(path)
         header = read_record(first := store.first_line())
         # A log's header is a record of its own, and may hold messages.
-        if not header or detect.saved(header) or (detect.is_chat(header) and path.suffix != ".jsonl"):
+        if not header or files.saved(header) or (files.is_chat(header) and path.suffix != ".jsonl"):
             document = read_document(store.read(0, store.stat().st_size))
-            if detect.is_document(document):
+            if files.is_document(document):
                 store.close()
-                return DocumentReading(path, lambda: self._of(path, document), detect.items_of, detect.is_document)
+                return DocumentReading(path, lambda: self._of(path, document), files.items_of, files.is_document)
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
-        if start and detect.is_header(header):
+        if start and files.is_header(header):
             # So that a big file's end has its name, its id and its project too.
             reader.feed([(0, len(first), 1, header)])
         return reading
@@ -125,7 +117,7 @@ class Gemini(Lines):
         folder = path.absolute().parent
         if folder.parent.name == "chats":
             reader.facts.learn(Fact(parent=folder.name, agent_id=reader.session.id))
-        reader.facts.learn(Fact(workspace_root=locate.project_root(path)))
+        reader.facts.learn(Fact(workspace_root=files.project_root(path)))
         return reader
 
     def _of(self, path: Path, document: Any) -> Reader:
@@ -133,9 +125,9 @@ class Gemini(Lines):
         from schemas.session import Lack
 
         reader = self.reader(path)
-        if detect.is_log(document):
+        if files.is_log(document):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
-        elif not detect.is_chat(document):
+        elif not files.is_chat(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
             if match := _SAVED.fullmatch(path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
@@ -150,10 +142,8 @@ class Gemini(Lines):
         """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
         found: dict[str, Path] = {}
         for folder in _folders(session):
-            for entry in sorted(entries_of(folder, []), key=lambda entry: entry.name)[:_MOST_FILES]:
-                path = Path(entry.path)
-                fits = path.suffix in (".json", ".jsonl") and path != session.path.absolute()
-                if fits and entry.is_file(follow_symlinks=False):
+            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_FILES):
+                if (path := Path(name)).suffix in (".json", ".jsonl") and path != session.path.absolute():
                     found[path.stem] = path  # the log comes after the document
         for name, path in found.items():
             yield Child(one_line(name, 100), path)
@@ -175,21 +165,20 @@ class Gemini(Lines):
         )
 
     def type(self, record: Data) -> str:
-        """How a record is counted that holds nothing to read."""
         if "$rewindTo" in record:
             return "$rewindTo"
-        if not isinstance(record.get("id"), str) and detect.meta_of(record) is not None:
+        if not isinstance(record.get("id"), str) and files.meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and responses_in(record.get("content")):
+        if kind == "user" and responses_in(parts_of(record.get("content"))):
             return "tool response"
-        return "message with nothing new" if kind in ("user", "gemini", *_NOTICES) else kind
+        return "message with nothing new" if kind in files.TYPES else kind
 
     def time(self, record: Data) -> float | None:
         """When a message was written, or the session begun or changed."""
         if (stamp := record.get("timestamp")) is not None:
             return when(stamp)
-        meta = detect.meta_of(record)
+        meta = files.meta_of(record)
         return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
 
     def facts(self, record: Data) -> Data:
@@ -200,14 +189,11 @@ class Gemini(Lines):
         """What a record holds, in the CLI's order of classification (note 1.3)."""
         if isinstance(record.get("$rewindTo"), str):
             return ()
-        if isinstance(record.get("id"), str) or (meta := detect.meta_of(record)) is None:
+        if isinstance(record.get("id"), str) or (meta := files.meta_of(record)) is None:
             return _read_message(record)
         return _read_meta(meta)
 
     # -- tools -----------------------------------------------------------------------------------------------------
-
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
@@ -251,14 +237,13 @@ def _read_meta(meta: Data) -> Iterator[Any]:
         yield Fact(directories=folders, workspace_root=folders[0] if meta.get("kind") == "subagent" else "")
     if "summary" in meta:
         yield Title(summary_title(meta["summary"]))
-    if isinstance(messages := meta.get("messages"), list):
-        values = [value if isinstance(value, dict) else {"value": value} for value in messages]
-        yield Listed([name for value in values if (name := text_of(value.get("id")))])
-        for value in values:
+    if isinstance(meta.get("messages"), list):
+        messages = files.messages_of(meta)
+        yield Listed([name for value in messages if (name := text_of(value.get("id")))])
+        for value in messages:
             yield Entry(text_of(value.get("id")))
-            yield from _read_message(
-                value, as_json(value, indent=True) if text_of(value.get("type")) not in _TYPES else ""
-            )
+            known = text_of(value.get("type")) in files.TYPES
+            yield from _read_message(value, "" if known else as_json(value, indent=True))
 
 
 def summary_title(summary: object) -> str:
@@ -283,16 +268,15 @@ def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
     if kind == "gemini":
         return _read_answer(value, content)
     if kind == "user":
-        if (
-            type(content) is not str
-            and (results := _read_responses(content))
-            and not parts_of(value.get("displayContent"))
-        ):
-            return results
-        return _read_user(value, content)
+        # Results in a record of their own mostly all stand with their uses too (note 1.6).
+        alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
+        found = responses_in(parts_of(content)) if alone else []
+        replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
+        return replies or _read_user(value, content)
     if isinstance(kind, str) and kind in _NOTICES:
         return _read_notice(value, kind, said_text(content))
-    return [Said(Kind.UNKNOWN, unknown, one_line(text_of(kind), 60) or "(no type)", time=when(value.get("timestamp")))]
+    label = one_line(text_of(kind), 60) or "(no type)"
+    return [Said(Kind.UNKNOWN, unknown, label, time=when(value.get("timestamp")))]
 
 
 def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
@@ -305,84 +289,73 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
         text = "" if len(line) < 200 else text
     if kind == "info" and line == "Request cancelled.":
         what = Kind.INTERRUPT
-    flags = Flag.ERROR if what is Kind.ERROR else NO_FLAGS
-    yield Said(what, text, label, id=text_of(value.get("id")), time=when(value.get("timestamp")), flags=flags)
-
-
-def _read_responses(content: object) -> list[Reply]:
-    """The results in a record of their own, which mostly all stand with their uses too (note 1.6).
-
-    What stands behind a response is its own: pictures, and the texts of files.
-    """
-    replies: list[Reply] = []
-    parts: list[Data] = []
-    for part in parts_of(content):
-        if isinstance(response := part.get("functionResponse"), dict):
-            parts = []
-            replies.append(Reply(text_of(response.get("id")), details=(parts, None, None)))
-        parts.append(part)
-    return replies
+    yield Said(what, text, label, id=text_of(value.get("id")), time=when(value.get("timestamp")))
 
 
 def _read_user(value: Data, content: object) -> Iterator[Said]:
     """What stands under the user's name: what was typed, and what was put beside it."""
     name, time = text_of(value.get("id")), when(value.get("timestamp"))
     parts, shown = parts_of(content), parts_of(value.get("displayContent"))
-    beside = [part for part in parts if not is_thought(part) and context_label(text_of(part.get("text")))]
-    typed = [part for part in parts if part not in beside] if beside else parts
+    labels = ["" if is_thought(part) else context_label(text_of(part.get("text"))) for part in parts]
+    beside = [(part["text"], label) for part, label in zip(parts, labels, strict=True) if label]
+    typed = [part for part, label in zip(parts, labels, strict=True) if not label]
     if shown and (said_text(shown).strip() or media_in(shown)):
         typed = shown
     text, media = said_text(typed), media_in(typed)
-    ids = iter(["", *(f":{number}" for number in range(1, len(beside) + 1))])
+    ids = iter([name, *(name and f"{name}:{number}" for number in range(1, len(beside) + 1))])
     if text.strip() or media:
         start, sent = text.lstrip()[:2], said_text(content) if shown else text
         command = start[:1] in ("/", "?") and start not in ("//", "/*")
-        again = tuple(said_text(part) for part in typed) if beside and not (shown or command or media) else ()
+        again = tuple(said_text([part]) for part in typed) if beside and not (shown or command or media) else ()
         yield Said(
-            Kind.COMMAND if command else Kind.PROMPT, text, one_line(text) if command else "", id=name, time=time,
-            images=media, extra={"sentToModel": sent} if sent != text else None, part=next(ids), again=again,
+            Kind.COMMAND if command else Kind.PROMPT, text, one_line(text) if command else "", id=next(ids), time=time,
+            images=media, extra={"sentToModel": sent} if sent != text else None, again=again,
         )  # fmt: skip
-    for part, end in zip(beside, ids, strict=False):
-        text, of = part["text"], f"{name}{end}" if name else ""
-        if is_snapshot_text(text):
-            yield Said(Kind.COMPACTION, snapshot_text(text), "Compacted", id=of, time=time, part=end)
+    for (text, label), of in zip(beside, ids, strict=False):
+        if label == SUMMARY:
+            yield Said(Kind.COMPACTION, snapshot_text(text), "Compacted", id=of, time=time)
         else:
-            yield Said(Kind.CONTEXT, text, context_label(text), id=of, time=time, part=end)
+            yield Said(Kind.CONTEXT, text, label, id=of, time=time)
 
 
 def _read_answer(value: Data, content: object) -> list[Any]:
     """What the model said: thinking, text, tool uses, and what the call took."""
     name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
     time, items = when(value.get("timestamp")), list[Any]()
-    if texts := thoughts_of(value):
-        first = next(filter(None, map(dict_of, list_of(value.get("thoughts")))), {})
-        begun, of = when(first.get("timestamp")), f"{name}:thinking" if name else ""
-        began = time if begun is None else begun
-        items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=began, part=":thinking"))
+    thoughts = list_of(value.get("thoughts"))
+    # Those in its content count only where there are no others (note 1.4).
+    texts = list(filter(None, map(_thought, thoughts))) or [
+        part["text"] for part in parts_of(content) if is_thought(part) and part["text"]
+    ]
+    if texts:
+        begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
+        of = f"{name}:thinking" if name else ""
+        items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=time if begun is None else begun))
     text, media = said_text(content), media_in(content)
     if media or (text and not text.isspace()):
         said = Said(Kind.TEXT, text, "", model, name, images=media, time=time)
-        if not isinstance(content, str) and not tokens and is_acknowledgement(text):
+        if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
             said.kind, said.label = Kind.CONTEXT, "Said by the program for the model"
         items.append(said)
     if not isinstance(content, str) or value.get("toolCalls"):
-        calls = calls_of(value)
-        items += [_read_call(call, tag_of(calls, number), name, time, model) for number, call in enumerate(calls)]
+        calls = _calls_of(value, content)
+        tags = [text_of(call.get("id")) for call in calls]
+        for number, (call, tag) in enumerate(zip(calls, tags, strict=True)):
+            # A name by which it is known again: its id, or its place among those without.
+            known = tag and tag not in tags[:number]
+            items.append(_read_call(call, tag if known else f"#{number}", name, time, model))
     if tokens:
         if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
             items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
         if (usage := normalised(*map(tokens.get, _COUNTS))) is not None:
-            items.append(Spent(Count(usage, name, model)))
+            items.append(Spent(usage, name, model))
     return items
 
 
 def _read_call(call: Data, tag: str, message: str, time: float | None, model: str) -> Call:
     """A tool use, and its result where it has one; `time` is that of its message."""
-    name, use_id, asked = (
-        text_of(call.get("name")),
-        text_of(call.get("id")) or f"{message}:{tag}",
-        dict_of(call.get("args")),
-    )
+    name, asked = text_of(call.get("name")), dict_of(call.get("args"))
+    use_id = text_of(call.get("id")) or f"{message}:{tag}"
     own, of = when(call.get("timestamp")), f"{message}:{tag}" if message else ""
     use = Call(
         name=name, use_id=use_id, input=asked, model=model, type=tool_type(name), id=of,
@@ -393,20 +366,9 @@ def _read_call(call: Data, tag: str, message: str, time: float | None, model: st
         called = (shown.get("agentName"), asked.get("agent_name"), asked.get("agentName"), name)
         use.subagent = one_line(agent, 100)
         use.task = Task(next(filter(None, map(text_of, called)), ""), text_of(call.get("description")))
-    if not is_open(call):
+    if call.get("status") in ("success", "error", "cancelled") or parts_of(call.get("result")):
         use.answer = Answer(use_id, details=(call.get("result"), call.get("resultDisplay"), call.get("status")))
     return use
-
-
-def is_open(call: Data) -> bool:
-    """Whether a tool use has no result of its own, so that another record may hold it."""
-    return call.get("status") not in ("success", "error", "cancelled") and not parts_of(call.get("result"))
-
-
-def thoughts_of(value: Data) -> list[str]:
-    """The thoughts of an answer, raw; those in its content count only where there are no others (note 1.4)."""
-    texts = [text for item in list_of(value.get("thoughts")) if (text := _thought(item))]
-    return texts or thoughts_in(value.get("content"))
 
 
 def _thought(item: object) -> str:
@@ -416,21 +378,14 @@ def _thought(item: object) -> str:
     return f"**{subject}**\n\n{description}".strip() if subject else description
 
 
-def calls_of(value: Data) -> list[Data]:
+def _calls_of(value: Data, content: object) -> list[Data]:
     """The tool uses of an answer: its records, then those of its content that have none."""
     calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
-    if isinstance(value.get("content"), str):
-        return calls
     known = {text_of(call.get("id")) for call in calls}
-    others = calls_in(value.get("content"))
+    parts = [] if isinstance(content, str) else parts_of(content)
+    others = [call for part in parts if isinstance(call := part.get("functionCall"), dict)]
     # One without an id is told from the records by nothing.
     return calls + [call for call in others if (call["id"] not in known if text_of(call.get("id")) else not calls)]
-
-
-def tag_of(calls: list[Data], number: int) -> str:
-    """A name for a tool use by which it is known again: its id, or its place among those without."""
-    tag = text_of(calls[number].get("id"))
-    return tag if tag and all(call.get("id") != tag for call in calls[:number]) else f"#{number}"
 
 
 PROVIDER = Gemini()

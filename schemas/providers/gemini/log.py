@@ -12,12 +12,12 @@ our own, where the format leaves room:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas.message import Kind
 from schemas.providers._google import read_result
-from schemas.providers.gemini.detect import meta_of
+from schemas.providers.gemini.files import meta_of
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Say, Use
 from schemas.usage import TokenUsage
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Said(Say):
-    """What a message says; `part` is what its id has after the message's."""
+    """What a message says; its id begins with the message's."""
 
-    part: str = ""
     again: tuple[str, ...] = ()
     """Texts that may be earlier prompts: the CLI writes a cancelled one again, behind the session's context."""
 
@@ -47,10 +46,8 @@ class Reply(Answer):
     """A result in a record of its own, for a tool use that has none; `details[0]` is what it holds."""
 
 
-class Spent(NamedTuple):
+class Spent(Count):
     """Tokens of the model call that made a message."""
-
-    tokens: Count
 
 
 class Listed(NamedTuple):
@@ -65,16 +62,14 @@ class Entry(NamedTuple):
     message: str
 
 
+@dataclass(slots=True)
 class _Message:
     """A message of the log, however often it was written; it may be listed under further ids."""
 
-    __slots__ = ("place", "rewound", "rows", "usage")
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-        self.rows: list[int] = []
-        self.usage: TokenUsage | None = None
-        self.rewound = False
+    place: int
+    rows: list[int] = field(default_factory=list)
+    usage: TokenUsage | None = None
+    rewound: bool = False
 
 
 class Log(History):
@@ -110,13 +105,14 @@ class Log(History):
         value = record[3]
         self.branched = self._is_listed = self._has_news = False
         self._at = None
-        if isinstance(name := value.get("id"), str) and not isinstance(value.get("$rewindTo"), str):
-            self._at, self._name = self._message(name), name
-            self._list[name] = self._at
-        elif isinstance(target := value.get("$rewindTo"), str):
+        if isinstance(target := value.get("$rewindTo"), str):
             self._rewind(target)
+        elif isinstance(name := value.get("id"), str):
+            self._name = name
+            self._at = self._list[name] = self._message(name)
         elif meta_of(value) is None:
-            self._at = self._message(f"@{record[0]}")
+            self._name = f"@{record[0]}"
+            self._at = self._message(self._name)
         return True
 
     def _message(self, name: str) -> _Message:
@@ -164,7 +160,6 @@ class Log(History):
     # -- items -----------------------------------------------------------------------------------------------------
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """The agent's own words in those of the kit."""
         match item:
             case Said():
                 if self._is_new(item):
@@ -175,11 +170,10 @@ class Log(History):
                     self._has_news = True
                     yield record, number, news
             case Spent():
-                usage, at = item.tokens.usage, self._at
-                known = at is None or (at.usage is not None if self._is_listed else at.usage == usage)
-                if at is not None and (not known or (self._has_news and not self._is_listed)):
-                    at.usage = usage
-                    yield record, number, item.tokens
+                at, is_listed = self._at, self._is_listed
+                if at is not None and (at.usage is None if is_listed else self._has_news or at.usage != item.usage):
+                    at.usage = item.usage
+                    yield record, number, item
             case Reply():
                 use_id = item.use_id or next(iter(self._waiting), "")
                 if (waits := self._waiting.pop(use_id, None)) is not None:
@@ -197,12 +191,13 @@ class Log(History):
         at = self._at
         if at is None:
             return True
-        part, text = hash((at.place, item.part)), hash(item.text)
+        part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
         if not self._is_listed:
             # What is written again goes with the figures that come with it; after that it is nothing new.
             if self._said.get(part) == text and at.usage is not None and not item.images:
                 return False
-            if item.again and self._is_repeated(item.again):
+            if item.again and all(self._find(_mark(Kind.PROMPT, text)) for text in item.again):
+                self._is_now(self._known[_mark(Kind.PROMPT, item.again[-1])])
                 return False
         elif part in self._said:
             return False
@@ -213,14 +208,6 @@ class Log(History):
             return False
         self._said[part] = text
         self._known[_mark(item.kind, item.text)] = at
-        return True
-
-    def _is_repeated(self, texts: tuple[str, ...]) -> bool:
-        """Whether texts are prompts that are there."""
-        before = [self._find(_mark(Kind.PROMPT, text)) for text in texts]
-        if None in before or (last := before[-1]) is None:
-            return False
-        self._is_now(last)
         return True
 
     def _find(self, mark: int) -> _Message | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
-from schemas.message import NO_FLAGS, Flag, Kind, Lack, Tool, ToolType
+from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
 from schemas.providers._google import make_tool, normalised, read_result, tool_type
 from schemas.providers.kit.bases import Data, Stream
@@ -37,11 +37,8 @@ class Spoken(Piece):
     """A piece of speech; neighbours are one text."""
 
 
-class Spent(NamedTuple):
+class Spent(Count):
     """What a process took of one model, or of all."""
-
-    usage: TokenUsage
-    model: str
 
 
 class Speech(History):
@@ -60,7 +57,7 @@ class Speech(History):
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Speech under the place of its first piece, figures under that of the result."""
         if isinstance(item, Spent):
-            yield record, number, Count(item.usage, f"result {record[0]} {item.model}", item.model, beside=True)
+            yield record, number, item._replace(id=f"result {record[0]} {item.model}", beside=True)
         elif item.text or self._name:
             self._name = self._name or f"@{record[0]}"
             yield record, number, as_word(item, Piece, id=self._name)
@@ -82,13 +79,12 @@ class GeminiStream(Stream):
         kind = record.get("type")
         if kind is None:
             return isinstance(record.get("stats"), dict) and ("response" in record or "error" in record)
-        if not isinstance(kind, str) or kind not in _TELLING or not isinstance(record.get("timestamp"), str):
-            return False
-        talks = kind != "message" or isinstance(record.get("content"), str)
         return (
-            talks
+            isinstance(kind, str)
+            and any(key in record for key in _TELLING.get(kind, ()))
+            and isinstance(record.get("timestamp"), str)
+            and (kind != "message" or isinstance(record.get("content"), str))
             and record.keys().isdisjoint(("uuid", "parentUuid", "payload"))
-            and any(key in record for key in _TELLING[kind])
         )
 
     def run_of(self, record: Data) -> str:
@@ -96,14 +92,9 @@ class GeminiStream(Stream):
         return text_of(record.get("session_id")) if record.get("type") in ("init", None) else ""
 
     def type(self, record: Data) -> str:
-        """How a record is counted that holds nothing to read."""
         return "message without text" if _is_speech(record) else super().type(record)
 
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
-
     def read(self, record: Data) -> Iterator[Any]:
-        """What a line holds."""
         match text_of(record.get("type")):
             case "init":
                 yield Fact(model=text_of(record.get("model")))
@@ -117,11 +108,17 @@ class GeminiStream(Stream):
                 name, asked = text_of(record.get("tool_name")), dict_of(record.get("parameters"))
                 yield Use(name=name, use_id=text_of(record.get("tool_id")), input=asked, type=tool_type(name))
             case "tool_result":
-                yield _answer(record)
+                error = dict_of(record.get("error"))
+                output = text_of(record.get("output")) or text_of(error.get("message"))
+                word = "error" if record.get("status") == "error" or error else "success"
+                if _CANCELLED.match(output[:200]):  # which is reported as a success
+                    word = "cancelled"
+                ended = read_result("", None, output, word)
+                yield Answer(text_of(record.get("tool_id")), *ended, details=(output, word, error))
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
-                yield Say(Kind.ERROR if failed else Kind.NOTE, text, label, flags=Flag.ERROR if failed else NO_FLAGS)
+                yield Say(Kind.ERROR if failed else Kind.NOTE, text, label)
             case "result":
                 yield from _read_end(record)
             case "" if "response" in record or "stats" in record:
@@ -143,18 +140,6 @@ def _is_speech(record: Data) -> bool:
     return record.get("type") == "message" and record.get("role") == "assistant"
 
 
-def _answer(record: Data) -> Answer:
-    """A tool's result. Cancelled uses are reported as successes whose output says otherwise."""
-    error = dict_of(record.get("error"))
-    output = text_of(record.get("output")) or text_of(error.get("message"))
-    word = "error" if record.get("status") == "error" or error else "success"
-    if _CANCELLED.match(output[:200]):
-        word = "cancelled"
-    ended = read_result("", None, output, word)
-    use_id, details = text_of(record.get("tool_id")), (output, word, error)
-    return Answer(use_id, ended.text, ended.status, ended.exit_code, details=details)
-
-
 def _error_text(value: Data) -> str:
     """What went wrong, in words."""
     return text_of(value.get("message")) or text_of(value.get("error"))
@@ -168,7 +153,7 @@ def _read_end(record: Data) -> Iterator[Any]:
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
         label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, _error_text(error), label, flags=Flag.ERROR)
+        yield Say(Kind.ERROR, _error_text(error), label)
     else:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
@@ -177,9 +162,9 @@ def _read_end(record: Data) -> Iterator[Any]:
     if (whole := _usage_of(stats)) is not None:
         # By model where the parts make it up exactly, so that each can be priced as what it is.
         if len(known) == len(parts) and total_usage(known.values()) == whole:
-            yield from (Spent(part, name) for name, part in known.items())
+            yield from (Spent(part, model=name) for name, part in known.items())
         else:
-            yield Spent(whole, next(iter(known)) if len(known) == 1 else "")
+            yield Spent(whole, model=next(iter(known)) if len(known) == 1 else "")
     seconds = as_count(stats.get("duration_ms")) or 0  # 0 after a fatal error
     how = one_line(text_of(error.get("type")), 80) or ("error" if failed else "success")
     yield Turn(begins=False, seconds=seconds / 1000 if seconds else None, failed=failed, how=how)
@@ -192,12 +177,12 @@ def _read_whole(record: Data) -> Iterator[Any]:
     if (text := text_of(record.get("response"))) or not error:
         yield Say(Kind.TEXT, text)
     if error:
-        yield Say(Kind.ERROR, _error_text(error), "Error", flags=Flag.ERROR)
+        yield Say(Kind.ERROR, _error_text(error), "Error")
     for name, model in models.items():
         tokens = dict_of(dict_of(model).get("tokens"))
         usage = normalised(*map(tokens.get, ("prompt", "candidates", "cached", "thoughts", "tool")))
         if usage is not None:
-            yield Spent(usage, name)
+            yield Spent(usage, model=name)
     how = one_line(text_of(error.get("type")), 80) or "error"
     yield Turn(begins=False, failed=bool(error), how=how if error else "success")
 

@@ -5,6 +5,7 @@ The subclasses from which agents derive, one for each kind of source, are in `ba
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from schemas.usage import TokenUsage
 
 
+UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PATHS = ("filePath", "file_path", "path", "filepath")
 
 
@@ -55,6 +57,8 @@ class Agent:
     tools: ClassVar[Mapping[str, ToolType]] = {}
     resume: ClassVar[tuple[str, ...]] = ()
     """The command that goes on with a session, but for its id at the end."""
+    uuids: ClassVar[bool] = False
+    """Whether it gives its sessions UUIDs, so that it can go on with no other one."""
     keeps: ClassVar[Retention | None] = None
     """What the agent deletes by itself."""
     marks: ClassVar[tuple[bytes, ...]] = ()
@@ -193,7 +197,8 @@ class Agent:
 
     def resume_command(self, session: Session) -> list[str] | None:
         """The arguments that let the agent go on with a session; None for a subagent's."""
-        return [*self.resume, session.id] if self.resume and session.lineage.agent_id is None else None
+        known = session.lineage.agent_id is None and (not self.uuids or UUID.fullmatch(session.id))
+        return [*self.resume, session.id] if self.resume and known else None
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """The variable and its value with which the agent's command finds a session: where none of its homes holds it,

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.clean import as_json, one_line
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
-from schemas.providers.kit.words import Answer, Item, Say, Skip, Use
+from schemas.providers.kit.words import Answer, Item, Say, Skip, Task, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
@@ -47,6 +47,12 @@ def calls_in(message: dict[str, Any], model: str = "") -> Iterator[Use]:
         )  # fmt: skip
 
 
+def task_in(given: dict[str, Any]) -> Task:
+    """What the input of a tool use that starts a subagent says of it."""
+    names = (text_of(given.get(key)) for key in ("name", "subagent_type", "agent_type"))
+    return Task(next(filter(None, names), ""), text_of(given.get("description")), text_of(given.get("prompt")))
+
+
 def figures_in(usage: object) -> TokenUsage:
     """The figures of a call as OpenAI's interfaces tell them: the input includes the cache, the output thinking."""
     given = dict_of(usage)
@@ -60,6 +66,14 @@ def figures_in(usage: object) -> TokenUsage:
     if fresh is not None:
         fresh = max(0, fresh - (read or 0) - (written or 0))
     usage = TokenUsage(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
+    return usage if any(usage) else TokenUsage()
+
+
+def inclusive_figures(said: dict[str, Any], *keys: str) -> TokenUsage:
+    """The figures of a call under these names: input with both caches in it, output, cache read, written, thinking."""
+    given, output, read, written, thinking = (as_count(said.get(key)) for key in (*keys, "", "", "")[:5])
+    fresh = None if given is None else max(0, given - (read or 0) - (written or 0))
+    usage = TokenUsage(fresh, output, read, written, thinking)
     return usage if any(usage) else TokenUsage()
 
 

@@ -11,28 +11,43 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from schemas.clean import clean, clean_styled, one_line
-from schemas.folders import entries_of, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
+from schemas.clean import as_json, clean, one_line
+from schemas.folders import matching, state_of
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
-from schemas.providers._google import is_thought, make_tool, media_in, said_text, snapshot_text, tool_type
+from schemas.providers._google import (
+    Google,
+    context_label,
+    is_thought,
+    make_tool,
+    media_in,
+    normalised,
+    parts_of,
+    read_result,
+    responses_in,
+    said,
+    said_text,
+    snapshot_text,
+    tool_type,
+)
 from schemas.providers.gemini import Gemini
-from schemas.providers.gemini.detect import looks_alike
-from schemas.providers.kit.bases import Data, Home, Lines
+from schemas.providers.gemini.files import looks_alike
+from schemas.providers.kit.agent import UUID
+from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
-from schemas.providers.qwen import texts
 from schemas.records import JsonLines, Record, read_record
-from schemas.usage import as_count
-from schemas.values import dict_of, text_of
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, text_of, texts_of
 
 if TYPE_CHECKING:
     from schemas.session import Session
 
-UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TALK = frozenset({"user", "assistant", "tool_result"})
 _BESIDE = ("session_artifact_", "session_sources_", "managed_session_")
 """System records that are written beside the conversation, so that none of them is ever its end."""
@@ -44,8 +59,19 @@ _SILENT = frozenset({
 _SILENT_FAMILIES = ("goal_", "agent_", "session_artifact_", "managed_session_")
 _STEERS = ("mid_turn_user_message", "realtime_message")
 """Said by a person without opening an exchange: while tools ran, or in a voice conversation."""
+_NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtime": "Goal"}
+"""Subtypes of user records that the program sends, and what to call them where they have no words for people."""
+STARTERS = frozenset({"agent", "task"})
+"""Tools that start a subagent: `task`, since 2026 `agent`."""
+_TASK = ("subagent_type", "description", "prompt")
 _HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
 """What the `prompt_id` of a call has whose answer is in no record."""
+# A hook's context is the last part of a prompt, or stands at the end of its text.
+_HOOK = re.compile(r"\s*<hook_context>\n?((?:(?!<hook_context>).)*?)\n?</hook_context>\s*\Z", re.DOTALL)
+_COUNTS = (
+    "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
+    "toolUsePromptTokenCount", "totalTokenCount",
+)  # fmt: skip
 _FACTS = ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
 _MOST_FILES, _HEAD = 5000, 64 << 10
 
@@ -85,10 +111,8 @@ class Branches(Chain):
             self._node = node
             tree.again(node)
         else:
-            metadata, beside = (
-                kind not in _TALK and subtype != "rewind",
-                kind == "system" and subtype.startswith(_BESIDE),
-            )
+            metadata = kind not in _TALK and subtype != "rewind"
+            beside = kind == "system" and subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
             self.branched = subtype == "rewind"
             for places, place in zip(self._lines, record[:2], strict=True):
@@ -103,7 +127,7 @@ class Branches(Chain):
         return all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"})
 
 
-class Qwen(Lines):
+class Qwen(Google):
     """One file a session; subagents in files beside it."""
 
     id = "qwen"
@@ -120,19 +144,13 @@ class Qwen(Lines):
         "result": "a sum of responses, which are counted one by one",
     }
     formats = (
-        Format(
-            "Qwen Code session, JSON lines",
-            "a record with uuid, sessionId and message.parts, or a systemPayload",
-        ),
+        Format("Qwen Code session, JSON lines", "a record with uuid, sessionId and message.parts, or a systemPayload"),
         Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),
     )
     history = Branches
-    copies = False  # a record that is written again may bring its branch back
     answers = "first"
-    reuses = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json")
-    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
     resume = ("qwen", "--resume")
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -148,7 +166,6 @@ class Qwen(Lines):
         return any(map(_is_telling, head.records)) or (".qwen" in head.path.parts and looks_alike(head))
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Begin to read a session. Raises OSError."""
         from schemas.reading import open_file
 
         store = open_file(path)
@@ -157,10 +174,8 @@ class Qwen(Lines):
         return super().open(path, start=start) if is_log else _BEFORE_0_4.open(path, start=start)
 
     def resume_command(self, session: Session) -> list[str] | None:
-        """None also for a session of before 0.4, and an id that Qwen Code cannot give."""
-        if session.path.suffix == ".json" or not UUID.fullmatch(session.id):
-            return None
-        return super().resume_command(session)
+        """None also for a session of before 0.4."""
+        return None if session.path.suffix == ".json" else super().resume_command(session)
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """QWEN_HOME, where the session lies in another folder than the variables name, or `~/.qwen`."""
@@ -171,16 +186,13 @@ class Qwen(Lines):
     # -- records ---------------------------------------------------------------------------------------------------
 
     def type(self, record: Data) -> str:
-        """How a record is counted that holds nothing to read."""
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
         return subtype or (f"{kind} (empty)" if kind in _TALK else kind or "(no type)")
 
     def name_of(self, record: Data) -> str:
-        """The record's uuid."""
         return text_of(record.get("uuid"))
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
 
     def facts(self, record: Data) -> Data:
@@ -190,7 +202,6 @@ class Qwen(Lines):
         return {name: one_line(text, 4096) for name, text in named.items() if isinstance(text, str) and text}
 
     def read(self, record: Data) -> Iterator[Item]:
-        """What a record holds."""
         kind, subtype = record.get("type"), text_of(record.get("subtype"))
         if agent := text_of(record.get("agentName")):
             yield Fact(agentName=agent)
@@ -200,22 +211,25 @@ class Qwen(Lines):
             case "assistant":
                 yield from self._assistant(record)
             case "tool_result":
-                yield from self._replies(record)
+                yield from _replies(record)
             case "system":
                 yield from self._system(record, subtype)
             case _:
                 yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
 
     def _user(self, record: Data, subtype: str) -> Iterator[Item]:
-        prompt = texts.read_prompt(record)
-        if subtype in texts.NOTES:
-            label, body = texts.note_texts(record)
-            yield Say(Kind.NOTE, body, label=label, images=prompt.media)
+        prompt = _read_prompt(record)
+        if subtype in _NOTES:
+            # What the person saw, in a line, and what the model got where that is more.
+            shown, sent = text_of(_payload_of(record).get("displayText")).strip(), prompt.sent.strip()
+            more = sent if sent != shown else ""
+            body = more or (shown if "\n" in shown or len(shown) > 200 else "")
+            yield Say(Kind.NOTE, body, label=shown or _NOTES[subtype], images=prompt.media)
             return
         if subtype and subtype not in _STEERS:
             yield Say(Kind.UNKNOWN, label=f"user {subtype}")
             return
-        yield from self._replies(record)
+        yield from _replies(record)
         if prompt.label:
             yield Say(Kind.CONTEXT, snapshot_text(prompt.typed), label=prompt.label, images=prompt.media)
         elif prompt.typed.strip() or prompt.media:
@@ -226,45 +240,49 @@ class Qwen(Lines):
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         model = text_of(record.get("model"))
-        for part in texts.parts_in(record):
+        for part in _parts_in(record):
             if isinstance(call := part.get("functionCall"), dict):
                 name, asked = text_of(call.get("name")), dict_of(call.get("args"))
                 yield Use(
                     name=name, use_id=text_of(call.get("id")), input=asked, model=model, type=tool_type(name),
-                    task=_task(asked) if name in texts.STARTERS else None,
+                    task=Task(*(text_of(asked.get(key)) for key in _TASK)) if name in STARTERS else None,
                 )  # fmt: skip
             elif is_thought(part):
                 if thinking := part["text"].strip("\0"):
                     yield Say(Kind.THINKING, thinking, model=model)
             elif (text := said_text([part])).strip() or "inlineData" in part:
                 yield Say(Kind.TEXT, text, model=model, images=media_in([part]))
-        yield from self._replies(record)
-        if (usage := texts.read_usage(record.get("usageMetadata"))) is not None:
+        yield from _replies(record)
+        if (usage := read_usage(map(dict_of(record.get("usageMetadata")).get, _COUNTS))) is not None:
             origin = text_of(dict_of(record.get("forkedFrom")).get("messageUuid"))
             yield Count(usage, origin or text_of(record.get("uuid")), model)
         yield Fact(context_window=as_count(record.get("contextWindowSize")))
 
-    def _replies(self, record: Data) -> Iterator[Item]:
-        for reply in texts.replies_in(record):
-            result = texts.read_reply("", reply)
-            yield Answer(reply.call, result.text, result.status, result.exit_code, details=reply)
-
     def _system(self, record: Data, subtype: str) -> Iterator[Item]:
-        payload = texts.payload_of(record)
+        payload = _payload_of(record)
         match subtype:
             case "slash_command":
-                yield self._command(record, payload)
+                yield self._command(payload)
             case "at_command":
-                label, text = texts.files_texts(record)
-                failed = payload.get("status") == "error"
+                files, told = texts_of(payload.get("filesRead")), text_of(payload.get("message"))
+                failed, named = payload.get("status") == "error", files[0] if len(files) == 1 else f"{len(files)} files"
+                label = f"{'Could not read' if failed else 'Read'} {named}"
+                text = "\n".join([*(files if len(files) > 1 else []), *([told] if told else [])])
                 flags = Flag.ERROR if failed else NO_FLAGS
-                yield Say(Kind.NOTE if failed else Kind.CONTEXT, text, label=label, flags=flags)
+                yield Say(Kind.NOTE if failed else Kind.CONTEXT, text, label, flags=flags)
             case "chat_compression":
-                text = snapshot_text(texts.compaction_text(record))
-                extra = {"compaction": info} if (info := dict_of(payload.get("info"))) else None
-                yield Say(Kind.COMPACTION, text, label=texts.compaction_label(record), extra=extra)
+                # The summary that took the conversation's place: the first of the new history that says something.
+                history = (dict_of(one).get("parts") for one in list_of(payload.get("compressedHistory")))
+                info = dict_of(payload.get("info"))
+                before, after = as_count(info.get("originalTokenCount")), as_count(info.get("newTokenCount"))
+                known = before is not None and after is not None
+                label = f"Compacted, {before:,} tokens before, {after:,} after" if known else "Compacted"
+                text = snapshot_text(next(filter(str.strip, map(said_text, history)), ""))
+                yield Say(Kind.COMPACTION, text, label, extra={"compaction": info} if info else None)
             case "rewind":
-                yield Say(Kind.NOTE, label=texts.rewind_label(record))
+                count = as_count(payload.get("truncatedCount"))
+                entries = f", {count:,} {'entry' if count == 1 else 'entries'} taken back" if count else ""
+                yield Say(Kind.NOTE, label=f"Rewound{entries}")
             case "custom_title":
                 title = text_of(payload.get("customTitle"))
                 yield Title(title)
@@ -277,11 +295,13 @@ class Qwen(Lines):
             case _:
                 yield Say(Kind.UNKNOWN, label=f"system {subtype}".strip())
 
-    def _command(self, record: Data, payload: Data) -> Item:
+    def _command(self, payload: Data) -> Item:
         command = text_of(payload.get("rawCommand"))
         if payload.get("phase") == "result":
-            text = texts.output_text(record)
-            flags = Flag.ERROR if texts.is_failed_output(record) else NO_FLAGS
+            # What it printed: the items that the screen showed.
+            items = [dict_of(item) for item in list_of(payload.get("outputHistoryItems"))]
+            text = "\n\n".join(filter(None, map(_item_text, items)))
+            flags = Flag.ERROR if any(item.get("type") == "error" for item in items) else NO_FLAGS
             return Say(Kind.OUTPUT, text, label="Output", flags=flags) if text else Skip("slash_command (no output)")
         if payload.get("hiddenInvocation") is True or not command.strip():
             return Skip("slash_command (not shown)")
@@ -293,44 +313,32 @@ class Qwen(Lines):
             yield Say(Kind.ERROR, text_of(event.get("error_message")), label="API error")
         elif event.get("event.name") == "qwen-code.api_response" and helper:
             names = ("input", "output", "cached_content", "thoughts", "tool", "total")
-            figures = dict(zip(texts.COUNTS, (event.get(f"{name}_token_count") for name in names), strict=False))
-            if (usage := texts.read_usage(figures)) is not None:
+            if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
     # -- tools -----------------------------------------------------------------------------------------------------
 
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use; of a failure the screen often told more than the model got."""
-        if answer is None or answer.details is None:
-            return make_tool(use.name, use.use_id, use.input), {}
-        reply = answer.details
-        tool = make_tool(use.name, use.use_id, use.input, reply.content, reply.display, reply.status)
-        text = texts.read_reply(use.name, reply).text
-        if tool.output is not None and len(text) > len(tool.text) and tool.status is ToolStatus.ERROR:
-            tool.text, tool.runs = clean_styled(text)
-            tool.output["content"] = tool.text
-        return tool, {} if use.name else {"toolUseId": clean(reply.call)}
+        details = answer.details if answer is not None and answer.details else ()
+        facts = {} if use.name or answer is None else {"toolUseId": clean(answer.use_id)}
+        return make_tool(use.name, use.use_id, use.input, *details, shows=True), facts
 
     # -- subagents beside ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
         """When the folder of subagents changed."""
-        return state_of(folder) if (folder := _subagents_of(session.path)) is not None else ()
+        return state_of(_subagents_of(session.path))
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The files of subagents that this session's agent started; links are not followed."""
         folder = _subagents_of(session.path)
-        if folder is None or folder.parent.is_symlink():
+        if folder.parent.is_symlink():
             return
-        for entry in entries_of(folder, [])[:_MOST_FILES]:
-            path = Path(entry.path)
-            fits = entry.name.startswith("agent-") and entry.name.endswith(".jsonl")
-            if not fits or path == session.path or not entry.is_file():
+        for found, _ in islice(matching(folder, "agent-*.jsonl", [], is_root=False), _MOST_FILES):
+            if (path := Path(found)) == session.path:
                 continue
-            meta = read_record(_head(path.with_name(f"{path.stem}.meta.json")))
+            meta = object_in(path.with_name(f"{path.stem}.meta.json"))
             agent, prompt = _look(path)
             if agent is not None and text_of(meta.get("parentAgentId")) == (session.lineage.agent_id or ""):
                 task = Task(text_of(meta.get("agentType")), text_of(meta.get("description")), prompt)
@@ -347,34 +355,106 @@ def _is_telling(record: Data) -> bool:
     return record.get("type") in ("user", "assistant", "tool_result") and "parts" in dict_of(record.get("message"))
 
 
-def _subagents_of(path: Path) -> Path | None:
+def _subagents_of(path: Path) -> Path:
     """Where the files of a session's subagents lie: beside `chats`; a subagent's own folder for those it started."""
-    if path.parent.name == "chats":
-        return path.parent.parent / "subagents" / path.stem
-    return path.parent if path.parent.parent.name == "subagents" else None
-
-
-def _task(asked: Data) -> Task:
-    return Task(*(text_of(asked.get(key)) for key in ("subagent_type", "description", "prompt")))
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return b""  # not there, gone again, or not ours to read; the subagent is then listed by its file's name
+    folder = path.parent
+    return folder if folder.parent.name == "subagents" else folder.parent / "subagents" / path.stem
 
 
 def _look(path: Path) -> tuple[str | None, str]:
     """A subagent's id and its first prompt, from the beginning of its file; no id where nothing is there yet."""
     lines = JsonLines()
     agent: str | None = None
-    for record in lines.push(_head(path)) + lines.take_tail():
+    for record in lines.push(bytes_in(path, _HEAD)) + lines.take_tail():
         agent = agent or text_of(record[3].get("agentId"))
         if record[3].get("type") == "user":
-            return agent, texts.read_prompt(record[3]).typed
+            return agent, _read_prompt(record[3]).typed
     return agent, ""
+
+
+# -- what records hold -------------------------------------------------------------------------------------------------
+
+
+class _Prompt(NamedTuple):
+    """A user record's text, raw."""
+
+    typed: str
+    """What to show as the person's words: `displayText`, which stands beside what the model got (formats note 2.2)."""
+    sent: str
+    """What the model got, but for what a hook added."""
+    hook: str
+    media: list[Part]
+    label: str
+    """What the text is that no person typed (`Session context`); empty for a prompt."""
+
+
+def _parts_in(record: Data) -> list[Data]:
+    return parts_of(dict_of(record.get("message")).get("parts"))
+
+
+def _payload_of(record: Data) -> Data:
+    return dict_of(record.get("systemPayload"))
+
+
+def _read_prompt(record: Data) -> _Prompt:
+    """A user record taken apart."""
+    parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
+    payload, bodies, hooks = _payload_of(record), list[str](), list[str]()
+    for text in said(parts):
+        # Only the last block's opening can match, so that a long text is looked at from there and not from its start.
+        start = text.rfind("<hook_context>")
+        match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
+        bodies.append(text[: match.start()] if match else text)
+        hooks += [match[1]] if match else []
+    sent, typed, hook = "".join(bodies), text_of(payload.get("displayText")), text_of(payload.get("hookContext"))
+    label = "" if typed else context_label(sent)
+    return _Prompt(typed or sent, sent, hook or "\n\n".join(hooks), media_in(parts), label)
+
+
+def _item_text(item: Data) -> str:
+    """What a screen's item says: its text, or what else is in it."""
+    for key in ("text", "message"):
+        if isinstance(text := item.get(key), str) and text.strip():
+            return text
+    rest = {key: value for key, value in item.items() if key not in ("type", "timestamp", "id") and value is not None}
+    if all(isinstance(value, str | int | float) for value in rest.values()):
+        lines = "\n".join(f"{key}: {value}" for key, value in rest.items())
+    else:
+        lines = as_json(rest, indent=True)
+    return f"{text_of(item.get('type'))}\n{lines}".strip("\n") if rest else ""
+
+
+def _replies(record: Data) -> Iterator[Answer]:
+    """The results in a record, in order, each with what belongs to it of the record's parts."""
+    found, about = responses_in(_parts_in(record)), dict_of(record.get("toolCallResult"))
+    for parts in found:
+        response = parts[0]["functionResponse"]
+        call = text_of(response.get("id")) or text_of(about.get("callId"))
+        # In a user's record the texts between results are the user's.
+        content = parts if record.get("type") == "tool_result" else parts[:1]
+        mine = about if len(found) == 1 or call == about.get("callId") else {}
+        if (display := mine.get("resultDisplay")) is None:
+            error = mine.get("error")
+            display = error if isinstance(error, str) else dict_of(error).get("message")
+        details = content, display, mine.get("status")
+        yield Answer(call, *read_result(text_of(response.get("name")), *details, shows=True), details=details)
+
+
+def read_usage(figures: Iterable[object]) -> TokenUsage | None:
+    """The figures of a call, as `_COUNTS` names them; None if there are none.
+
+    Whether thinking is counted in the candidates depends on whom Qwen Code talks to, and the total tells: an
+    OpenAI-compatible service counts it in, Google does not. Without a total that fits it is taken to be counted in.
+    """
+    prompt, written, cached, thoughts, tool, total = map(as_count, figures)
+    known = (prompt or 0) + (written or 0)
+    apart = known + (thoughts or 0)
+    outside = total != known and total in (apart, apart + (tool or 0))
+    extra = None if total == known else tool
+    usage = normalised(prompt, written, cached, thoughts, extra, thoughts_inside=not outside)
+    if usage is not None and (usage.reasoning or 0) > (usage.output or 0):
+        return usage._replace(reasoning=usage.output)
+    return usage
 
 
 class _Before04(Gemini):

@@ -18,7 +18,7 @@ from schemas.providers.claude.stream import Block, ClaudeStream, Result, Run, Wo
 from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
-from schemas.providers.qwen.texts import STARTERS
+from schemas.providers.qwen import STARTERS
 from schemas.usage import TokenUsage, as_count
 
 _NOTICE = ('Background agent "', 'Background task "')
@@ -52,7 +52,6 @@ class QwenStream(ClaudeStream):
         return "qwen_code_version" in record and isinstance(record.get("session_id"), str)
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works."""
         return Fact(workspace_root=record.get("cwd"), version=record.get("qwen_code_version"))
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
@@ -80,10 +79,6 @@ class QwenStream(ClaudeStream):
             return super().result(record, block, alone=alone)
         text, code = unwrapped(content)
         return replace(super().result(record, block | {"content": text}, alone=alone), exit_code=code)
-
-    def tool_type(self, name: str) -> Any:
-        """What kind of tool has that name."""
-        return tool_type(name)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use of Qwen Code's tools."""

@@ -1,4 +1,4 @@
-"""Compressed rollouts: Codex packs archived ones a week after their last change."""
+"""Files packed with zstd: their beginning, and the whole of them. Codex packs rollouts that it has archived."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from schemas.provider import beginning
+
 MAGIC = b"\x28\xb5\x2f\xfd"
+_HEAD = 16 << 20
+"""How much is unpacked to find the end of the first lines: tools with schemas have made a first one megabytes long."""
 _CHUNK = 1 << 10
 """Bytes taken at once: the least that 128 KB can be packed into is four, so they are never more than 32 MB unpacked."""
 _ANY, _RATIO, _MOST = 64 << 20, 100, 1 << 30
-"""A rollout packs to a tenth or a thirtieth. What unpacks to more than 64 MB may be a hundred times its size, and never
+"""A session packs to a tenth or a thirtieth. What unpacks to more than 64 MB may be a hundred times its size, and never
 more than 1 GB: it is unpacked into a file, and the place for such files may be memory.
 """
 
 
-def decompressed_start(path: Path, limit: int) -> bytes:
-    """The beginning of what a compressed file holds, up to its first newline or `limit`. Raises OSError."""
+def beginning_of(path: Path) -> bytes:
+    """The bytes that tell what a compressed file is. Raises OSError."""
     import zstandard
 
-    data = bytearray()
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            while len(data) < limit and (more := stream.read(min(limit, 1 << 16))):
-                data += more
-                if b"\n" in more:
-                    break
+            return beginning(lambda _, length: stream.read(length), _HEAD)[0]
     except zstandard.ZstdError as error:
         raise OSError(f"a damaged zstd file ({error})") from error
-    return bytes(data)
 
 
 @lru_cache(maxsize=4096)
