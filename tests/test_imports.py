@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import shutil
 import subprocess
@@ -96,6 +97,30 @@ def test_import_contracts() -> None:
         pytest.skip("import-linter is not installed")
     done = subprocess.run([str(lint), "--no-cache"], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_circle_of_imports_and_no_arrow_up() -> None:
+    # Every import counts: inside functions and for types too.
+    layers = ("viewer", "renderers", "schemas")
+    names = [name for layer in layers for name in _modules(layer)]
+    graph: dict[str, set[str]] = {name: set() for name in names}
+    for name in names:
+        path = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+        path = path if path.exists() else path.with_suffix("") / "__init__.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                asked = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                asked = [one if one in graph else node.module for one in inner]
+            else:
+                continue
+            graph[name].update(one for one in asked if one in graph and one != name)
+    assert sum(map(len, graph.values())) > 1000, "the imports are found"
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+    ranks = {layer: rank for rank, layer in enumerate(layers)}
+    up = [(a, b) for a in graph for b in graph[a] if ranks[b.split(".")[0]] < ranks[a.split(".")[0]]]
+    assert not up
 
 
 def test_textual_is_imported_by_the_screens_only() -> None:
