@@ -28,6 +28,7 @@ from schemas.interchange.session_data_parts import (
 )
 from schemas.interchange.session_data_parts import read_time as read_time
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted, untold_tokens
+from schemas.interchange.session_data_write import KEEP
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
 from schemas.reading import DocumentReading
@@ -164,6 +165,7 @@ class SessionDataParser:
     def __init__(self, path: Path) -> None:
         self.session = Session("session-data", "SessionData", path, path.stem)
         self.session.build = _Builder()
+        self._kept: dict[str, Any] = {"groupRecords": [], "rounds": {}, "paths": {}}
         self._facts: dict[str, Any] = {}
         self._facts_span = NONE
         self._document: dict[str, Any] = {}
@@ -240,6 +242,7 @@ class SessionDataParser:
         for row in map(as_object, list_of(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
         take_inherited(session, self._facts, self._facts_span)
+        session.metadata[KEEP] = self._kept
 
     def _subagent(self, row: dict[str, Any]) -> Subagent:
         subagent = Subagent(as_text(row.get("id")), as_text(row.get("name")), as_text(row.get("description")))
@@ -250,6 +253,7 @@ class SessionDataParser:
             place, home = Path(path), self.session.path.resolve().parent
             inside = place.is_absolute() and place.resolve().is_relative_to(home) and place.is_file()
             subagent.path = place if inside else None
+            self._kept["paths"][subagent.id] = path
         if document := as_object(row.get("session")):
             try:
                 subagent.session = read_document(document, self.session.path)
@@ -293,6 +297,9 @@ class SessionDataParser:
         usage = TokenUsage.from_json(as_object(group.get("usage")))
         name = as_text(group.get("id"))
         index = session.add_group(name, usage, record, model=session.model_index(as_text(group.get("model"))))
+        self._kept["groupRecords"].append(clean_value(list_of(group.get("records"))))
+        if name_of_round := as_text(group.get("round")):
+            self._kept["rounds"][str(index)] = name_of_round
         self._groups[name] = index
         for message, last in self._homeless.pop(name, ()):
             self._join(message, index, last)
@@ -383,6 +390,7 @@ class SessionDataParser:
         else:
             group = session.add_group(name, usage, record, model=model)
             span = session.groups.span[group]
+            self._kept["groupRecords"].append([])
         session.join_group(index, group)
         self._counted[aside] = Counted(model_name, usage, group, span)
 
@@ -470,6 +478,8 @@ def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
         metadata["foreign"] = foreign  # somebody else's key of that name
     if fields := {key: value for key, value in data.items() if key not in _MESSAGE}:
         metadata["messageFields"] = fields
+    if (records := ours.get("records")) is not None:
+        metadata["records"] = records
     if (role := data.get("role")) not in ("user", "agent"):
         metadata["role"] = role
     keep_malformed(metadata, _malformed(data, ours))

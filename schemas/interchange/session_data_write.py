@@ -31,6 +31,8 @@ UNKNOWN = "unknown"
 """Stands where a version or a workspace root is required and none is known; no real root is a relative path."""
 EPOCH = "1970-01-01T00:00:00Z"
 """Stands where SessionData requires the time of creation and none is known."""
+KEEP = "sessionData"
+"""Key of `Session.metadata` under which the reader keeps what a document says that a Session has no place for."""
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FLAG_NAMES = [(flag.value, name.lower()) for name, flag in Flag.__members__.items()]
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
@@ -106,6 +108,8 @@ class SessionDataWriter:
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
         self._exchange_ids, self._message_ids, self._group_ids = _Names(), _Names(), _Names()
+        kept = session.metadata.get(KEEP)
+        self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
 
     def dump(self, value: dict[str, Any]) -> bytes:
         """An object of the document as JSON, edited."""
@@ -203,7 +207,9 @@ class SessionDataWriter:
         ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
         ours |= _given(figures=message.figures or None)
         self._put_usage(message, data, ours)
-        if records := self._records(self.session.messages.span[message.index]):
+        if (records := metadata.pop("records", None)) is None:
+            records = self._records(self.session.messages.span[message.index])
+        if records:
             ours["records"] = records
         if "turnlog" in metadata:  # somebody else's key of that name
             metadata["foreign"] = metadata.pop("turnlog")
@@ -227,11 +233,13 @@ class SessionDataWriter:
 
     def _group(self, group: int) -> dict[str, Any]:
         groups = self.session.groups
+        kept = self._kept.get("groupRecords")
+        records = kept[group] if isinstance(kept, list) and group < len(kept) else self._records(groups.span[group])
         return {
             "id": self.group_id(group),
             **_given(model=self.session.models[groups.model[group]] or None),
             "usage": _usage(groups.usage[group]),
-            **_given(records=self._records(groups.span[group]) or None),
+            **_given(records=records or None, round=_object(self._kept.get("rounds")).get(str(group))),
         }
 
     def _records(self, head: int) -> list[dict[str, Any]]:
@@ -316,7 +324,7 @@ class SessionDataWriter:
             unknownRecords=dict(session.unknown) or None,
             hiddenRecords=dict(session.hidden) or None,
             subagents=[self._subagent(s) for s in session.subagents] or None,
-            metadata=dict(session.metadata) or None,
+            metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
         )
 
     def _inherited(self, one: Inherited) -> dict[str, Any]:
@@ -334,7 +342,7 @@ class SessionDataWriter:
         return {"id": subagent.id} | _given(
             name=subagent.name or None,
             description=subagent.description or None,
-            path=path_text(subagent.path) if subagent.path else None,
+            path=path_text(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
             toolUse=self.session.message(tool_use).id if tool_use is not None else None,
             internal=subagent.internal or None,
             session=document,
@@ -387,6 +395,10 @@ def _sgr(sgr: Sgr) -> dict[str, Any]:
 def _given(**values: Any) -> dict[str, Any]:
     """Those that are not None."""
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
 
 
 class _Names:

@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from renderers.options import Include
@@ -177,27 +176,10 @@ def test_what_is_written_is_valid_and_read_again_as_it_was(
         for section, rows in before.items():
             for number, (row, other) in enumerate(zip(rows, after[section], strict=True)):
                 assert other == row, (session.path, section, number)
-        twice = b"".join(document(again, form, Include(redact=False), None))
-        if form == "json":
-            assert placeless(orjson.loads(twice)) == placeless(orjson.loads(data)), session.path
-        else:
-            assert twice == data, session.path
+        if "exchanges.*" not in LOST[form]:  # or it could not say how long they took together
+            assert b"".join(document(again, form, Include(redact=False), None)) == data, session.path
     said = capsys.readouterr().err.splitlines()
     assert all(line.startswith(f"turnlog: {form}") for line in said)
-
-
-def placeless(value: Any) -> Any:
-    """A SessionData document without what says where it was read: records, and files of subagents. A document that is
-    read again has places of its own.
-    """
-    if isinstance(value, list):
-        return [placeless(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    rest = {key: placeless(item) for key, item in value.items() if key != "records"}
-    if isinstance(rest.get("subagents"), list):
-        rest["subagents"] = [{key: item for key, item in row.items() if key != "path"} for row in rest["subagents"]]
-    return rest
 
 
 def test_agent_response(sessions: list[Session], tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def tools(draw) -> Tool:
 usages = st.builds(TokenUsage, count, count, count, count, count, count)
 FACTS = (
     "provider", "provider_name", "id", "title", "workspace_root", "branch", "version", "context_window", "context_used",
-    "lineage", "links", "duplicates", "lacks", "own_total", "unreadable", "unknown", "hidden", "subagents", "metadata",
+    "lineage", "links", "duplicates", "lacks", "own_total", "unreadable", "unknown", "hidden", "subagents",
 )  # fmt: skip
 
 
@@ -154,6 +154,7 @@ def seen(session: Session) -> list[Any]:
 
     def plain(message: Message) -> dict[str, Any]:
         data = {name: getattr(message, name) for name in Message.__slots__}
+        data["metadata"] = {key: item for key, item in message.metadata.items() if key != "records"}
         data["tool"] = message.tool and {name: getattr(message.tool, name) for name in Tool.__slots__}
         if message.tool and message.tool.output is None:
             data["tool"]["output"] = "whatever a result object must say"
@@ -174,6 +175,7 @@ def seen(session: Session) -> list[Any]:
 def facts(session: Session) -> dict[str, Any]:
     """What is true of the whole session."""
     return {name: getattr(session, name) for name in FACTS} | {
+        "metadata": {key: value for key, value in session.metadata.items() if key != "sessionData"},
         "inherited": [one._replace(span=0, tail=0) for one in session.inherited.values()],
     }
 
