@@ -387,7 +387,8 @@ class ToolpathWriter:
             name = self._name(source.id_of(messages, self._turns))
             text = source.text(messages)
             said: Data = {"type": TURN, "role": role}
-            said["text"] = _words(messages, "text", everything=role == "system") if text is None else text
+            unknown = all(message.kind is Kind.UNKNOWN for message in messages)  # also what turnlog fails on
+            said["text"] = _words(messages, "text", everything=role == "system" or unknown) if text is None else text
             said |= self._facts(messages)
         else:
             said, name = source.event(messages)

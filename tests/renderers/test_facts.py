@@ -22,6 +22,7 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
+from schemas.costs.responses import Tally
 from schemas.session import Lack
 from schemas.usage import TokenUsage
 from tests.support import START, Hand
@@ -158,8 +159,9 @@ def test_every_lack_has_its_place():
 
 
 def test_a_cost_of_which_a_part_is_unknown_says_so() -> None:
-    assert [cost_fact(cost) for cost in (None, 0.0, 0.084)] == ["", "$0.00", "$0.08"]
-    assert [cost_fact(cost, partial=True) for cost in (None, 0.0, 0.084)] == ["", "", "$0.08+"]
+    costs = (None, 0.0, 0.084)
+    assert [cost_fact(Tally(cost=cost)) for cost in costs] == ["", "$0.00", "$0.08"]
+    assert [cost_fact(Tally(cost=cost, unpriced=frozenset({"x"}))) for cost in costs] == ["", "", "$0.08+"]
 
 
 def test_costs() -> None:

@@ -260,6 +260,6 @@ async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_p
     app = TurnlogApp()
     async with app.run_test(size=(100, 24)) as pilot:
         app.push_screen(TranscriptScreen(Follower(file), False))
-        await until(pilot, lambda: named(pilot, "Open acompact-1"))
-        named(pilot, "Open acompact-1").callback()
+        await until(pilot, lambda: named(pilot, "Open path-claude-code-helper"))
+        named(pilot, "Open path-claude-code-helper").callback()
         assert await seen(pilot, "make it short")
