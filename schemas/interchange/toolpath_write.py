@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.clean import clean, clean_value
+from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.session_data_parts import as_object, as_text
 from schemas.interchange.session_data_usage import told_tokens
 from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, unseen
@@ -276,7 +276,7 @@ class ToolpathWriter:
         """The path's meta object."""
         session, source = self.session, self._source.name
         title = session.title or f"{session.provider_name} session: {session.id[:8]}"
-        meta: Data = {"title": title, "kind": KIND, "source": source}
+        meta: Data = {"title": one_line(title), "kind": KIND, "source": source}
         meta |= {key: item for key, item in sound_meta(self._kept.get("meta")).items() if key not in _MADE}
         if remote := as_text(session.metadata.get("gitRemote")):
             meta["vcs_remote"] = remote

@@ -57,7 +57,9 @@ def usage(session: Session) -> TokenUsage | None:
 
 
 def _is_turn(message: Message) -> bool:
-    return message.tool is not None or message.kind in (*USER_KINDS, Kind.TEXT, Kind.THINKING)
+    return message.tool is not None or (
+        message.kind in (*USER_KINDS, Kind.TEXT, Kind.THINKING) and bool(_text(message))
+    )
 
 
 def _part(asked: str) -> dict[str, Any]:
@@ -77,7 +79,9 @@ def _joined(rows: list[tuple[bool, str | None, str]]) -> list[tuple[bool, str | 
 
 def _text(message: Message) -> str:
     texts = [part.text for part in message.parts if part.type != "image" and part.text]
-    return "\n\n".join(texts or [part.text for part in message.parts]).strip()  # an image is named by itself
+    return "\n\n".join(
+        texts or [part.text for part in message.parts if part.text]
+    ).strip()  # an image is named by itself
 
 
 def _use(message: Message) -> tuple[Any, ...]:
