@@ -48,19 +48,6 @@ def render(
         depth += isinstance(piece, Open)
 
 
-def render_message(session: Session, index: int, include: Include) -> str:
-    """One message as text, as `tail` prints it when it comes; empty if it is not included."""
-    out: list[str] = []
-    depth = 0
-    for piece in Document(session, include, None, None).message(index):
-        if isinstance(piece, Close):
-            depth -= 1
-        else:
-            out.append(_write(piece, "  " * depth))
-            depth += isinstance(piece, Open)
-    return "".join(out)
-
-
 def _write(piece: Piece, indent: str) -> str:
     match piece:
         case Prose(text):

@@ -190,9 +190,3 @@ def wrap(spans: Sequence[Span], width: int, first: int | None = None) -> Iterato
         return
     for start, end, join in cut_words(text, width, first):
         yield slice_spans(spans, start, end), join
-
-
-def spread(left: list[Segment], right: list[Segment], width: int, fill: Style | None = None) -> list[Segment]:
-    """`left`, a gap, and `right` at the right edge. The caller has seen to it that both fit."""
-    gap = width - sum(width_of(s.text) for s in left) - sum(width_of(s.text) for s in right)
-    return [*left, Segment(" " * max(1, gap), fill), *right] if right else left

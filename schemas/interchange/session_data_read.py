@@ -311,8 +311,8 @@ class SessionDataParser:
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def _take_message(self, data: dict[str, Any], number: int, record: Record, at: int = 0) -> None:
-        """One message of a document; `at`: which of the record's messages it is, where it holds several."""
+    def _take_message(self, data: dict[str, Any], number: int, record: Record) -> None:
+        """Take one message of a document."""
         session, exchange = self.session, self.session.exchanges[-1]
         ours = as_object(as_object(data.get("metadata")).get("turnlog"))
         model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
@@ -324,7 +324,7 @@ class SessionDataParser:
             if kind == Kind.PROMPT and not self._own and not first:
                 kind = Kind.STEER
             name = _id(data, exchange, number, block)
-            index = session.add_message(kind, key_of(name), record, block=at + block, time=time)
+            index = session.add_message(kind, key_of(name), record, block=block, time=time)
             session.messages.model[index] = model
             if first and kind in USER_KINDS and not self._own:
                 exchange.opener = kind
@@ -528,14 +528,6 @@ class _Builder:
         if self._last.data is not data:
             self._last = _opened(data)
         return _made(session, index, self._last, record.get("number", 0), rows.block[index])
-
-
-def make_message(session: Session, index: int, data: dict[str, Any], number: int, block: int) -> Message:
-    """The message at `index` from its object in a document.
-
-    `number` is the object's place in its exchange, `block` tells which of its blocks the message is.
-    """
-    return _made(session, index, _opened(data), number, block)
 
 
 def _made(session: Session, index: int, opened: _Opened, number: int, block: int) -> Message:

@@ -157,7 +157,7 @@ def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
         data["cache_read_tokens"] = usage.cache_read
     if usage.cache_write is not None:
         data["cache_write_tokens"] = usage.cache_write
-    if usage.reasoning and usage.output is not None:
+    if usage.reasoning and usage.output:
         data["breakdowns"] = {"output": {"reasoning": min(usage.reasoning, usage.output)}}
     return data
 

@@ -54,6 +54,7 @@ LOSSES = {
     "coloured run": "shown plain",
     "inherited response": "left out: what a fork has copies of counts in the session that it was forked from",
     "one-hour cache write": "written as any other cache write",
+    "rewound turn": "written like any other: with no turn that stays before it, or none behind it, it is no branch",
     "odd total": "written in the agent's own figures, which are another sum than turnlog's",
     "tool fact": "left out: exit codes, durations, what is known of a failure",
     "message fact": "left out: what an agent notes about its messages",
@@ -155,6 +156,8 @@ class ToolpathWriter:
         self._files: set[str] = set()
         self._time: str = iso_time(session.created) or (parent._time if parent else _NO_TIME)
         self._live = self._latest = ""
+        self._at_end = 0
+        """How many rewound turns came since the last one that stays."""
         self._turns = 0
         self._group: str | None = None
         """The group that the latest turn names."""
@@ -359,6 +362,7 @@ class ToolpathWriter:
         while waiting is not None:
             yield from self._other(waiting)
             waiting = next(others, None)
+        self._lost["rewound turn"] += self._at_end
 
     def _place(self, index: int) -> int | None:
         """Where a message's record lies in the session's first store."""
@@ -464,7 +468,11 @@ class ToolpathWriter:
         if turn:
             self._latest = name
             if not rewound:
-                self._live = name
+                self._live, self._at_end = name, 0
+            elif self._live:
+                self._at_end += 1
+            else:
+                self._lost["rewound turn"] += 1
         if (turn and not rewound) or not self.head:
             self.head = name
         identity: Data = {"id": name, "actor": actor, "timestamp": self._time}
@@ -586,7 +594,7 @@ def _words(messages: list[Message], kind: str, *, everything: bool) -> str:
     parts = [part for message in messages if everything or message.kind in _CONVERSATION for part in message.parts]
     texts = [part.text for part in parts if part.type == kind and part.text]
     if not texts and kind == "text":
-        texts = [part.text for part in parts if part.type == "image"]
+        texts = [part.text for part in parts if part.type == "image" and part.text]
     return _BETWEEN[kind].join(texts)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 
 from renderers import html, markdown
 from renderers.options import Include
-from renderers.plain import render, render_message
+from renderers.plain import render
 from schemas.message import Kind, Tool
 from schemas.session import Lack
 from tests.renderers.hostile import hostile
@@ -34,13 +34,6 @@ def test_roles_are_marked() -> None:
         "═══ rewound: try the other lock",
     ):
         assert line in lines
-
-
-def test_one_message() -> None:
-    hand = sample()
-    index = next(i for i in range(len(hand.session.messages)) if hand.session.message(i).tool)
-    assert render_message(hand.session, index, Include()).startswith("▸ $ pytest -q …")
-    assert render_message(hand.session, index, Include(tools=False)) == ""
 
 
 @given(hostile)

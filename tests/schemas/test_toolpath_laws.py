@@ -81,10 +81,8 @@ def stated_total(written: bytes) -> dict[str, int]:
 
 @given(sessions())
 def test_a_session_survives_being_written_and_read(tmp_path_factory, session):
-    # An empty turn has nothing that could come back, and flags at random take back what no rewind would: sessions of
-    # agents, which have neither, are the next test's.
-    messages = list(map(session.message, range(len(session.messages))))
-    assume(all((one.tool or one.text) and Flag.REWOUND not in one.flags for one in messages))
+    # An empty turn has nothing that could come back, and no agent writes one: hand-made ones differ in small ways.
+    assume(all(one.tool or one.text for one in map(session.message, range(len(session.messages)))))
     assert_survives(session, tmp_path_factory.mktemp("laws"))
 
 

@@ -16,7 +16,7 @@ from schemas.interchange.toolpath_format import EVENT, KIND, TURN, structural_ty
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_tools import put_writes, read_writes
 from schemas.interchange.toolpath_write import LOSSES, to_toolpath, to_toolpath_stream
-from schemas.message import Kind, Part, Tool, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.opening import read_session
 from schemas.session import Inherited, Session, Subagent
 from schemas.table import NONE
@@ -309,3 +309,22 @@ def test_what_has_no_place_in_the_format_is_counted():
     }
     assert lost.keys() <= LOSSES.keys()
     assert b"turnlog" not in document and b'"runs"' not in document
+
+
+@pytest.mark.parametrize(
+    ("turns", "count"),
+    [
+        ("wrong! bad! right good", 2),  # the first prompt was taken back: nothing that stays goes before it
+        ("first one wrong! bad! right good", 0),
+        ("first one wrong! bad!", 2),
+        ("wrong! bad! right good wrong! bad!", 4),
+    ],
+)
+def test_a_rewind_that_is_no_branch_is_named(turns: str, count: int) -> None:
+    hand = Hand()
+    for number, text in enumerate(turns.split()):
+        say = hand.text if number % 2 else hand.prompt
+        say(text, flags=Flag.REWOUND if text.endswith("!") else NO_FLAGS)
+    lost: Counter[str] = Counter()
+    b"".join(to_toolpath(hand.session, lost=lost))
+    assert lost["rewound turn"] == count

@@ -18,10 +18,10 @@ def talk(session: Session) -> list[dict[str, Any]]:
     """
     parts: list[dict[str, Any]] = [_part("")]
     messages = [session.message(index) for index in range(len(session.messages))]
-    live = max((m.index for m in messages if _is_turn(m) and Flag.REWOUND not in m.flags), default=-1)
+    live = [m.index for m in messages if _is_turn(m) and Flag.REWOUND not in m.flags] or [-1]
     for message in messages:
-        # What was taken back and is followed by nothing is the end of the path, as far as the format tells.
-        rewound = Flag.REWOUND in message.flags and message.index < live
+        # What was taken back and has no turn that stays before it, or none behind it, is no branch of the path.
+        rewound = Flag.REWOUND in message.flags and live[0] < message.index < live[-1]
         if message.kind in USER_KINDS and _text(message):
             parts.append(_part("" if message.kind == Kind.COMMAND else _text(message)))
         elif message.kind in (Kind.TEXT, Kind.THINKING) and _text(message):

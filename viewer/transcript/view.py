@@ -137,18 +137,6 @@ class TranscriptView(TranscriptWindow):
                 self.folds.blocks[block] = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
         self._refold(head, range(block, block + 1))
 
-    def reveal(self, block: int) -> None:
-        """Open whatever hides a message, as far as it goes."""
-        table = self.session.messages
-        exchange = table.exchange[block]
-        changed = False
-        if self.folds.fold(block) is Fold.HIDDEN:
-            self.folds.exchanges[exchange] = True
-            changed = True
-        if self.folds.fold(block) is not Fold.FULL:
-            self.folds.blocks[block] = Fold.FULL
-        self.layout_of.refold(self.session.message_range(exchange) if changed else range(block, block + 1))
-
     def extend(self, block: int, lines: int) -> None:
         """Show so many lines of a huge output."""
         self._drawn.extend(block, lines)
