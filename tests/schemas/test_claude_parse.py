@@ -267,6 +267,20 @@ def test_a_prompt_that_comes_out_of_the_queue_is_its_own_record_only(tmp_path: P
     assert prompt.timestamp is not None and prompt.timestamp > (session.message(1).timestamp or 0)
 
 
+@pytest.mark.parametrize(
+    ("stop", "shown"), [("end_turn", []), ("tool_use", ["STEER two"]), (["end_turn"], ["STEER two"])]
+)
+def test_what_is_queued_after_the_end_of_an_answer_waits_for_its_own_record(
+    tmp_path: Path, stop: object, shown: list[str]
+) -> None:
+    # `claude -p --resume` writes its prompt into the queue some milliseconds before the prompt itself.
+    lines = Lines()
+    lines.user("one")
+    lines.say("yes", response="m1", message={"stop_reason": stop})
+    lines.fact("queue-operation", operation="enqueue", content="two")
+    assert described(lines.read(tmp_path)) == ["PROMPT one", "TEXT yes", *shown]
+
+
 def test_a_folder_is_called_what_it_is_called(tmp_path: Path) -> None:
     lines = Lines()
     lines.user("one", cwd="/home/dev/a\nb")
