@@ -150,7 +150,7 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
 
 
 def _skeleton(tokens: list[Token]) -> list[tuple[str, int, int]]:
-    """What of a text is code, a heading or a rule."""
+    """Return the parts of a text that are code, a heading or a rule."""
     kinds = ("fence", "code_block", "heading_open", "hr")
     return [(t.type, t.map[0], t.map[1]) for t in tokens if t.type in kinds and t.map is not None]
 

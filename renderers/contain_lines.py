@@ -51,7 +51,7 @@ def _has_address(text: str) -> bool:
 
 
 def text_start(line: str) -> int:
-    """Where a line's own text begins, behind the marks of quotes and lists."""
+    """Return the start of a line's own text, behind the marks of quotes and lists."""
     match = _CONTAINERS.match(line)
     return match.end() if match else 0
 

@@ -71,13 +71,13 @@ class Mark(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What a person typed, as Markdown."""
+    """A person's text as Markdown."""
 
     text: str
 
 
 class Prose(NamedTuple):
-    """What the agent wrote, as Markdown."""
+    """The agent's text as Markdown."""
 
     text: str
 
@@ -293,7 +293,9 @@ class Document:
             yield Facts(" · ".join(ending))
 
     def _withheld(self, session: Session, exchange: Exchange) -> int:
-        """How often the agent thought what nobody may read: a line for each would stand between everything else."""
+        """Return the line that counts thinking which nobody may read: a line for each would stand between everything
+        else.
+        """
         flags, chars, withheld = session.messages.flags, session.messages.chars, int(Flag.WITHHELD)
         return sum(bool(flags[i] & withheld) and not chars[i] for i in session.message_range(exchange.index))
 
@@ -496,7 +498,9 @@ def _short(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a prompt is a short line that reads the same in a heading: nothing in it means anything in Markdown."""
+    """Return whether a prompt is a short line that reads the same in a heading: nothing in it means anything in
+    Markdown.
+    """
     return 0 < len(text) <= _HEADING - 8 and text.replace(" ", "").translate(_SIGNS).isalnum()
 
 

@@ -34,7 +34,7 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """How long ago, in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `7 w`, `2 y`. What is to come is `0 s` ago."""
+    """Format an age in one unit: `12 s`, `5 m`, `2 h`, `3 d`, `7 w`, `2 y`. What is to come is `0 s` ago."""
     seconds = max(0.0, seconds)
     for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (14 * 86_400, 86_400, "d")):
         if seconds < limit:
@@ -112,7 +112,7 @@ _LACKS = (Lack.TOKENS, Lack.TIMES, Lack.THINKING, Lack.RESULTS)
 
 
 def lack_names(lacks: Collection[Lack]) -> list[str]:
-    """What a source never tells, what one would miss most first."""
+    """Name the facts that a source never has, the most missed first."""
     return [lack.value for lack in _LACKS if lack in lacks]
 
 
@@ -165,7 +165,7 @@ def exchange_facts(
 
 
 def project_name(workspace: str | None) -> str:
-    """What a project is called: the last part of its path, Windows paths included. Always one line."""
+    """Return the name of a project: the last part of its path, Windows paths included. Always one line."""
     if not workspace:
         return ""
     workspace = one_line(workspace, 4096)

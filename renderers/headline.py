@@ -164,7 +164,7 @@ def _what(tool: Tool, root: str | None) -> _What:
 
 
 def summary_of(tool: Tool) -> str:
-    """What the source calls the use, without the words with which SessionData's producer begins."""
+    """Return the source's own summary of the use, without the words with which SessionData's producer begins."""
     return _LEAD.sub("", tool.summary or "", count=1).strip("` \n")
 
 
@@ -195,7 +195,7 @@ def _by_input(tool: Tool, root: str | None) -> _What:
 
 
 def _status(tool: Tool) -> list[Outcome]:
-    """How it ended, if not simply well. An exit code says it better than "failed"."""
+    """Return the end of a use in words, if it did not simply go well. An exit code says it better than "failed"."""
     if tool.status in (ToolStatus.OK, ToolStatus.ERROR) and tool.exit_code:
         return [Outcome(f"exit {tool.exit_code}", "bad")]
     return [Outcome(*_MARKS[tool.status])] if tool.status in _MARKS else []

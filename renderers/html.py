@@ -185,7 +185,7 @@ class _Markdown(MarkdownIt):
         self.add_render_rule("heading_close", _heading)
 
     def validateLink(self, url: str) -> bool:
-        """Whether a link may lead there."""
+        """Return whether a link may lead there."""
         return not _SCHEME.match(url) or url.lower().startswith(("http:", "https:", "mailto:"))
 
 

@@ -38,7 +38,9 @@ def safe_inline(text: str, *, code: bool = True) -> str:
 
 
 def _ends_in_address(text: str, start: int, end: int) -> bool:
-    """Whether a bare address ends at `end`: readers that make links of those let it swallow the backtick behind it."""
+    """Return whether a bare address ends at `end`: readers that make links of those let it swallow the backtick behind
+    it.
+    """
     words = text[max(start, end - _LONG_WORD) : end].rsplit(None, 1)
     if not words or text[end - 1].isspace():
         return False
@@ -93,7 +95,7 @@ def safe_table(text: str) -> str:
 
 
 def has_open_spans(text: str) -> bool:
-    """Whether some backticks in it open no code span."""
+    """Return whether some backticks in it open no code span."""
     return any(not closed for _, _, closed in _spans(text))
 
 

@@ -1,4 +1,4 @@
-"""What a tool was asked to do, as blocks of text that are read as they stand."""
+"""The input of a tool, as blocks of text that are read as they stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export holds. The words are those of the screen's folds."""
+"""Options of an export. The words are those of the screen's folds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_COMMENT = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """What goes into an export. Prompts, answers, errors, interrupts and compaction marks always do."""
+    """The parts of a session in an export. Prompts, answers, errors, interrupts and compaction marks always are."""
 
     thinking: bool = True
     """What the agent thought."""

@@ -28,7 +28,7 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def marks_in(text: str) -> Counter[str]:
-    """How many marks of each kind are in a text that is not finished yet."""
+    """Count the marks of each kind in a text that is not finished yet."""
     return Counter(match[1] or "secret" for match in _MARKS.finditer(text))
 
 
@@ -45,7 +45,7 @@ class Redactor:
 
     @property
     def count(self) -> int:
-        """How many marks were written."""
+        """The number of marks that were written."""
         return self.counts.total()
 
     def redact(self, text: str) -> str:
@@ -72,7 +72,7 @@ class Redactor:
         return text.replace(_SIGN, "")
 
     def finish_bytes(self, data: bytes) -> bytes:
-        """As `finish`, for a piece in UTF-8."""
+        """Finish a piece in UTF-8, as `finish` does."""
         return self.finish(data.decode()).encode() if _SIGN_BYTES in data else data
 
     def hide(self, value: T) -> T:
@@ -131,7 +131,7 @@ def _are_lines(items: Sequence[Any]) -> bool:
 
 
 def _is_command(words: Sequence[str]) -> bool:
-    """Whether they are a program and its arguments: `["mysql", "-u", "root"]`."""
+    """Return whether they are a program and its arguments: `["mysql", "-u", "root"]`."""
     return re.fullmatch(r"[\w./][\w./-]*", words[0]) is not None and any(map(_OPTION.match, words))
 
 
@@ -213,7 +213,7 @@ def _key(key: str) -> str:
 
 @lru_cache(4096)
 def _may_name(name: str) -> bool:
-    """Whether there is any value that the name would call a secret."""
+    """Return whether there is any value that the name would call a secret."""
     return names_a_secret(name, "a1B2c3D4e5F6g7H8i9J0") is not None
 
 

@@ -99,7 +99,9 @@ def over_joints(
 
 
 def _joints(raw: bytes, places: list[int], looks: list[int]) -> Iterator[tuple[int, int]]:
-    """Where a token may have been broken: the ends of lines with a literal, and before what may be a token's body."""
+    """Return the places at which a token may have been broken: the ends of lines with a literal, and before what may be
+    a token's body.
+    """
     found: set[tuple[int, int] | None] = set()
     ends = [sign for sign in (b"\n", b"\\n") if sign in raw]
     reach = {sign: -1 for sign in (*ends, b'",') if sign in raw}
@@ -153,7 +155,7 @@ def _reaches(raw: bytes, at: int, place: int) -> bool:
 
 
 def _goes_on(more: str) -> bool:
-    """Whether it may be the rest of what was drawn at random, and is no word."""
+    """Return whether it may be the rest of what was drawn at random, and is no word."""
     run = re.sub(r"[^A-Za-z0-9]", "", more)
     if len(run) >= 10 and (drawn(run) or unspeakable(run)):
         return True
@@ -216,8 +218,8 @@ def _in_window(
 def _is_whole(
     raw: bytes, window: list[tuple[int, int]], one: Found, before: Found | None, follows: int, general: frozenset[str]
 ) -> bool:
-    """Whether what was found in the joined pieces is one secret. `before` is what was found of it without, `follows`
-    where the next that was found begins.
+    """Return whether what was found in the joined pieces is one secret. `before` is what was found of it without,
+    `follows` where the next that was found begins.
     """
     first, joint = window[0]
     long = joint - first >= _LONG_LINE
@@ -237,7 +239,7 @@ def _is_whole(
 
 
 def _is_rest(raw: bytes, window: list[tuple[int, int]]) -> bool:
-    """Whether the last piece goes on as the others do: at random, or as the end of lines of one length."""
+    """Return whether the last piece goes on as the others do: at random, or as the end of lines of one length."""
     lengths = {b - a for a, b in window[1:-1]}
     begin, end = window[-1]
     wrapped = len(lengths) == 1 and len(window) > 3 and end - 1 - begin <= lengths.pop()
@@ -252,12 +254,12 @@ _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a
 
 
 def _is_other(token: str, rest: str) -> bool:
-    """Whether the rest is a hash or an id beside a token of other signs, and no part of it."""
+    """Return whether the rest is a hash or an id beside a token of other signs, and no part of it."""
     return _HASH.fullmatch(rest) is not None and re.search(r"[g-zA-Z]", token[8:]) is not None
 
 
 def _in_text(window: list[tuple[int, int]], one: Found) -> tuple[int, int, int]:
-    """Where a secret of the joined pieces stands in the text, and over how many pieces it goes."""
+    """Return the place of a secret of the joined pieces in the text, and over how many pieces it goes."""
     start = end = -1
     pieces, at = 0, 0
     for first, last in window:

@@ -1,4 +1,4 @@
-"""What counts as a secret, and where the secrets of a text stand.
+"""The kinds of secrets, and the search for them in a text.
 
 Two sorts: tokens that are known by their look (secret_looks.py), and values that something
 beside them calls secret: a name (`API_KEY=…`), a header, an address, an option of a command.
@@ -151,7 +151,7 @@ _SCHEMED = re.compile(rb"(?P<scheme>earer|asic)[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{8,
 
 
 def _header(raw: bytes, place: int, literal: bytes) -> Iterator[Found]:
-    """What goes behind `Authorization:`, `Bearer`, `Basic`."""
+    """Return the secret behind `Authorization:`, `Bearer`, `Basic`."""
     match = (_SCHEMED if literal in (b"earer ", b"asic ") else _AUTHORIZATION).match(raw, place)
     if match is None or not begins(raw, max(0, place - 1), strict=False):
         return
@@ -423,7 +423,7 @@ _PASS_OF = re.compile(r"(?:^|[_.$\d-]|db|user|smtp|my|root|ftp|mail|ssh|admin|pg
 
 
 def _names_secret(sort: str, lead: str, word: str, rest: re.Match[bytes]) -> bool:
-    """Whether a name says that its value is a secret: `lead` goes before the telling word, `rest` behind it."""
+    """Return whether a name says that its value is a secret: `lead` goes before the telling word, `rest` behind it."""
     tail = rest[0].decode()
     bare = word.lower() in ("pass", "pwd") and not re.match("w|phrase|code", tail, re.IGNORECASE)
     if bare and not (_PASS_GOES_ON.fullmatch(tail) and (word == "Pass" or _PASS_OF.search(lead))):
@@ -439,7 +439,8 @@ def _names_secret(sort: str, lead: str, word: str, rest: re.Match[bytes]) -> boo
 
 
 def _is_secret(sort: str, name: str, value: str, *, written: bool, env: bool, cut: bool) -> bool:
-    """Whether what stands behind such a name is the secret itself, and no stand-in for it, no word, no expression.
+    """Return whether what stands behind such a name is the secret itself, and no stand-in for it, no word, no
+    expression.
 
     `written`: it is quoted, or else cannot be code; `env`: as environments are written, `NAME=value`; `cut`: its end is
     not there.
@@ -579,14 +580,16 @@ def _values(raw: bytes, at: int, lead_at: int, name: str, sort: str) -> Iterator
 
 
 def _element(raw: bytes, lead_at: int, at: int) -> re.Match[bytes] | None:
-    """What is between a name in XML and its value: `<password>…`, `<key>API_KEY</key><string>…`."""
+    """Return the text between a name in XML and its value: `<password>…`, `<key>API_KEY</key><string>…`."""
     if raw[max(0, lead_at - 5) : lead_at] == b"<key>":
         return _PLIST.match(raw, at)
     return _ELEMENT.match(raw, at) if raw[lead_at - 1 : lead_at] == b"<" else None
 
 
 def _is_set(raw: bytes, lead_at: int) -> bool:
-    """Whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind it."""
+    """Return whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind
+    it.
+    """
     if raw[lead_at - 1 : lead_at] == b":" and (registry := _REGISTRY.search(raw, max(0, lead_at - 110), lead_at)):
         lead_at = registry.start()
     return _SETS.search(raw, max(0, lead_at - 16), lead_at) is not None
@@ -598,7 +601,9 @@ _WORD_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"'|&;]|\\|\Z|-)")
 
 
 def _is_alone(raw: bytes, lead_at: int, start: int, end: int) -> bool:
-    """Whether a name and its value, a word or a number, are a line, or an option that a command is given: no code."""
+    """Return whether a name and its value, a word or a number, are a line, or an option that a command is given: no
+    code.
+    """
     value = raw[start:end]
     of_one_case = value.isalpha() and (value.islower() or value.isupper()) and len(value) >= 8
     if not of_one_case and not (value.isdigit() and len(value) >= 6):
@@ -609,7 +614,7 @@ def _is_alone(raw: bytes, lead_at: int, start: int, end: int) -> bool:
 
 
 def _value(raw: bytes, at: int, quote: bytes | None) -> tuple[int, int]:
-    """Where a value begins and ends: at its closing quote, or where no word goes on."""
+    """Return the beginning and end of a value: at its closing quote, or where no word goes on."""
     sign = quote[-1:] if quote else b""
     match = _QUOTED.get(sign, _PLAIN).match(raw, at)
     if match is None:
@@ -705,7 +710,7 @@ def _looked_at(raw: bytes, hits: list[tuple[int, int, int]]) -> list[Found]:
 
 
 def _merged(found: list[Found]) -> list[Found]:
-    """What overlaps becomes one, of the kind that says most: a name says less than a look."""
+    """Merge secrets that overlap into one, of the kind that says most: a name says less than a look."""
     merged: list[Found] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if merged and one.start < merged[-1].end:

@@ -34,12 +34,12 @@ def entropy(text: str) -> float:
 
 
 def mixed(text: str) -> bool:
-    """Whether it looks drawn at random: letters and digits, nearly no repetition."""
+    """Return whether it looks drawn at random: letters and digits, nearly no repetition."""
     return digit_and_letter(text) and entropy(text) >= 3.0
 
 
 def digit_and_letter(text: str) -> bool:
-    """Whether it has both."""
+    """Return whether it has both."""
     return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
 
 
@@ -75,7 +75,7 @@ _CLASS_OF = str.maketrans(_ALPHABET + _ALPHABET.upper() + "123456789", "a" * 26 
 
 
 def drawn(text: str) -> bool:
-    """Whether its letters and digits are more probable drawn at random than put together of words."""
+    """Return whether its letters and digits are more probable drawn at random than put together of words."""
     if not _ONE_RUN.fullmatch(text):
         return False
     classes = text.translate(_CLASS_OF)
@@ -94,7 +94,7 @@ _VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
 
 
 def unspeakable(text: str) -> bool:
-    """Whether letters make no words: `xkqjzwvhtplm`."""
+    """Return whether letters make no words: `xkqjzwvhtplm`."""
     few = len(text) >= 12 and len(_VOWELS.findall(text)) * 5 < sum(c.isalpha() for c in text)
     return scrambled(text) or few or _CONSONANTS.search(text) is not None or (len(text) >= 12 and drawn(text))
 
@@ -140,17 +140,19 @@ NO_PASSWORDS = word_set(
 
 
 def no_code(text: str) -> bool:
-    """Whether it may be a value that is written down as it is."""
+    """Return whether it may be a value that is written down as it is."""
     return not (STAND_IN.search(text) or EXPRESSION.search(text))
 
 
 def no_stand_in(text: str) -> bool:
-    """Whether nothing in it says that a value is to be put there."""
+    """Return whether nothing in it says that a value is to be put there."""
     return not STAND_IN.search(text)
 
 
 def computed(sort: str, value: str) -> bool:
-    """Whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of one."""
+    """Return whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of
+    one.
+    """
     if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
         return False
     pieces = re.split(r"[()\[\]{}|]", value)
@@ -158,7 +160,7 @@ def computed(sort: str, value: str) -> bool:
 
 
 def may_be_password(value: str, *, written: bool) -> bool:
-    """Whether it may be what a person or a machine took as a password; `written`: it is no code."""
+    """Return whether it may be what a person or a machine took as a password; `written`: it is no code."""
     pieces = value.split()
     if len(value) < (4 if written else 6):
         return False
@@ -198,7 +200,7 @@ def _random(text: str) -> bool:
 
 
 def _letters_drawn(text: str) -> bool:
-    """Whether letters of both cases make no words put together: those have no two capitals side by side."""
+    """Return whether letters of both cases make no words put together: those have no two capitals side by side."""
     if len(text) < 20 or text.islower() or text.isupper() or entropy(text) < 3.5:
         return False
     return unspeakable(text) or re.search("[A-Z]{2}", text) is not None
@@ -209,7 +211,7 @@ def _real_password(text: str) -> bool:
 
 
 def basic(text: str) -> bool:
-    """Whether it is `user:password` in base64."""
+    """Return whether it is `user:password` in base64."""
     coded = re.match(r"[A-Za-z0-9+/]*", text)
     try:
         plain = base64.b64decode(coded[0] + "=" * (-len(coded[0]) % 4)) if coded else b""
@@ -423,7 +425,7 @@ _JOINT = frozenset(b"_-.+=")
 
 
 def begins(raw: bytes, start: int, strict: bool) -> bool:
-    """Whether a token may begin there."""
+    """Return whether a token may begin there."""
     if not start:
         return True
     before = raw[start - 1]
@@ -434,7 +436,7 @@ def begins(raw: bytes, start: int, strict: bool) -> bool:
 
 
 def _is_mark(raw: bytes, start: int) -> bool:
-    """Whether the character before `start` is a diff's sign, or goes between a name and its value."""
+    """Return whether the character before `start` is a diff's sign, or goes between a name and its value."""
     if raw[start - 1] in b"+-":
         line = raw[max(0, start - 8) : start - 1]
         return not line or line[-1:] in b"\n\"'" or ESCAPE.search(line) is not None
@@ -467,7 +469,7 @@ _UNICODE = re.compile(rb"\\u[0-9a-fA-F]{4}")
 
 
 def _lead(raw: bytes, place: int, before: re.Pattern[bytes]) -> int | None:
-    """Where what stands before a token's sign begins."""
+    """Return the start of the text before a token's sign."""
     lead = before.search(raw, max(0, place - 48), place)
     if lead is None:
         return None

@@ -1,3 +1,3 @@
-"""What the data is: the session model, the agents' native formats, the interchange formats and their validators."""
+"""The data: the session model, the agents' native formats, the interchange formats and their validators."""
 
 __version__ = "0.1.0"

@@ -16,7 +16,7 @@ _CLOSED_BY = {b"{": b"}", b"[": b"]"}
 
 
 class Broken(NamedTuple):
-    """What can be read of a document that breaks off."""
+    """The readable part of a document that breaks off."""
 
     data: bytes
     """The document up to its last whole value, and what closes it: up to there each byte lies where it lay."""
@@ -27,7 +27,7 @@ class Broken(NamedTuple):
 
 
 def read_broken(raw: bytes) -> Broken | None:
-    """What can be read of a document that breaks off; None of anything else."""
+    """Read a document that breaks off as far as it goes; None of anything else."""
     if not breaks_off(raw):
         return None
     data, end = _closed(raw)

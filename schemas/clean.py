@@ -56,7 +56,7 @@ _TABLE: dict[int, str | None] = {
 
 
 class Sgr(NamedTuple):
-    """What a terminal's "select graphic rendition" set: a colour is a palette index 0-255 or red, green, blue."""
+    """A look set by "select graphic rendition": a colour is a palette index 0-255 or red, green, blue."""
 
     fg: int | tuple[int, int, int] | None = None
     bg: int | tuple[int, int, int] | None = None

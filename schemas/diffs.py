@@ -1,4 +1,4 @@
-"""What a tool changed in a file, in one shape whatever form the agent recorded it in."""
+"""Diffs: the changes of a tool in a file, in one shape whatever form the agent recorded them in."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def diff_to_json(diff: FileDiff) -> dict[str, Any]:
 
 
 def diff_from_json(data: object) -> FileDiff | None:
-    """What `diff_to_json` wrote; None if it is something else."""
+    """Read what `diff_to_json` wrote; None if it is something else."""
     if not isinstance(data, Mapping) or not isinstance(data.get("path"), str):
         return None
     diff = from_structured_patch(data["path"], data.get("hunks")) or FileDiff(clean(data["path"]))

@@ -1,4 +1,4 @@
-"""What agents' programs put before the words that a person typed."""
+"""Envelopes: the texts that agents' programs put before the words of a person."""
 
 from __future__ import annotations
 

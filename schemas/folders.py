@@ -17,8 +17,9 @@ from schemas.provider import Problem
 
 
 def entries_of(folder: str | Path, problems: list[Problem], *, is_root: bool = False) -> list[os.DirEntry[str]]:
-    """What lies in a folder, by name, links apart; nothing where there is no such folder, or where it is a link. A
-    folder in which an agent keeps all its sessions (`is_root`) may be one, unless it leads up to what holds the link.
+    """Return the entries of a folder, by name, links apart; nothing where there is no such folder, or where it is a
+    link. A folder in which an agent keeps all its sessions (`is_root`) may be one, unless it leads up to what holds the
+    link.
     """
     if os.path.islink(folder) and not (is_root and not _leads_up(folder)):
         return []
@@ -33,7 +34,7 @@ def entries_of(folder: str | Path, problems: list[Problem], *, is_root: bool = F
 
 
 def _leads_up(link: str | Path) -> bool:
-    """Whether a link leads to a folder that holds it, however far up."""
+    """Return whether a link leads to a folder that holds it, however far up."""
     return Path(os.path.realpath(os.path.dirname(link))).is_relative_to(os.path.realpath(link))
 
 

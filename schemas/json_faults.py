@@ -1,4 +1,4 @@
-"""What is wrong with JSON, in plain words: Python's parser says "unterminated string starting at"."""
+"""Faults of JSON in plain words: Python's parser says "unterminated string starting at"."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def say_fault(error: json.JSONDecodeError, *, shift: int | None = None) -> str:
 
 
 def say_depth(data: bytes) -> str:
-    """Where JSON that no parser can follow is nested too deeply; empty where that is not the JSON's fault."""
+    """Name the place at which JSON that no parser can follow is nested too deeply; empty where that is not the JSON's
+    fault.
+    """
     depth = 0
     for token in _LEVEL.finditer(data):
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)

@@ -16,7 +16,7 @@ from schemas.diffs import FileDiff, Hunk
 
 
 class Kind(IntEnum):
-    """What a message is. PROMPT and COMMAND may open an exchange; the rest belong to the one they stand in."""
+    """The kind of a message. PROMPT and COMMAND may open an exchange; the rest belong to the one they stand in."""
 
     PROMPT = 1
     """Typed by a person."""
@@ -64,7 +64,7 @@ context and bookkeeping stand in it as well, but may come hours after its answer
 
 
 class Flag(IntFlag):
-    """What is true of a message beside its kind."""
+    """A property of a message beside its kind."""
 
     OPENER = 1
     """It opens an exchange."""
@@ -92,7 +92,7 @@ NO_FLAGS = Flag(0)
 
 
 class SpanRole(IntEnum):
-    """What a record gave to the message or group that points at it."""
+    """The share of a record in the message or group that points at it."""
 
     BODY = 0
     RESULT = 1
@@ -101,7 +101,7 @@ class SpanRole(IntEnum):
 
 
 class Span(NamedTuple):
-    """Where one record lies: which of the session's stores, offset and length in bytes, line from 1."""
+    """The place of one record: which of the session's stores, offset and length in bytes, line from 1."""
 
     store: int
     offset: int
@@ -126,7 +126,7 @@ class Part:
 
 
 class ToolStatus(StrEnum):
-    """How a tool use ended."""
+    """The end of a tool use."""
 
     OK = "ok"
     ERROR = "error"

@@ -157,8 +157,8 @@ def _first_that_detects(among: Iterable[Provider], head: Head, failed: list[str]
 
 
 def _may_begin(head: Head) -> bool:
-    """Whether no record is whole yet that could tell whose session it is: half a line, or half a document, or what
-    an agent writes before a session's first record (faults f04).
+    """Return whether no record is whole yet that could tell whose session it is: half a line, or half a document, or
+    what an agent writes before a session's first record (faults f04).
     """
     data = head.data.lstrip(_BLANK)
     if head.compressed or head.data.startswith(b"SQLite"):
@@ -171,7 +171,7 @@ def _may_begin(head: Head) -> bool:
 
 
 def _nearly(head: Head) -> str:
-    """What is wrong with a document that has the keys of a published format; empty for any other file."""
+    """Describe the fault of a document that has the keys of a published format; empty for any other file."""
     whole = len(head.data) < HEAD_BYTES or not head.records
     begins = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     said = guess(head.data) if begins and whole and len(head.records) < 2 else None
@@ -184,7 +184,7 @@ def _nearly(head: Head) -> str:
 
 
 def _describe(head: Head) -> str:
-    """What was seen, in a few words."""
+    """Describe what was seen, in a few words."""
     if head.data.startswith(b"SQLite"):
         names = ", ".join(one_line(name, 40) for name in sorted(head.tables)[:4])
         return f"a SQLite database with {f'the tables {names}' if names else 'no tables'}"

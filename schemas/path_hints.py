@@ -1,4 +1,4 @@
-"""Which files a tool use names, and which files a shell command writes (formats/interchange.md 2.4)."""
+"""Path hints: the files that a tool use names, and those that a shell command writes (formats/interchange.md 2.4)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def shell_path_hints(command: str) -> list[str]:
 
 
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
-    """Where a shell tool runs its command: in the directory that its input names, seen from `cwd`, or in `cwd`."""
+    """Return the directory of a shell tool's command: in the directory that its input names, seen from `cwd`, or in
+    `cwd`.
+    """
     place = next((value for key in _PLACES if isinstance(value := given.get(key), str) and value), None)
     if place is None:
         return cwd

@@ -21,7 +21,7 @@ def call_path(path: os.PathLike[str] | str, name: str) -> None:
 
 
 def path_name(path: os.PathLike[str] | str) -> str:
-    """What a file is called: its path, unless `call_path` said otherwise. Not cleaned."""
+    """Return the name of a file: its path, unless `call_path` said otherwise. Not cleaned."""
     text = os.fspath(path)
     return _NAMES.get(text, text)
 

@@ -1,4 +1,6 @@
-"""What an agent's provider offers. One file (or folder) in schemas/providers is one agent; nothing else lists them."""
+"""The interface of an agent's provider. One file (or folder) in schemas/providers is one agent; nothing else lists
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Environment(NamedTuple):
-    """What decides where sessions live: passed in, so that tests and doctor can ask for any machine."""
+    """The variables, home and system that decide where sessions live: passed in, so that tests and doctor can ask for
+    any machine.
+    """
 
     variables: Mapping[str, str]
     home: Path
@@ -47,7 +51,7 @@ class SessionFile(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """The place of the file."""
         return Path(self.file)
 
 
@@ -77,7 +81,7 @@ class Home(NamedTuple):
 
 
 def places_of(homes: Iterable[Home], env: Environment) -> list[Location]:
-    """Where folders of sessions lie on such a machine, existing or not."""
+    """Return the folders of sessions on such a machine, existing or not."""
     found = []
     for home in homes:
         root, _, rest = home.place.partition("/")
@@ -148,7 +152,7 @@ class Reading(Protocol):
 
     @property
     def session(self) -> Session:
-        """What has been read; a new object after history was rewritten (see `schemas.session.Change`)."""
+        """The session as far as it was read; a new object after a rewrite (see `schemas.session.Change`)."""
         ...
 
     @property
@@ -189,7 +193,9 @@ class Provider(Protocol):
 
     @property
     def counting(self) -> str:
-        """How it counts tokens and how that is read, in a sentence or two for whoever asks where a figure is from."""
+        """The agent's way to count tokens and the reading of it, in a sentence or two for whoever asks where a figure
+        is from.
+        """
         ...
 
     @property
@@ -203,7 +209,7 @@ class Provider(Protocol):
         ...
 
     def locations(self, env: Environment) -> list[Location]:
-        """Where its sessions live on such a machine, existing or not."""
+        """Return the places of its sessions on such a machine, existing or not."""
         ...
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -211,7 +217,7 @@ class Provider(Protocol):
         ...
 
     def detect(self, head: Head) -> bool:
-        """Whether a file with this beginning is a session of this agent."""
+        """Return whether a file with this beginning is a session of this agent."""
         ...
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -229,7 +235,7 @@ class Provider(Protocol):
         ...
 
     def retention(self, env: Environment) -> Retention | None:
-        """What the agent itself deletes, by its settings or by default; None where it keeps everything."""
+        """Return what the agent itself deletes, by its settings or by default; None where it keeps everything."""
         ...
 
 
@@ -251,12 +257,12 @@ class Foreworded(Protocol):
     """A provider whose sessions may begin with records that do not tell whose they are."""
 
     def is_foreword(self, records: list[dict[str, Any]]) -> bool:
-        """Whether records are such, so that a session's first one may come yet."""
+        """Return whether records are such, so that a session's first one may come yet."""
         ...
 
 
 class Saved:
-    """What a provider says of files that no agent keeps: they lie where somebody saved them."""
+    """The answers of a provider for files that no agent keeps: they lie where somebody saved them."""
 
     verified = ""
     uncounted: Mapping[str, str] = {}
@@ -266,7 +272,7 @@ class Saved:
         return []
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """Nothing: see `locations`."""
+        """Return nothing: see `locations`."""
         return iter(())
 
     def resume_command(self, session: Session) -> list[str] | None:
@@ -300,7 +306,7 @@ def beginning(read: Callable[[int, int], bytes], most: int = MAX_LINE) -> tuple[
 
 
 def moved_home(variable: str, home: Path | None, usual: Iterable[Path]) -> tuple[str, str] | None:
-    """What `Provider.resume_home` answers: nothing for one of the `usual` homes, which need no variable."""
+    """Answer for `Provider.resume_home`: nothing for one of the `usual` homes, which need no variable."""
     if home is None or os.path.realpath(home) in map(os.path.realpath, usual):
         return None
     return variable, os.path.abspath(home)

@@ -64,7 +64,7 @@ class Unreadable(NamedTuple):
 
 
 def is_record(value: dict[str, Any]) -> bool:
-    """Whether an object found inside a damaged line is a record and not a piece of one, such as a content block."""
+    """Return whether an object inside a damaged line is a record and no piece of one, such as a content block."""
     if "role" in value and isinstance(value.get("message"), dict):  # Cursor's lines have nothing else
         return True
     return ("type" in value or "record_type" in value) and not _OF_A_RECORD.isdisjoint(value)
@@ -90,7 +90,7 @@ class JsonLines:
 
     @property
     def pending(self) -> int:
-        """How many bytes wait for their newline."""
+        """The number of bytes that wait for their newline."""
         return sum(map(len, self._waiting))
 
     def push(self, data: bytes) -> list[Record]:
@@ -140,7 +140,7 @@ class JsonLines:
         return [record] if isinstance(value, dict) else []
 
     def finish(self) -> list[Record]:
-        """What the waiting bytes hold, now that no newline will come; the rest of them is reported as unfinished."""
+        """Read the waiting bytes, now that no newline will come; the rest of them is reported as unfinished."""
         if records := self.take_tail():
             return records
         tail = b"".join(self._waiting)
@@ -164,7 +164,7 @@ class JsonLines:
 
 
 def _is_begun(raw: bytes, start: int) -> bool:
-    """Whether what begins there is the beginning of an object, and no text that a program printed."""
+    """Return whether what begins there is the beginning of an object, and no text that a program printed."""
     return raw[start:].lstrip().startswith(b"{")
 
 
@@ -194,7 +194,7 @@ def recover(
 
 
 def _is_deep(raw: bytes, value: dict[str, Any]) -> bool:
-    """Whether an object is nested more deeply than any agent writes, and so that Python itself gives up on it."""
+    """Return whether an object is nested more deeply than any agent writes, so that Python gives up on it."""
     # `split` leaps from one to the next, where `count` looks at every byte.
     if len(raw) <= _DEEPEST * 2 or not any(
         len(raw.split(mark, _DEEPEST // 2)) > _DEEPEST // 2 for mark in (b"{", b"[")
@@ -318,7 +318,7 @@ def document_fault(raw: bytes) -> str:
 
 
 def breaks_off(raw: bytes) -> bool:
-    """Whether `raw` is the beginning of one JSON object or list, without a fault as far as it goes, and no more.
+    """Return whether `raw` is the beginning of one JSON object or list, without a fault as far as it goes, and no more.
 
     So is a document that is being written. A log is not, once its first line has ended.
     """
@@ -333,7 +333,7 @@ def breaks_off(raw: bytes) -> bool:
 
 
 class Store(Protocol):
-    """Where the bytes of records are read back from, by offset and length."""
+    """A source of bytes from which records are read again, by offset and length."""
 
     path: Path
 

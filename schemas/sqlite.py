@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 
 
 class _State(NamedTuple):
-    """What shows that a database was written: its file with SQLite's change counter, and how its log begins."""
+    """The marks of a write to a database: its file with SQLite's change counter, and the beginning of its log."""
 
     stamp: tuple[int, int, int, int]
     header: bytes
@@ -64,13 +64,13 @@ class _State(NamedTuple):
     """Size and time of the log."""
 
     def is_settled(self, looked: int) -> bool:
-        """Whether a write after that look must show: a second one within a tick of the clock would not."""
+        """Return whether a write after that look must show: a second one within a tick of the clock would not."""
         times = (self.stamp[2], *(stamp[1] for stamp in (self.journal, self.log_stamp) if stamp))
         return all(abs(looked - time) > _GRAIN for time in times)
 
 
 class _Kept:
-    """What is kept of a database while nothing was written: its copy, where it has a log, and answers."""
+    """The things kept of a database while nothing was written: its copy, where it has a log, and answers."""
 
     def __init__(self, state: _State, copy: sqlite3.Connection | None) -> None:
         self.state, self.copy = state, copy
@@ -93,13 +93,13 @@ def log_of(path: Path) -> Path:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file begins as SQLite's do. Raises OSError."""
+    """Return whether a file begins as SQLite's do. Raises OSError."""
     with path.open("rb", buffering=0) as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def read_database(path: Path, read: Callable[[sqlite3.Connection], _T], *, once: Hashable = None) -> _T:
-    """What `read` makes of the database, as of its last commit.
+    """Return what `read` makes of the database, as of its last commit.
 
     Where the database was written meanwhile, what `read` returned is thrown away and it is called again: it must not
     raise for what makes no sense. Raises OSError for what cannot be read, with SQLite's reason where it has one.
@@ -143,7 +143,7 @@ def read_database(path: Path, read: Callable[[sqlite3.Connection], _T], *, once:
 
 
 def _kept_of(path: Path, state: _State) -> _Kept | None:
-    """What is kept of a database, unless it was written since."""
+    """Return what is kept of a database, unless it was written since."""
     if (kept := _kept.get(path)) is None:
         return None
     if kept.state != state:
@@ -181,13 +181,15 @@ def _answer(kept: _Kept, read: Callable[[sqlite3.Connection], _T], once: Hashabl
 
 
 def _reason(error: sqlite3.Error | UnicodeDecodeError) -> str:
-    """What SQLite says, on one line. Python fails to decode a message that quotes a damaged schema, and raises that."""
+    """Return SQLite's message on one line. Python fails to decode a message that quotes a damaged schema, and raises
+    that.
+    """
     said = error.object.decode("utf-8", "replace") if isinstance(error, UnicodeDecodeError) else str(error)
     return one_line(f"SQLite says: {said}", 200)
 
 
 def _is_unchanged(before: _State, after: _State, begun: int) -> bool:
-    """Whether what was read between the two is one committed state; `begun` is when `before` was looked at."""
+    """Return whether what was read between the two is one committed state; `begun` is when `before` was looked at."""
     if before.log:
         # A log that only grew has changed nothing that was copied, nor has a checkpoint out of it.
         return before.log == after.log and before.journal == after.journal and before.stamp[0] == after.stamp[0]

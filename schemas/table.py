@@ -1,4 +1,4 @@
-"""What a session keeps of each message and token group: columns of numbers, no objects.
+"""The tables of a session's messages and token groups: columns of numbers, no objects.
 
 A 500 MB session has some 200,000 messages; as objects they would take a gigabyte, in columns they take ten megabytes.
 The text stays in the file: each row points at its records, from which the message is made when somebody looks.
@@ -26,7 +26,7 @@ _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than
 
 
 class SpanTable:
-    """Where records lie, as chains: each entry names the next record of the same message or group."""
+    """The places of records, as chains: each entry names the next record of the same message or group."""
 
     __slots__ = ("data", "following")
 
@@ -51,7 +51,7 @@ class SpanTable:
             )
 
     def is_of(self, span: int, store: int, offset: int, role: int, item: int = 0) -> bool:
-        """Whether an entry is of the record at an offset, in that role and with that item."""
+        """Return whether an entry is of the record at an offset, in that role and with that item."""
         at, _, _, of, found, number = _SPAN.unpack_from(self.data, span * _SPAN.size)
         return bool(at == offset and of == store and found == role and number == item)
 
@@ -134,7 +134,7 @@ class MessageTable:
         return None if time != time else time
 
     def has(self, index: int, flag: Flag) -> bool:
-        """Whether a flag is set."""
+        """Return whether a flag is set."""
         return bool(self.flags[index] & flag)
 
     def kind_of(self, index: int) -> Kind:

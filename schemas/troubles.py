@@ -1,4 +1,4 @@
-"""What goes wrong with one file: that it is no session, that it cannot be read, that turnlog itself fails on it.
+"""Troubles with one file: that it is no session, that it cannot be read, that turnlog itself fails on it.
 
 An exception of an agent's code is a bug. It is caught where that code is called (`guarded`) and becomes the trouble of
 the file it happened on, said in words: it never reaches another session, nor the list of them.
@@ -27,11 +27,11 @@ class NotYet(OpenError):
 
 
 class Failure(OSError):
-    """What stands for an exception of turnlog's own code, so that whoever reads files takes it for their trouble."""
+    """A stand-in for an exception of turnlog's own code, so that whoever reads files takes it for their trouble."""
 
 
 def is_failure(error: Exception) -> bool:
-    """Whether an error in reading a file is turnlog's own."""
+    """Return whether an error in reading a file is turnlog's own."""
     return isinstance(error, Failure) or isinstance(error.__cause__, Failure)
 
 

@@ -38,7 +38,7 @@ class TokenUsage(NamedTuple):
 
     @property
     def context(self) -> int | None:
-        """How much of the model's context the call read: input and both cache figures."""
+        """The tokens of the model's context that the call read: input and both cache figures."""
         fresh, _, read, written, _, _ = self
         if fresh is None and read is None and written is None:
             return None
@@ -78,7 +78,7 @@ class TokenUsage(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TokenUsage:
-        """What `to_json` wrote, exactly; a figure of another type than int counts as unknown."""
+        """Read what `to_json` wrote, exactly; a figure of another type than int counts as unknown."""
         names = ("input", "output", "cacheRead", "cacheWrite", "reasoning", "cacheWrite1h")
         return cls(*(as_count(data.get(f"{name}Tokens"), _LARGEST) for name in names))
 

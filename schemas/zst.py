@@ -32,8 +32,8 @@ def beginning_of(path: Path) -> bytes:
 
 @lru_cache(maxsize=4096)
 def unpacks(path: Path, size: int, changed: int) -> bool:
-    """Whether a compressed file can be unpacked to its end: asked once a change, and only where another file of the
-    same session would be hidden by a damaged one.
+    """Return whether a compressed file can be unpacked to its end: asked once a change, and only where another file of
+    the same session would be hidden by a damaged one.
     """
     try:
         os.close(decompress(path))

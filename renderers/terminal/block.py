@@ -64,7 +64,7 @@ def _old_line(session: Session, message: Message, look: Look) -> Block:
 
 
 def _group_rows(session: Session, index: int, look: Look) -> Iterable[Row]:
-    """What the model call that ended here read and wrote."""
+    """Draw the tokens of the model call that ended here."""
     group = session.messages.group[index]
     if group != NONE and session.groups.last[group] == index:
         text = usage_line(session.groups.usage[group])
@@ -216,7 +216,7 @@ def _text(message: Message, fold: Fold, look: Look) -> Block:
 
 
 def _start(text: str, look: Look) -> tuple[str, int]:
-    """As much of a huge text as is drawn at once, and how many lines are left."""
+    """Return as much of a huge text as is drawn at once, and how many lines are left."""
     end, left = look.full * FULL_LINE, look.full * _PROSE
     if len(text) <= end and text.count("\n") < left:
         return text, 0
@@ -286,7 +286,7 @@ def _error(message: Message, fold: Fold, look: Look) -> Block:
 
 
 def _output(message: Message, fold: Fold, look: Look) -> Block:
-    """What a command printed."""
+    """Draw a command's output."""
     palette = look.palette
     text = message.text.strip("\n")
     lines = text.count("\n") + 1 if text else 0

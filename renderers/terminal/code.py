@@ -66,7 +66,7 @@ class Highlights:
         return marks
 
     def needs(self, want: Want) -> bool:
-        """Whether work would tell more than `lookup`."""
+        """Return whether work would tell more than `lookup`."""
         return bool(want.language) and len(want.code) <= MAX_CODE and want not in self._done
 
     def work(self, want: Want) -> Iterator[None]:
@@ -97,7 +97,7 @@ def _add(lines: list[Marks], text: str, role: str) -> None:
 
 
 def _agrees(lines: list[Marks], code: str) -> bool:
-    """Whether the lengths are those of the code's own lines: a lexer may change what it reads."""
+    """Return whether the lengths are those of the code's own lines: a lexer may change what it reads."""
     return all(
         sum(n for n, _ in marks) == len(line)
         for marks, line in itertools.zip_longest(lines, code.split("\n"), fillvalue=())

@@ -1,4 +1,4 @@
-"""How much of a message is shown."""
+"""Folds: the amount of a message that is shown."""
 
 from __future__ import annotations
 

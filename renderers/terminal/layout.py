@@ -1,4 +1,4 @@
-"""Where things stand on a line, and the helpers with which blocks are put together."""
+"""The layout of a line, and the helpers with which blocks are put together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _no_cost(exchange: int) -> str:
 
 @dataclass(slots=True)
 class Look:
-    """What decides how a block looks beside the block itself."""
+    """The settings that decide how a block looks."""
 
     width: int
     """Cells for a block, at least 20."""
@@ -60,7 +60,7 @@ class Look:
 
     @property
     def prose(self) -> int:
-        """How wide prose is wrapped."""
+        """The width at which prose is wrapped."""
         return min(self.width - self.text, PROSE)
 
 
@@ -92,8 +92,8 @@ def title_row(
     right: list[tuple[str, Style]],
     act: Act = "fold",
 ) -> Row:
-    """What it is about at the left, its facts at the right edge. What is too long on the left is cut, and a text of
-    several lines becomes one.
+    """Draw a title row: its subject at the left, its facts at the right edge. What is too long on the left is cut, and
+    a text of several lines becomes one.
     """
     left, right = [(flat(text), style) for text, style in left], [(flat(text), style) for text, style in right]
     room = look.measure - column - 2
@@ -118,7 +118,7 @@ def flat(text: str) -> str:
 
 
 def _fitting(pieces: list[tuple[str, Style]], room: int) -> list[tuple[str, Style]]:
-    """As many of the facts as fit, the first ones first; none ends in a separator."""
+    """Return as many of the facts as fit, the first ones first; none ends in a separator."""
     out: list[tuple[str, Style]] = []
     for text, style in pieces:
         if width_of(text) > room:

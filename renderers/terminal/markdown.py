@@ -281,7 +281,7 @@ class _Drawing:
             lines[-1].append((expand_tabs(clean(text)).replace("\n", " "), style))
 
     def _target(self, lines: list[Spans], href: str, since: int) -> None:
-        """Where a link leads stands beside its text, unless it is its text: nobody should have to trust a label."""
+        """Show the target of a link beside its text, unless it is its text: nobody should have to trust a label."""
         shown = plain(lines[-1][since:]) if lines[-1][since:] else ""
         if href and href not in (shown, f"mailto:{shown}") and href.rstrip("/") != shown.rstrip("/"):
             self._add(lines, f" ({href})", self._base + self._palette.dim)
@@ -295,7 +295,7 @@ def _closing(tokens: list[Token], i: int) -> int:
 
 
 def _is_tight(tokens: list[Token], i: int) -> bool:
-    """Whether a list's items stand without blank rows between them: markdown-it hides their paragraphs then."""
+    """Return whether a list's items stand without blank rows between them: markdown-it hides their paragraphs then."""
     level = tokens[i].level + 2
     for token in tokens[i + 1 : _closing(tokens, i)]:
         if token.type == "paragraph_open" and token.level == level:

@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 def is_single(text: str) -> bool:
-    """Whether every character of the text is known to fill one cell."""
+    """Return whether every character of the text is known to fill one cell."""
     return text.isascii() or _NOT_SINGLE.search(text) is None
 
 
@@ -84,7 +84,9 @@ class Cut(NamedTuple):
 
 
 def cut_words(text: str, width: int, first: int | None = None) -> list[Cut]:
-    """Where a line is wrapped between words; a word that is too long is cut. `first` is the first row's width."""
+    """Return the cuts at which a line is wrapped between words; a word that is too long is cut. `first` is the first
+    row's width.
+    """
     width = max(width, MIN_WIDTH)
     room = width if first is None else max(first, MIN_WIDTH)
     if not is_single(text):
@@ -105,7 +107,7 @@ def cut_words(text: str, width: int, first: int | None = None) -> list[Cut]:
 
 
 def cut_cells(text: str, width: int) -> list[Cut]:
-    """Where a line is wrapped as a terminal does it, at the last cell that fits."""
+    """Return the cuts at which a terminal would wrap a line, at the last cell that fits."""
     width = max(width, MIN_WIDTH)
     if not is_single(text):
         return _cut_cells(text, width, width, words=False)

@@ -68,7 +68,7 @@ def _expand_spans(spans: list[Span], every: int) -> list[Span]:
 
 
 def sgr_style(sgr: Sgr, base: Style) -> Style:
-    """What a program set with escape codes, on top of `base`."""
+    """Return the style that a program set with escape codes, on top of `base`."""
     return base + Style(
         color=_colour(sgr.fg),
         bgcolor=_colour(sgr.bg),
@@ -88,7 +88,7 @@ def _colour(colour: int | tuple[int, int, int] | None) -> str | None:
 
 
 def output_rows(text: str, runs: Sequence[Run], width: int, base: Style, limit: int | None = None) -> Iterator[Row]:
-    """What a program printed, in its own colours, cut at the edge as a terminal does; at most `limit` lines."""
+    """Draw a program's output in its own colours, cut at the edge as a terminal does; at most `limit` lines."""
     position = 0
     next_run = 0
     styles: dict[Sgr, Style] = {}

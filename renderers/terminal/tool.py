@@ -59,7 +59,7 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
 
 
 def _outcomes(head: Headline, running: bool, subagent: str) -> tuple[Outcome, ...]:
-    """How it ended, with what only the screen knows: that it goes on, and what its subagent did."""
+    """Return the outcome of a use, with what only the screen knows: that it goes on, and what its subagent did."""
     outcome = head.outcome
     if running:  # there is no result yet, which is no fault
         outcome = (Outcome("running", "plain"),)
@@ -81,12 +81,12 @@ def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Sty
 
 
 def _is_cut(head: Headline, look: Look) -> bool:
-    """Whether the line is too long for the screen."""
+    """Return whether the line is too long for the screen."""
     return width_of(head.title) > look.measure - look.text - width_of(head.ending) - 4
 
 
 def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:
-    """What the source calls the use, where its line has no room for all of it."""
+    """Draw the source's own summary of the use, where its line has no room for all of it."""
     said = summary_of(tool)
     if said and (one_line(said, len(said)) not in head.object or _is_cut(head, look)):
         yield from indented(prose_rows(said, look.prose, look.palette.dim), look.text)
@@ -98,7 +98,7 @@ def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:
 def _input(
     tool: Tool, head: Headline, fold: Fold, look: Look, block: Block, workspace_root: str | None
 ) -> Iterator[Row]:
-    """What the tool was asked to do, as far as its line does not say it already."""
+    """Draw the input of the use, as far as its line does not say it already."""
     if tool.diffs:
         yield from _changes(tool, fold, look, block, workspace_root)
         return
@@ -118,7 +118,7 @@ def _input(
 
 
 def _said(value: Any, head: Headline) -> bool:
-    """Whether the line shows the value already."""
+    """Return whether the line shows the value already."""
     return (
         isinstance(value, str)
         and "\n" not in value
@@ -202,7 +202,7 @@ def _todos(items: list[dict[str, Any]], look: Look) -> Iterator[Row]:
 
 
 def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
-    """What came back."""
+    """Draw the result of the use."""
     text = tool.text.rstrip("\n")
     if not text.strip() or (tool.diffs and tool.status is ToolStatus.OK):
         return
@@ -219,7 +219,7 @@ def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
 
 
 def _formatted(text: str, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
-    """What the source made of the use and its result."""
+    """Draw the source's own rendering of the use and its result."""
     text = text.strip("\n")
     width = min(look.width - look.text, look.prose)
     rows = markdown_rows(text, width, look.palette, look.highlights, block.wanted)

@@ -1,1 +1,1 @@
-"""What models cost, and the ledger of what sessions used."""
+"""Costs of models, and the ledger of the tokens that sessions used."""

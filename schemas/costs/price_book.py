@@ -74,7 +74,7 @@ class PriceBook(NamedTuple):
         return self.model_aliases.get(provider, {}).get(name, name)
 
     def rates(self, provider: str, model: str) -> Rates | None:
-        """What a model costs; None where the book has no rate for it. Both names may be aliases."""
+        """Return the rates of a model; None where the book has no rate for it. Both names may be aliases."""
         provider = self.provider(provider)
         return self.models.get(provider, {}).get(self.model(provider, model))
 
@@ -145,7 +145,7 @@ def _filled(
     tool_input: float | None,
     tool_output: float | None,
 ) -> Rates:
-    """What is not said follows from input and output, as the format's producer has it (formats note 3.3)."""
+    """Fill in rates that are not given from input and output, as the format's producer does (formats note 3.3)."""
     base, said = input or 0.0, output or 0.0
     return Rates(
         base,

@@ -1,4 +1,4 @@
-"""What model calls cost, in US dollars: by a person's price book, and for what is not in it by genai-prices.
+"""Prices of model calls, in US dollars: by a person's price book, and for what is not in it by genai-prices.
 
 genai-prices is a package of price tables by model and time, with what changes above a size of input, and with cache
 writes for 5 minutes and for an hour told apart. It is used offline only: nothing in here starts its updates. Importing
@@ -66,7 +66,7 @@ class Prices:
 
 
 def book_cost(rates: Rates, call: Call) -> float:
-    """What a call costs by a price book. The order of the sum is that of the format's producer, so that figures
+    """Return the cost of a call by a price book. The order of the sum is that of the format's producer, so that figures
     agree to the last bit (formats note 3.4).
     """
     usage = call.usage

@@ -411,7 +411,7 @@ def _name_of(session: Session, made_by: str | None, group_id: str) -> int:
 
 
 def _tells_alone(group_id: str) -> bool:
-    """Whether an id is given once in the world: 11111111-… was made up, and a token of letters is words."""
+    """Return whether an id is given once in the world: 11111111-… was made up, and a token of letters is words."""
     token = set(match[0]) if (match := _RANDOM.search(group_id)) else set()
     digits, capitals = len(token & _DIGITS), len(token & _CAPITALS)
     mixed = capitals >= 4 and len(token) - digits - capitals >= 4  # more than the humps of words that were joined
@@ -432,7 +432,7 @@ def _weak_key(provider: str, group_id: str, usage: TokenUsage, began: float | No
 
 
 def _began(session: Session, span: int, time: float | None) -> float | None:
-    """When the first record of a response was written; `time` where it does not say."""
+    """Return the time of a response's first record; `time` where it does not say."""
     first = next(iter(session.spans.chain(span)), None)
     began = None if first is None else when(session.record(first).get("timestamp"))
     return time if began is None else began
@@ -469,7 +469,7 @@ class Table:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """What `to_bytes` wrote."""
+        """Read what `to_bytes` wrote."""
         names, _, packed = data.partition(b"\n")
         numbers = array("q")
         numbers.frombytes(packed)
@@ -600,7 +600,7 @@ def each_once(rows: Iterable[Response]) -> list[Response]:
 
 
 class Origin(NamedTuple):
-    """What tells which of several sessions is the copy."""
+    """The facts by which the copy among several sessions is known."""
 
     path: Path
     id: str
