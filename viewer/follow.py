@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from schemas.changes import Seen
 from schemas.opening import open_reading
 from schemas.paths import source_of
 from schemas.provider import Reading
-from schemas.reading import Blocks, LinesReading, ParsedReading, WholeReading, restarted
-from schemas.session import Change, Session
+from schemas.reading import Blocks, LinesReading, ParsedReading, WholeReading
+from schemas.session import Change, Op, Session, Subagent
 from schemas.troubles import NotYet, OpenError, is_failure
-from viewer.gathering import Gathered
 from viewer.sides import is_live
 
 SLICE = 0.004
@@ -94,9 +94,9 @@ class Follower:
     and it is tried again.
 
     The caller reads with `step` until `loaded`, then calls `poll` as often as it likes (and `step` again whenever
-    `loaded` has turned False). Both return what changed since the call before, as one list in the terms of
-    `schemas.session.Change`, and `session` is then what the list led to: a new object after RESTARTED, or where history
-    was rewritten. The same message has the same `key` in both. The old session can be read until nobody holds it.
+    `loaded` has turned False). Both return what changed since the call before; who does not look at each of them keeps
+    a `schemas.changes.Seen`. `session` is a new object after RESTARTED and where history was rewritten; the old one can
+    be read until nobody holds it.
     """
 
     def __init__(self, path: Path, *, from_end: bool = False, wait: bool = False) -> None:
@@ -133,7 +133,7 @@ class Follower:
         self._refreshed = 0.0
         self._due, self._rest_until = math.inf, 0.0
         self._retry = _RETRY
-        self._gathered = Gathered(self.session)
+        self._reported = Seen(self.session)
 
     @property
     def session(self) -> Session:
@@ -183,16 +183,17 @@ class Follower:
             return None
         return reading.lines.line
 
+    def finish(self) -> list[Change]:
+        """Take what waits for its end: no more will come."""
+        _note(self.reading, self.reading.finish())
+        return self._reported.changes(self.session)
+
     def close(self) -> None:
         """Let go of the files."""
         for reading in (self.reading, self._next):
             if reading is not None:
                 reading.session.close()
         self._next = None
-
-    def _note(self, changes: list[Change]) -> None:
-        """These led to what `session` is now."""
-        self._gathered.add(changes, self.session)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -203,7 +204,7 @@ class Follower:
         takes the end's place with RESTARTED.
         """
         self._step(seconds)
-        return self._gathered.take()
+        return self._reported.changes(self.session)
 
     def _step(self, seconds: float) -> None:
         if self.loaded:
@@ -222,14 +223,13 @@ class Follower:
         self._slice(current, seconds)
         if isinstance(current, LinesReading):
             if current.done:
-                self._note_of(current, current.take_tail())
+                _note(current, current.take_tail())
             self._probe = _known_by(current)
         if not current.done:
             return
         if current is self._next:
             self.reading, self._next = current, None
             self._refreshed = 0.0
-            self._note(restarted())
         elif self._provisional:
             self._provisional = False
             self._next, self._probe = _opened(self.path), None
@@ -237,11 +237,6 @@ class Follower:
         self.loaded = True
         self._succeeded()
         self._refresh()
-
-    def _note_of(self, reading: Reading, changes: list[Change]) -> None:
-        """Changes of the session that is shown; those of one that will take its place are not told one by one."""
-        if reading is self.reading:
-            self._note(changes)
 
     def _slice(self, reading: Reading, seconds: float) -> None:
         """Read for about `seconds`, in pieces whose size follows from how fast the last ones went."""
@@ -251,7 +246,7 @@ class Follower:
             limit = int(min(max(self._rate * left / 2, _SMALLEST), _LARGEST))
             before, _ = reading.progress
             begun = time.perf_counter()
-            self._note_of(reading, reading.step(limit))
+            _note(reading, reading.step(limit))
             now = time.perf_counter()
             if (size := reading.progress[0] - before) >= _SMALLEST:
                 self._rate = 0.5 * self._rate + 0.5 * size / max(now - begun, 1e-6)
@@ -283,7 +278,7 @@ class Follower:
         elif self.missing or seen != self._seen or self._is_due():
             self._take_in(seen)
         self._refresh()
-        return self._gathered.take()
+        return self._reported.changes(self.session)
 
     def _look(self) -> dict[Path, _Stamp]:
         """The state of each source that is there."""
@@ -370,7 +365,7 @@ class Follower:
         """Read a document or a database again; what was only half-written is tried again soon."""
         begun = time.monotonic()
         try:
-            changes = reading.reread()
+            reading.reread()
         except OSError as error:
             # What is only half-written may look like another kind of file: that is asked when it stays so.
             if self._retry == _RETRY or not self._took_over(reading):
@@ -381,7 +376,6 @@ class Follower:
             self._rest_until = now + _REST * (now - begun)
         self._succeeded()
         self._due = now + _AGAIN if self._unsure else math.inf
-        self._note(changes)
 
     def _took_over(self, old: WholeReading) -> bool:
         """Whether a session of another kind lies there now, and not the old one half-written."""
@@ -400,7 +394,6 @@ class Follower:
         self.reading = reading
         self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
         self._succeeded()
-        self._note(restarted())
         return True
 
     # -- beside the file -------------------------------------------------------------------------------------------
@@ -412,9 +405,51 @@ class Follower:
             return
         self._refreshed = now
         try:
-            self._note(self.reading.refresh())
+            _note(self.reading, self.reading.refresh())
         except OSError:
             return  # the folder beside the session went away; the next look tells
+
+
+class Within:
+    """Follows a subagent whose messages lie between those of its parent, in one file or stream: its session grows while
+    the parent's is read.
+    """
+
+    loaded = True
+    missing = False
+    trouble = ""
+    live = False
+    unfinished: int | None = None
+    ahead: Callable[[], None] | None = None
+
+    def __init__(self, subagent: Subagent, session: Session) -> None:
+        self._subagent, self._session, self._reported = subagent, session, Seen(session)
+        self.path = session.path / f"#{subagent.id}"
+        """Tells it from others; there is no such file."""
+        self.sources: list[Path] = []
+
+    @property
+    def session(self) -> Session:
+        """What has been read so far."""
+        return self._subagent.session or self._session
+
+    def step(self, seconds: float = SLICE) -> list[Change]:
+        """Its parent is read, not this."""
+        return []
+
+    def poll(self) -> list[Change]:
+        """What changed since the last look."""
+        return self._reported.changes(self.session)
+
+    def close(self) -> None:
+        """Its files are its parent's."""
+
+
+def _note(reading: Reading, changes: list[Change]) -> None:
+    """Note in the session which of its messages are others since it was read on."""
+    for change in changes:
+        if change.op is Op.UPDATED:
+            reading.session.note_change(change.message)
 
 
 def _look_at(path: Path) -> _Stamp | None:

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas.changes import Seen
 from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.paths import source_of
-from schemas.reading import LinesReading, restarted
+from schemas.reading import LinesReading
 from schemas.session import Change, Session, Subagent
-from viewer.follow import Follower
-from viewer.gathering import Gathered
-from viewer.inside import Inside
+from viewer.follow import Follower, Within
 
 _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0
@@ -36,11 +35,19 @@ _RACY = 2_000_000_000
 class Source:
     """One followed session: the main one or a subagent."""
 
-    follower: Follower | Inside
+    follower: Follower | Within
     subagent: Subagent | None = None
     depth: int = 0
     skip: int = 0
     """Records that lie before this offset had been written before it was followed."""
+    seen: Seen = field(default_factory=Seen)
+
+    def catch_up(self) -> list[Change]:
+        """Read all that there is; what changed since the last time, at first RESTARTED."""
+        self.follower.poll()
+        while not self.follower.loaded:
+            self.follower.step(_SLICE)
+        return self.seen.changes(self.follower.session)
 
 
 @dataclass(slots=True)
@@ -79,12 +86,9 @@ class FollowSet:
         return list(self._sources.values())
 
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
-        """What changed, per session; the main one first. What is there at the first call counts as RESTARTED."""
+        """What changed, per session; the main one first."""
         for source in self.sources:
-            changes = _caught_up(source.follower)
-            if not self._begun:
-                changes = restarted()
-            if changes:
+            if changes := source.catch_up():
                 yield source, changes
         yield from self._wake()
         looked_at = 0
@@ -103,7 +107,7 @@ class FollowSet:
     def _add(self, subagent: Subagent, depth: int) -> Iterator[tuple[Source, list[Change]]]:
         path = subagent.path
         if path is None and subagent.session is not None and depth <= MAX_DEPTH:
-            yield from self._add_inside(subagent, subagent.session, depth)
+            yield from self._add_within(subagent, subagent.session, depth)
         if path is None or path in self._sources or path in self._still or depth > MAX_DEPTH:
             return
         if not self._begun and not self.whole:
@@ -111,13 +115,13 @@ class FollowSet:
             return
         yield from self._open(subagent, depth, 0)
 
-    def _add_inside(self, subagent: Subagent, session: Session, depth: int) -> Iterator[tuple[Source, list[Change]]]:
+    def _add_within(self, subagent: Subagent, session: Session, depth: int) -> Iterator[tuple[Source, list[Change]]]:
         """Follow a subagent within the file that is followed already."""
-        inside = Inside(subagent, session)
-        if inside.path not in self._sources:
+        within = Within(subagent, session)
+        if within.path not in self._sources:
             before = 0 if self._begun or self.whole else self.main.progress[0]
-            source = self._sources[inside.path] = Source(inside, subagent, depth, before)
-            yield source, inside.poll()
+            source = self._sources[within.path] = Source(within, subagent, depth, before)
+            yield source, source.catch_up()
 
     def _open(self, subagent: Subagent, depth: int, skip: int) -> Iterator[tuple[Source, list[Change]]]:
         if subagent.path is None:
@@ -127,7 +131,7 @@ class FollowSet:
         except OpenError:
             return  # made a moment ago and empty still: the next look finds its first line
         source = self._sources[subagent.path] = Source(follower, subagent, depth, skip)
-        yield source, _caught_up(follower)
+        yield source, source.catch_up()
 
     def _wake(self) -> Iterator[tuple[Source, list[Change]]]:
         """Follow the subagents from before whose files grow."""
@@ -139,15 +143,6 @@ class FollowSet:
             if _size(path) > still.size:
                 del self._still[path]
                 yield from self._open(still.subagent, still.depth, still.size)
-
-
-def _caught_up(follower: Follower | Inside) -> list[Change]:
-    """What changed since the last look, all of it read."""
-    gathered = Gathered(follower.session)
-    gathered.add(follower.poll(), follower.session)
-    while not follower.loaded:
-        gathered.add(follower.step(_SLICE), follower.session)
-    return gathered.take()
 
 
 def _size(path: Path) -> int:

@@ -288,7 +288,7 @@ class StreamFollower(Follower):
         changes = self.step() if self._whole else super().poll()
         if over and self.loaded and not changes:
             self.finished = True
-            changes = self.reading.finish()
+            changes = self.finish()
         self.trouble = self.trouble or self.spool.trouble
         return changes
 

@@ -242,7 +242,7 @@ async def test_another_session_in_its_place_has_its_own_costs() -> None:
 
 def why(hand: Hand, message: int) -> str:
     screen: LookupScreen = why_screen(hand.session, message, None, None, finished(hand))
-    return "\n".join(row.text for row in screen._make(120))
+    return "\n".join(row.text for row in screen.make(120))
 
 
 def test_why_says_each_cost_and_what_has_no_price() -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from schemas.message import Flag, Tool
 from schemas.opening import open_reading
-from schemas.reading import restarted
-from schemas.session import Subagent
+from schemas.session import Change, Op, Subagent
 from tests.fixtures.streams import gemini
 from tests.fixtures.streams import said as piece
 from tests.schemas.claude_lines import Lines
@@ -215,6 +214,7 @@ def test_a_subagent_within_the_file_is_followed_and_named(path, whole):
     assert line.endswith("> look around")
     assert tail.look() == []
     hand.session.messages.flags[call] &= ~Flag.PENDING
+    hand.session.note_change(call)
     assert tail.look() == ["Explore | * $ ls   1 line", "Explore |     a.py"]
     below = Hand()
     hand.session.subagents.append(Subagent("agent-2", "Deeper", session=below.session))
@@ -230,6 +230,7 @@ def test_changes_of_a_subagent_within_the_file_are_told(path):
     rows = [json.loads(line) for line in tail.look()]
     assert [(row["change"], row.get("subagent")) for row in rows[-2:]] == [("appended", None), ("appended", "agent-1")]
     hand.session.messages.flags[call] &= ~Flag.PENDING
+    hand.session.note_change(call)
     assert [row[0] for row in changes(tail.look())] == ["updated"]
     assert tail.look() == []
 
@@ -314,7 +315,7 @@ def test_what_is_rewound_is_said_once_and_nothing_of_it_is_printed_again():
     printer = TextPrinter(True)
 
     def look() -> list[str]:
-        printer.take(source, reading.poll() if printer.pieces or printer._shown else restarted())
+        printer.take(source, reading.poll() if printer.pieces or printer._shown else [Change(Op.RESTARTED)])
         said = b"".join(printer.pieces).decode().split("\n")
         printer.pieces.clear()
         return [row for row in said if row]

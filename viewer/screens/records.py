@@ -61,7 +61,7 @@ class LookupScreen(Dialog[None]):
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
         super().__init__(title, "esc closes   y copies")
-        self._make = make
+        self.make = make
 
     def on_mount(self) -> None:
         """Records are wide."""
@@ -70,12 +70,12 @@ class LookupScreen(Dialog[None]):
 
     def compose_body(self) -> ComposeResult:
         """The rows."""
-        yield RowsPane(self._make, id="lookup")
+        yield RowsPane(self.make, id="lookup")
 
-    def renew(self) -> None:
-        """There is more to say than when the rows were drawn."""
+    def renew(self, make: Callable[[int], list[Row]] | None = None) -> None:
+        """There is more to say than when the rows were drawn, or something else."""
         for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
-            pane.remake()
+            pane.remake(make)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""

@@ -22,6 +22,7 @@ from renderers.terminal.block import render_block
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
+from schemas.changes import Moves
 from schemas.message import Flag, Kind, Message
 from schemas.records import FileStore
 from schemas.session import Session
@@ -147,6 +148,14 @@ class Finder:
             self._seen.discard(index)
             if self.counts.pop(index, 0):
                 self.hits.remove(index)
+
+    def follow(self, moves: Moves) -> None:
+        """Go over to the session that took the other one's place; what was found in the messages that stayed counts."""
+        self.session, self._start = moves.new, moves.near(self._start)
+        self._seen = {place for index in self._seen if (place := moves.find(index)) is not None}
+        found = {moves.find(index): count for index, count in self.counts.items()}
+        self.counts = {place: count for place, count in found.items() if place is not None}
+        self.hits = sorted(self.counts)
 
     def renew(self, indices: Iterable[int]) -> None:
         """Search these messages at once, which changed or are new."""

@@ -6,9 +6,9 @@ from enum import IntEnum
 from functools import lru_cache
 
 from renderers.terminal.folds import Fold
+from schemas.changes import Moves
 from schemas.message import Flag, Kind
 from schemas.session import Session
-from viewer.transcript.moves import Moves
 
 
 class Sort(IntEnum):

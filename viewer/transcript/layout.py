@@ -123,27 +123,6 @@ class Layout:
             self._forget(chunk)
         self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
 
-    def take_over(self, session: Session, folds: Folds, first: int, changed: Collection[int]) -> None:
-        """Another object holds the session now. Its first messages, up to `first`, are those from before but for those
-        that `changed`.
-        """
-        self._session, self._table, self._folds = session, session.messages, folds
-        keep = min(first, self._count, len(self._table)) >> CHUNK_BITS
-        del self._stats[keep:], self._totals[keep:]
-        for chunk in [c for c in self._heights if c >= keep]:
-            self._forget(chunk)
-        self._unread = {chunk for chunk in self._unread if chunk < keep}
-        self._dirty = {chunk for chunk in self._dirty if chunk < keep}
-        self._count = keep << CHUNK_BITS
-        if self._rule is not None and self._rule >= self._count:
-            self._rule = None
-        self.sync(changed)
-        special = self._special
-        self._find_overrides()
-        for chunk in special | self._special:  # what is folded by itself may be another message
-            self._forget(chunk)
-        self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
-
     def refold(self, blocks: range | None = None) -> None:
         """The folds changed: of these messages, or of everything."""
         self._find_overrides()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
@@ -16,12 +17,12 @@ from renderers.facts import local_time
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
+from schemas.changes import Moves
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
 from viewer.transcript.drawn import Drawn
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.moves import Moves
 from viewer.transcript.painting import Overlay, overlaid
 from viewer.transcript.search_text import ALL_LINES, Stretch, matches
 from viewer.transcript.select import MARK_CELLS, message_source, position_of, row_number, selected_text
@@ -37,6 +38,10 @@ _LAST = 50
 """Among so many messages at the end are the tools that run."""
 
 
+_AT_ONCE = 8
+"""Chunks of another session whose heights are worked out at once, in a few milliseconds; the others are by and by."""
+
+
 class _Standing(NamedTuple):
     """What is on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
     shown, all lines.
@@ -49,9 +54,7 @@ class _Standing(NamedTuple):
 
 
 class TranscriptView(TranscriptWindow):
-    """A session's messages. It is told of changes by `session_changed`, `rewrite` and `set_session`; it reads nothing
-    itself.
-    """
+    """A session's messages. It is told of changes by `session_changed` and `set_session`; it reads nothing itself."""
 
     def __init__(self, session: Session, **options: Any) -> None:
         super().__init__(session, **options)
@@ -306,16 +309,10 @@ class TranscriptView(TranscriptWindow):
             self._move_bar(total, self.layout_of.row_of(self._top))
 
     def set_session(self, session: Session) -> Moves:
-        """The session was read anew: places and folds stay with the messages they belonged to."""
-        return self._take_over(session, None)
-
-    def rewrite(self, session: Session, changes: list[Change]) -> Moves:
-        """History was rewritten: another object holds the session, to which `changes` led. What is there still does not
-        move on the screen, unless it is followed and the end is shown. `session_changed` must be told as well.
+        """Another object holds the session: it was read anew, or history was rewritten. Places and folds stay with the
+        messages to which they belonged, and what is there still does not move on the screen, unless it is followed and
+        the end is shown.
         """
-        return self._take_over(session, changes)
-
-    def _take_over(self, session: Session, changes: list[Change] | None) -> Moves:
         moves = Moves(self.session, session)
         place, look = self._standing(), self._look
         running = moves.exchange(look.running)
@@ -327,18 +324,10 @@ class TranscriptView(TranscriptWindow):
         selection = self._held_selection()
         unread = None if self.unread is None else moves.find(self.unread)
         self.session, self.folds = session, self.folds.moved(moves)
-        keep = 0
-        if changes is None:
-            self.layout_of = Layout(session, self.folds, look.width, read_later=True)
-        else:
-            first = min((c.message for c in changes if c.op is not Op.UPDATED), default=len(session.messages))
-            changed = [change.message for change in changes if change.op is Op.UPDATED]
-            self.layout_of.take_over(session, self.folds, first, changed)
-            if 0 < first <= len(session.messages):  # the header of the exchange in which it differs tells its totals
-                keep = session.exchanges[session.messages.exchange[first - 1]].start
-        self._drawn.take_over(moves, keep)
-        self._drawn.relook(look)
-        self._redraw_later([keep])
+        self.layout_of = Layout(session, self.folds, look.width, read_later=True)
+        for _ in islice(self.layout_of.read(), _AT_ONCE):
+            pass
+        self._drawn = self._drawn.moved(moves, look)
         self.set_unread(unread, self._unread_since)
         self._stand(place, moves)
         self._hold_selection(selection, moves)

@@ -6,6 +6,7 @@ and what one reads must not move for that. `scroll_y` follows from the place and
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
 from schemas.message import Kind
 from schemas.session import Session
+from viewer.follow import SLICE
 from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds
@@ -32,6 +34,8 @@ from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cu
 from viewer.transcript.select import row_number
 
 _START = Position(0, 0)
+QUIET = 0.08
+"""How long after a key slow work goes on."""
 
 
 class TranscriptWindow(ScrollView, can_focus=True):
@@ -369,6 +373,20 @@ class TranscriptWindow(ScrollView, can_focus=True):
     def touch(self) -> None:
         """The person is here: slow work waits."""
         self.touched = time.monotonic()
+
+    async def give_way(self) -> None:
+        """Wait while a person is pressing keys."""
+        while time.monotonic() - self.touched < QUIET:
+            await asyncio.sleep(0.02)
+
+    async def in_slices(self, work: Iterator[None]) -> None:
+        """Drive slow work in slices, each short enough that a key need not wait."""
+        begun = time.perf_counter()
+        for _ in work:
+            if time.perf_counter() - begun > SLICE:
+                await asyncio.sleep(0)
+                await self.give_way()
+                begun = time.perf_counter()
 
     @property
     def at_end(self) -> bool:
