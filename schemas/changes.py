@@ -7,7 +7,6 @@ lie between: a `Session` counts its revisions and notes in which of them a messa
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from itertools import takewhile
 
 from schemas.session import Change, Op, Session
@@ -127,4 +126,6 @@ def _totals(session: Session) -> tuple[object, ...]:
 
 def digest(data: bytes) -> bytes:
     """A short stand-in for bytes, to tell whether they are the same."""
+    from hashlib import blake2b  # brings OpenSSL, for which a log file need not wait
+
     return blake2b(data, digest_size=16).digest()

@@ -11,6 +11,7 @@ from typing import Any
 from zlib import crc32
 
 from schemas.broken import Broken, read_broken, why_unread
+from schemas.changes import Seen, digest, note_changes
 from schemas.provider import Parser
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, read_document
 from schemas.session import Change, Session
@@ -168,8 +169,6 @@ class WholeReading:
     @guarded()
     def reread(self) -> list[Change]:
         """Look at the source again; what is different now, by message id. Raises OSError, and then nothing changed."""
-        from schemas.changes import Seen, note_changes  # brings OpenSSL, for which a log file need not wait
-
         loaded = self._load()
         if loaded is None:
             return []
@@ -226,8 +225,6 @@ class ParsedReading(WholeReading):
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """Parse the file, if it is another one than before."""
-        from schemas.changes import digest
-
         data = self.path.read_bytes()
         mark = digest(data)
         if mark == known:
