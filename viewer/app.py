@@ -94,7 +94,7 @@ class TurnlogApp(App[None]):
         return self._first or super().get_default_screen()
 
     def on_load(self) -> None:
-        """From now on one may ask for the end from outside."""
+        """Let the end be asked for from outside from now on."""
         self._events = asyncio.get_running_loop()
 
     def on_mount(self) -> None:
@@ -126,7 +126,7 @@ class TurnlogApp(App[None]):
         return True
 
     def _settle(self) -> None:
-        """What is loaded by now stays: collecting it again and again is what makes scrolling stutter."""
+        """Keep what is loaded by now from being collected again and again, which makes scrolling stutter."""
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
@@ -219,7 +219,7 @@ class TurnlogApp(App[None]):
             self.push_screen(LeaveScreen(lambda: spool.ended), self._leave_as)
 
     def _leave_as(self, answer: str | None) -> None:
-        """What the question that quitting asks was answered with."""
+        """Act on the answer to the question that quitting asks."""
         if answer == "save":
             self.action_save_stream()
         elif answer is not None:
@@ -227,7 +227,7 @@ class TurnlogApp(App[None]):
             self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """What the command palette offers besides the screen's own actions."""
+        """List what the command palette offers besides the screen's own actions."""
         from viewer.screens.transcript import TranscriptScreen
 
         if isinstance(screen, TranscriptScreen):

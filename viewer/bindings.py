@@ -54,7 +54,7 @@ class ConfigError(CallError):
 
 
 class Config(NamedTuple):
-    """What the config file says. `keymap` maps a binding's id to Textual's comma-separated keys."""
+    """The config file's content. `keymap` maps a binding's id to Textual's comma-separated keys."""
 
     theme: str | None = None
     keymap: Mapping[str, str] = {}
@@ -93,7 +93,7 @@ def key_name(key: str, *, short: bool = False) -> str:
 
 
 def config_path() -> Path:
-    """Where the config file is looked for."""
+    """The config file's path."""
     from platformdirs import user_config_path
 
     return user_config_path("turnlog", appauthor=False) / "config.toml"
@@ -184,7 +184,7 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
 
 
 class FooterItem(NamedTuple):
-    """What a footer says of a key, or of two that belong together."""
+    """An item of a footer: a key, or two that belong together."""
 
     keys: tuple[str, ...]
     actions: tuple[str, ...]
@@ -200,7 +200,7 @@ class FooterItem(NamedTuple):
 
 
 def footer_items(keys: Iterable[Key]) -> list[FooterItem]:
-    """What a footer shows, in the table's order."""
+    """Return the items of a footer, in the table's order."""
     items: list[FooterItem] = []
     pair = ""
     for key in keys:

@@ -30,7 +30,7 @@ class _Watch(MetaPathFinder):
 
 @contextmanager
 def breakable_imports() -> Iterator[None]:
-    """What this thread imports meanwhile raises BrokenOffError after `break_off`."""
+    """Let this thread's imports be broken off: after `break_off` they raise BrokenOffError."""
     watch = _Watch()
     sys.meta_path.insert(0, watch)
     try:

@@ -1,4 +1,4 @@
-"""What `turnlog doctor` reports: where turnlog looks, why there, what it found, and what this machine can do.
+"""The report of `turnlog doctor`: where turnlog looks, why there, what it found, and what this machine can do.
 
 The report is pasted into bug reports, so it holds no content of a session, and the home directory is `~` wherever it
 stands, also in the names of folders that agents make of it.
@@ -77,7 +77,7 @@ def hide_home(path: os.PathLike[str] | str) -> str:
 
 
 def _problems(library: Library) -> Counter[tuple[str, str]]:
-    """What could not be looked into or read, and why; of sources that hold many sessions how often."""
+    """List what could not be looked into or read, and why; of sources that hold many sessions how often."""
     return Counter((hide_home(source_of(problem.path)[0]), problem.reason) for problem in library.problems)
 
 
@@ -120,7 +120,9 @@ def _agent(provider: Provider, env: Environment, library: Library, summaries: li
 
 
 def _places(provider: Provider, env: Environment, library: Library) -> list[Place]:
-    """Where the agent was looked for; an agent that has nothing here was not asked, and would have looked there."""
+    """List the places where the agent was looked for; an agent that has nothing here was not asked, and would have
+    looked there.
+    """
     from viewer.discover import Place
 
     places = [place for place in library.found.places if place.provider == provider.id]
@@ -162,7 +164,7 @@ def _watch_limits() -> dict[str, int | None]:
 
 
 def _terminal() -> dict[str, Any]:
-    """What the terminal says of itself, and what follows from it."""
+    """Report what the terminal says of itself, and what follows from it."""
     size = shutil.get_terminal_size(fallback=(0, 0))
     clipboard = clipboard_way(os.environ)
     return {
@@ -185,7 +187,9 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def _colours() -> str:
-    """How many colours its variables promise, whether or not standard output is the terminal right now."""
+    """Return the number of colours that its variables promise, whether or not standard output is the terminal right
+    now.
+    """
     term = os.environ.get("TERM", "")
     if os.environ.get("NO_COLOR"):
         return "none (NO_COLOR)"

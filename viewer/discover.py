@@ -1,4 +1,4 @@
-"""Which session files this machine has: every provider's locations, looked at without reading a file."""
+"""Discovery of the session files of this machine: every provider's locations, looked at without reading a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Found:
-    """What discovery found: `files` newest first, each real file once."""
+    """The outcome of discovery: `files` newest first, each real file once."""
 
     files: list[SessionFile] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
@@ -70,7 +70,7 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
 
 
 def is_any(env: Environment | None = None) -> bool:
-    """Whether there is a session at all: of 100,000 only the first is looked at."""
+    """Tell whether there is a session at all: of 100,000 only the first is looked at."""
     env = env or environment()
     for provider in present(env):
         for location in provider.locations(env):

@@ -46,7 +46,7 @@ _REST = 4
 
 
 class _Stamp(NamedTuple):
-    """What `stat` says of a file, as far as a change of its content shows in it."""
+    """The part of a file's `stat` in which a change of its content shows."""
 
     device: int
     inode: int
@@ -137,12 +137,12 @@ class Follower:
 
     @property
     def session(self) -> Session:
-        """What has been read so far."""
+        """The session as far as it has been read."""
         return self.reading.session
 
     @property
     def waiting(self) -> bool:
-        """Whether no record is whole yet."""
+        """Tell whether no record is whole yet."""
         return isinstance(self.reading, _NothingYet)
 
     @property
@@ -165,12 +165,12 @@ class Follower:
 
     @property
     def written(self) -> float | None:
-        """When the newest of the sources was last written (seconds since 1970), as of the last look."""
+        """The time at which the newest of the sources was written (seconds since 1970), as of the last look."""
         return max((stamp.mtime_ns for stamp in self._seen.values()), default=0) / 1e9 or None
 
     @property
     def live(self) -> bool:
-        """Whether it is being written, so that more may come at any time."""
+        """Tell whether it is being written, so that more may come at any time."""
         told = self.session.updated or self.session.created
         grew = self.written if self.written != self._begun else None  # what tells no time was seen to be written
         return is_live(self.written, grew if told is None else told)
@@ -253,7 +253,7 @@ class Follower:
             left = seconds - (now - start)
 
     def _failed(self, error: OSError | OpenError) -> None:
-        """What was read stays; it is tried again when a source changes, and now and then although none does: the writer
+        """Keep what was read, and try again when a source changes, and now and then although none does: the writer
         may leave the same stamp, and a network comes back without a word.
         """
         self.trouble = error.reason if isinstance(error, OpenError) else error.strerror or str(error)
@@ -285,7 +285,7 @@ class Follower:
         return {path: stamp for path in self.sources if (stamp := _look_at(path)) is not None}
 
     def _is_due(self) -> bool:
-        """Whether to read though nothing seems to have changed."""
+        """Tell whether to read though nothing seems to have changed."""
         if self._unsure and isinstance(self.reading, LinesReading):
             return True  # its two ends are compared, which costs little
         return time.monotonic() >= self._due
@@ -351,7 +351,7 @@ class Follower:
         return True
 
     def _rewritten(self, stamp: _Stamp) -> bool:
-        """Whether the open file no longer begins with what was read from it."""
+        """Tell whether the open file no longer begins with what was read from it."""
         reading = self._next or self.reading
         if not isinstance(reading, LinesReading):
             return False
@@ -378,7 +378,7 @@ class Follower:
         self._due = now + _AGAIN if self._unsure else math.inf
 
     def _took_over(self, old: WholeReading) -> bool:
-        """Whether a session of another kind lies there now, and not the old one half-written."""
+        """Tell whether a session of another kind lies there now, and not the old one half-written."""
         try:
             reading = _opened(self.path, growing=True)
             if type(reading) is type(old) and reading.session.provider == old.session.provider:
@@ -430,7 +430,7 @@ class Within:
 
     @property
     def session(self) -> Session:
-        """What has been read so far."""
+        """The session as far as it has been read."""
         return self._subagent.session or self._session
 
     def step(self, seconds: float = SLICE) -> list[Change]:
@@ -438,7 +438,7 @@ class Within:
         return []
 
     def poll(self) -> list[Change]:
-        """What changed since the last look."""
+        """Return what changed since the last look."""
         return self._reported.changes(self.session)
 
     def close(self) -> None:
@@ -468,19 +468,19 @@ def _opened(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
 
 
 def _compared(reading: Reading) -> Iterator[bool]:
-    """Whether what was read is still there, block by block."""
+    """Compare the file with what was read, block by block."""
     if isinstance(reading, LinesReading) and reading.blocks is not None:
         for number in range(len(reading.blocks)):
             yield reading.blocks.is_there(reading.store, number)
 
 
 def _begins_whole(reading: LinesReading) -> bool:
-    """Whether the first line of a log has ended, and could be read."""
+    """Tell whether the first line of a log has ended, and could be read."""
     return reading.lines.offset > 0 and all(gap.offset > 0 for gap in reading.lines.unreadable)
 
 
 def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:
-    """What a file is known again by: the first 4 KB, and the last 4 KB before the place up to which it was read."""
+    """Return what a file is known again by: the first 4 KB, and the 4 KB before the place up to which it was read."""
     store, end = reading.store, reading.position
     start = max(0, end - _PROBE)
     return store.read(0, min(_PROBE, end)), store.read(start, end - start)

@@ -86,7 +86,7 @@ class FollowSet:
         return list(self._sources.values())
 
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
-        """What changed, per session; the main one first."""
+        """Read on, and return what changed, per session; the main one first."""
         for source in self.sources:
             if changes := source.catch_up():
                 yield source, changes
@@ -191,7 +191,7 @@ class Succession:
         return None
 
     def _stirred(self) -> bool:
-        """Whether files came or went since the last look: some people keep thousands of sessions in a folder."""
+        """Tell whether files came or went since the last look: some people keep thousands of sessions in a folder."""
         stamps = {folder: _stamp(folder) for folder in self._folders()}
         # A folder's time may be too coarse to tell two changes apart, so a fresh one is looked through once more.
         fresh = any(time.time_ns() - stamp < _RACY for stamp in stamps.values())
@@ -216,7 +216,7 @@ class Succession:
             yield from map(Path, sorted(names))
 
     def _judge(self, path: Path, size: int) -> bool | None:
-        """Whether it is the next one; None while it does not say enough."""
+        """Tell whether it is the next one; None while it does not say enough."""
         try:
             reading = open_reading(path)
             if size > _HEAD and not isinstance(reading, LinesReading):
@@ -246,19 +246,19 @@ class Succession:
 
 
 def is_twin(old: Path, new: Path) -> bool:
-    """Whether a file is where an agent goes on with the session of another one: `chat.jsonl` beside `chat.json`."""
+    """Tell whether an agent goes on in a file with the session of another one: `chat.jsonl` beside `chat.json`."""
     return old.suffix == ".json" and new.name == f"{old.name}l" and new.absolute().parent == old.absolute().parent
 
 
 def _same_place(new: Session, old: Session) -> bool:
-    """Whether two sessions are of one directory; where neither says of which, they must lie in one folder."""
+    """Tell whether two sessions are of one directory; where neither says of which, they must lie in one folder."""
     if new.workspace_root is None and old.workspace_root is None:
         return new.path.absolute().parent == old.path.absolute().parent
     return new.workspace_root == old.workspace_root
 
 
 def _begins_cleared(session: Session) -> bool | None:
-    """Whether a session begins with `/clear`; None while only what the program puts before it is there."""
+    """Tell whether a session begins with `/clear`; None while only what the program puts before it is there."""
     for i in range(len(session.messages)):
         message = session.message(i)
         if message.kind in (Kind.COMMAND, Kind.PROMPT):

@@ -119,7 +119,7 @@ class Guard:
             self._die(code)
 
     def _give_back(self) -> None:
-        """As much of the terminal as can be had without waiting for it."""
+        """Give the terminal back as far as that needs no waiting."""
         if self._terminal is None:
             return
         # Who no longer has the terminal's foreground would be stopped for touching it.

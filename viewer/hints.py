@@ -1,4 +1,5 @@
-"""When to look at followed files: a tenth of a second at most after any change, at once where the system says so.
+"""The clock of following: it says when to look at files, a tenth of a second at most after any change, at once where
+the system says so.
 
 The clock is the truth: network mounts, WSL and exhausted inotify limits send no events. Events make it quick.
 """

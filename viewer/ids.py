@@ -27,8 +27,8 @@ def ids_on_this_machine() -> set[str]:
 
 
 def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """For each of some ids the shortest beginning that no other known id has, `LEAST` characters at least. An id that
-    another one begins with stays whole: so given, it is meant itself.
+    """Return for each of some ids the shortest beginning that no other known id has, `LEAST` characters at least. An id
+    that another one begins with stays whole: so given, it is meant itself.
     """
     ordered = sorted({name.lower() for name in known})
     shortest: dict[str, int] = {}
@@ -38,7 +38,7 @@ def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
 
 def in_common(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
+    """Count the characters with which both texts begin."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -81,7 +81,7 @@ def index_one(job: _Job) -> Indexed:
 
 
 def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
-    """As many of the files as the workers live to read; all of them, unless something kills one.
+    """Read as many of the files as the workers live to; all of them, unless something kills one.
 
     A worker is a program of its own that reads parcels from a pipe. It ends when that pipe does, and so with this
     process, however that ends. Not multiprocessing: what it starts outlives a process that is killed, and it cannot
@@ -136,7 +136,7 @@ def _drive(worker: Popen[bytes], parcels: deque[list[_Job]], results: Queue[list
 
 
 def work() -> None:
-    """What a worker does: read parcels from standard input, and write what they hold to standard output."""
+    """Run a worker: read parcels from standard input, and write what they hold to standard output."""
     signal(SIGINT, SIG_IGN)  # ctrl+c is for the process that started us
     parcels: SimpleQueue[list[_Job]] = SimpleQueue()
     Thread(target=_receive, args=(parcels,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""What must be gone when the program ends, in order or not: temporary files, which hold what people said; workers."""
+"""Cleaning up when the program ends, in order or not: temporary files, which hold what people said; workers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def end_in_order() -> None:
 
 
 def remove_now() -> None:
-    """For an end that Python has no part in."""
+    """Remove everything at once, for an end that Python has no part in."""
     for remove in list(_removals):
         with suppress(OSError):
             remove()

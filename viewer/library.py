@@ -36,7 +36,7 @@ _BATCH_SECONDS = 0.25
 
 
 def index_path() -> Path:
-    """Where the index lies."""
+    """The path of the index."""
     from platformdirs import user_cache_path
 
     return user_cache_path("turnlog", appauthor=False) / "index.sqlite"
@@ -57,7 +57,7 @@ def uncollected() -> Iterator[None]:
 
 
 def in_directory(workspace: str | None, directory: Path | str) -> bool:
-    """Whether a session's workspace is a directory or lies below it."""
+    """Tell whether a session's workspace is a directory or lies below it."""
     if not workspace:
         return False
     here, there = os.path.normpath(os.fspath(directory)), os.path.normpath(workspace)
@@ -65,7 +65,9 @@ def in_directory(workspace: str | None, directory: Path | str) -> bool:
 
 
 class Standing(NamedTuple):
-    """Where a list shows a file: by `when`, in seconds since 1970, and not at all if there is nothing to read in it."""
+    """The place of a file in a list: by `when`, in seconds since 1970, and not at all if there is nothing to read in
+    it.
+    """
 
     when: float
     blank: bool
@@ -91,7 +93,7 @@ class Library:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def cached(self) -> list[Summary]:
-        """What the index holds, newest first. No session file is touched."""
+        """Return the summaries in the index, newest first. No session file is touched."""
         self._load()
         return self.all()
 
@@ -185,7 +187,7 @@ class Library:
         return [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
-        """Where lists show a file; None where the index does not know it as it is now."""
+        """Return the place of a file in lists; None where the index does not know it as it is now."""
         self._load()
         row = self._rows.get(file.file)
         if row is None or not _is_as_read(row, file):
@@ -199,11 +201,11 @@ class Library:
         return self._told(file, "id")
 
     def workspace(self, file: SessionFile) -> str | None:
-        """Where the session in a file runs; None where that is not known."""
+        """Return the workspace of the session in a file; None where it is not known."""
         return self._told(file, "workspaceRoot")
 
     def touched(self, file: SessionFile) -> float:
-        """When a session or something beside it was written last, in seconds since 1970."""
+        """Return the time at which a session or something beside it was written last, in seconds since 1970."""
         self._load()
         row = self._rows.get(file.file)
         return max(file.mtime_ns, newest_side(row.side) if row is not None else 0) / 1e9
@@ -247,14 +249,14 @@ class Library:
 
     @property
     def unread(self) -> list[Problem]:
-        """Which of the files are no session or cannot be read, and why."""
+        """List the files that are no session or cannot be read, and why."""
         from schemas.provider import Problem
 
         return [Problem(Path(path), row.error) for path, row in self._rows.items() if row.error]
 
     @property
     def problems(self) -> list[Problem]:
-        """What could not be looked into or read, and why there is no index if there is none."""
+        """List what could not be looked into or read, and why there is no index if there is none."""
         from schemas.provider import Problem
 
         store = [Problem(self._path, self._store_problem)] if self._store_problem else []
@@ -286,7 +288,7 @@ class Library:
                 self._rows.pop(path, None)
 
     def _told(self, file: SessionFile, key: str) -> str | None:
-        """What a file's row of `list --json` says, without its summary: a TARGET is looked for among 10,000."""
+        """Read a file's row of `list --json` without its summary: a TARGET is looked for among 10,000."""
         self._load()
         row = self._rows.get(file.file)
         if row is None or not row.listed:
@@ -328,17 +330,17 @@ class Library:
 
     @property
     def path(self) -> Path:
-        """Where the index lies."""
+        """The path of the index."""
         return self._path
 
 
 def _is_as_read(row: Row, file: SessionFile) -> bool:
-    """Whether a file is what it was when today's parsers indexed it, whatever became of those beside it."""
+    """Tell whether a file is what it was when today's parsers indexed it, whatever became of those beside it."""
     return row.size == file.size and row.mtime_ns == file.mtime_ns and bool(row.current)
 
 
 def _reader() -> str:
-    """What the files were read with: a summary made by other parsers is made again.
+    """Name what the files were read with: a summary made by other parsers is made again.
 
     The version, and the state of the parsers' files, so that a development tree needs no new version for each edit.
     """

@@ -42,7 +42,7 @@ def in_text(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _origins(text: str) -> list[tuple[int, int]]:
-    """For each character of the key of `text` the start and end of what it was made of."""
+    """Return for each character of the key of `text` the start and end of what it was made of."""
     origins: list[tuple[int, int]] = []
     for match in _STRETCH.finditer(text):
         stretch, start = match[0], match.start()
@@ -61,7 +61,7 @@ def _origins(text: str) -> list[tuple[int, int]]:
 
 
 def _is_even(text: str) -> bool:
-    """Whether each character folds to one, so that the key's places are the text's: folding case never shortens."""
+    """Tell whether each character folds to one, so that the key's places are the text's: folding never shortens."""
     composed = normalize("NFC", text)
     return composed == text and len(composed.casefold()) == len(text) == len(search_key(text))
 

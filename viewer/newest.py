@@ -1,4 +1,4 @@
-"""Which session is the newest: what `latest` and a `tail` without TARGET mean.
+"""The newest session: what `latest` and a `tail` without TARGET mean.
 
 The order is that of `turnlog list`: by the time of a session's last record, and where it has none by its file's. The
 index knows it of the files as they are; of others the end is read, as few as will do, since a record is written no
@@ -27,7 +27,7 @@ _MOST = 1 << 20
 
 
 class _Rank(NamedTuple):
-    """Where a file stands among others; the greatest is the newest."""
+    """The rank of a file among others; the greatest is the newest."""
 
     live: bool
     """Only where what is being written goes first."""
@@ -155,8 +155,8 @@ def _last_time(file: SessionFile) -> float | None:
 
 
 def _read(path: Path, wanted: Callable[[Session], T | None], *, start: int = 0, most: int | None = None) -> T | None:
-    """What `wanted` finds in a session, read no further than until it finds something; None if it finds nothing, and
-    for what is no session: the command that lists sessions says what is wrong with it.
+    """Return what `wanted` finds in a session, read no further than until it finds something; None if it finds nothing,
+    and for what is no session: the command that lists sessions says what is wrong with it.
     """
     from schemas.opening import OpenError, open_reading
 

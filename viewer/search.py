@@ -81,7 +81,7 @@ class Needles:
         return [piece for piece in (self._pieces if pieces is None else pieces) if piece not in lowered]
 
     def find(self, text: str) -> tuple[int, list[tuple[int, int]]] | None:
-        """How often the words occur in a text, and where the first of each is; None unless all do."""
+        """Count the words in a text, and find the first of each; None unless all occur."""
         count, places = 0, []
         key = search_key(text)
         for pattern in self._patterns:

@@ -1,4 +1,4 @@
-"""Whether a session is being written, and whether what lies beside it changed: all that a list that is up to date asks.
+"""The freshness of sessions: whether one is being written, and whether what lies beside it changed.
 
 Apart from viewer/summary.py, since `list --json` needs no more, and summaries bring the whole model of a session.
 """
@@ -23,8 +23,8 @@ said to be from tomorrow.
 
 
 def is_live(touched: float | None, newest: float | None, now: float | None = None) -> bool:
-    """Whether a session counts as being written: it, or what lies beside it, was written (`touched`) a moment ago, and
-    its newest record says so too. Seconds since 1970; None where nobody knows: what tells no time may be a copy.
+    """Tell whether a session counts as being written: it, or what lies beside it, was written (`touched`) a moment ago,
+    and its newest record says so too. Seconds since 1970; None where nobody knows: what tells no time may be a copy.
     """
     if touched is None or newest is None:
         return False
@@ -53,12 +53,14 @@ def file_state(path: str) -> Side:
 
 
 def sides_changed(data: str) -> bool:
-    """Whether a file or folder beside a session is not as `index_file` noted it."""
+    """Tell whether a file or folder beside a session is not as `index_file` noted it."""
     if data == "[]":
         return False
     return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
 
 
 def newest_side(data: str) -> int:
-    """When one of the files and folders beside a session, as `index_file` noted them, was written last; 0 for none."""
+    """Return the time at which a file or folder beside a session, as `index_file` noted them, was written last; 0 for
+    none.
+    """
     return max((file_state(path).mtime_ns for path, *_ in json.loads(data)), default=0)

@@ -1,4 +1,4 @@
-"""How the program starts.
+"""The start of the program.
 
 `turnlog` and `turnlog FILE` on a terminal are what people wait for: they open a screen without the command line's
 machinery, since click takes a tenth of a Textual app's start and would have nothing to parse. Everything else goes to

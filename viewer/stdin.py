@@ -107,7 +107,7 @@ class Spool:
             os.close(self._fd)
 
     def _read(self) -> bytes | None:
-        """What comes next: nothing at the end; None if there was nothing yet where a descriptor does not wait."""
+        """Read what comes next: nothing at the end; None if there was nothing yet where a descriptor does not wait."""
         try:
             return os.read(self._fd, _PIECE)
         except BlockingIOError:
@@ -172,7 +172,7 @@ class Spool:
             self._news.wait_for(lambda: self.ended or (known is not None and self.lines > known), _PATIENCE / 2)
 
     def _recognised(self, since: int) -> bool:
-        """Whether what came so far is a session; raises OpenError when it has become clear that it is none.
+        """Tell whether what came so far is a session; raises OpenError when it has become clear that it is none.
 
         `since` is how much was no session the last time.
         """
@@ -227,7 +227,7 @@ class Spool:
 
 
 def may_be_document(data: bytes) -> bool:
-    """Whether data begins as one JSON value of many lines does, in which case all of it must be there to be read.
+    """Tell whether data begins as one JSON value of many lines does, in which case all of it must be there to be read.
 
     A line cannot end within a string or a word, so what goes on in the next line fails at this one's very end.
     """
@@ -276,7 +276,7 @@ class StreamFollower(Follower):
 
     @property
     def live(self) -> bool:
-        """Whether the agent may still write."""
+        """Tell whether the agent may still write."""
         return not self.finished
 
     def poll(self) -> list[Change]:

@@ -186,7 +186,7 @@ class Store:
 
 
 def row_of(item: Indexed) -> Row:
-    """What indexing gave, as a row."""
+    """Make a row of what indexing gave."""
     return Row(
         os.fsencode(item.path),
         item.size,
@@ -248,7 +248,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _is_broken(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is at fault, and not a lock, a right or a full disk."""
+    """Tell whether the file is at fault, and not a lock, a right or a full disk."""
     if isinstance(error, _Foreign):
         return True
     # A missing table or column is a plain SQLITE_ERROR.

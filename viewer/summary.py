@@ -1,4 +1,4 @@
-"""What the library keeps of a session, and how it is made from the session's file."""
+"""The summary of a session, which the library keeps, and how it is made from the session's file."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class Summary:
 
     @property
     def live(self) -> bool:
-        """Whether it is being written."""
+        """Tell whether it is being written."""
         return is_live(self.touched_ns / 1e9, self.newest)
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
+        """Tell whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
         return not self.exchanges and not self.agent_messages
 
     @property
@@ -83,7 +83,7 @@ class Summary:
 
     @property
     def origin(self) -> Origin:
-        """What tells whether it is a copy of another."""
+        """Return what tells whether it is a copy of another."""
         return Origin(self.path, self.id, self.created, self.updated, self.lineage)
 
     @property
@@ -95,8 +95,8 @@ class Summary:
 
 @dataclass(slots=True)
 class Indexed:
-    """What indexing a file gave, as the library stores it. `error` says why there is no summary, or why a subagent is
-    not in it.
+    """The outcome of indexing a file, as the library stores it. `error` says why there is no summary, or why a subagent
+    is not in it.
     """
 
     path: str
@@ -132,7 +132,7 @@ def _figures(usage: TokenUsage | None) -> list[int | None] | None:
 
 
 def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
-    """What `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
+    """Read what `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
     provider, session_id, before, models, own, both, after, touched, *rest = orjson.loads(data)
     lineage, unreadable, unknown, archived = rest
     subagents, first_prompt, last_prompt, last_text = after
@@ -260,7 +260,7 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
 
 
 def says_something(session: Session) -> bool:
-    """Whether there is anything to read in what was read of a session by now: what `Summary.blank` denies."""
+    """Tell whether there is anything to read in what was read of a session by now: what `Summary.blank` denies."""
     kinds = session.messages.kind
     return any(kind in kinds for kind in _AGENT_KINDS) or bool(session.live_exchanges)
 

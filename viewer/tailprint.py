@@ -1,4 +1,4 @@
-"""What `turnlog tail` writes for the changes of a session: text in which each message stands once, or JSON lines."""
+"""The printers of `turnlog tail`: text in which each message stands once, or JSON lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Printer(Protocol):
     pieces: list[bytes]
 
     def take(self, source: Source, changes: list[Change]) -> None:
-        """What changed in a session."""
+        """Print what changed in a session."""
         ...
 
     def next_session(self, path: Path, twin_of: Path | None = None) -> None:
@@ -79,7 +79,7 @@ class JsonPrinter:
         self._writers: dict[Path, SessionDataWriter] = {}
 
     def take(self, source: Source, changes: list[Change]) -> None:
-        """What changed in a session."""
+        """Print what changed in a session."""
         session, path = source.follower.session, source.follower.path
         restarted = path in self._printed and _restarted(changes)
         if path not in self._printed:
@@ -178,7 +178,7 @@ class TextPrinter:
         """What was said to be taken back, and is there still."""
 
     def take(self, source: Source, changes: list[Change]) -> None:
-        """What changed in a session."""
+        """Print what changed in a session."""
         session, path = source.follower.session, source.follower.path
         if path not in self._printed:
             self._before[path], self._printed[path] = begin(source, self._whole), set()
@@ -261,7 +261,7 @@ class TextPrinter:
 
 
 def _is_unfinished(session: Session, index: int) -> bool:
-    """Whether more will be added to a message, so that it would be printed half."""
+    """Tell whether more will be added to a message, so that it would be printed half."""
     rows = session.messages
     if rows.exchange[index] != len(session.exchanges) - 1:
         # An answer ends where the next exchange begins; sums of what comes behind them end with the source.

@@ -56,7 +56,7 @@ class Targets:
 
     @property
     def found(self) -> Found:
-        """What discovery found."""
+        """The outcome of discovery."""
         if self._found is None:
             from viewer.discover import discover
 
@@ -65,7 +65,7 @@ class Targets:
 
     @property
     def library(self) -> Library:
-        """What the index knows of them."""
+        """The index of them."""
         if self._library is None:
             from viewer.library import Library
 
@@ -174,7 +174,7 @@ def shown(given: str) -> str:
 
 
 def _opens(path: Path) -> bool:
-    """Whether a file is a session."""
+    """Tell whether a file is a session."""
     from schemas.opening import OpenError, head_of, recognise
 
     try:
@@ -196,7 +196,7 @@ def _sessions_in(folder: Path) -> list[Path]:
 
 
 def _is_subagent(path: Path) -> bool:
-    """Whether a file is the session of a subagent."""
+    """Tell whether a file is the session of a subagent."""
     from schemas.opening import OpenError, read_session
 
     try:
@@ -206,7 +206,7 @@ def _is_subagent(path: Path) -> bool:
 
 
 def _is_there(path: Path, given: str) -> bool:
-    """Whether there is something of that name. Raises CallError where that cannot be told."""
+    """Tell whether there is something of that name. Raises CallError where that cannot be told."""
     try:
         os.lstat(source_of(path)[0])
     except PermissionError:

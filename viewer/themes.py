@@ -120,7 +120,7 @@ class DimGrey(LineFilter):
 
     @property
     def enabled(self) -> bool:  # type: ignore[override]
-        """Whether the terminal's own colours are used now."""
+        """Tell whether the terminal's own colours are used now."""
         return self._wanted()
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:

@@ -79,8 +79,8 @@ def _print_json(path: Path) -> None:
 
 
 def unreadable_notice(session: Session) -> str:
-    """Which lines could not be read, in one line; empty if all could. Those of other files are named with them: of what
-    lies beside the session's, or of the session that a document was exported from.
+    """Name the lines that could not be read, in one line; empty if all could. Those of other files are named with them:
+    of what lies beside the session's, or of the session that a document was exported from.
     """
     places: dict[str, list[Unreadable]] = {}
     for number, bad in enumerate(session.unreadable):

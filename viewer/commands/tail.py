@@ -194,7 +194,7 @@ class _Tail:
 
 
 def _reader_gone() -> bool:
-    """Whether nobody reads standard output any more, which a write would only notice when there is one."""
+    """Tell whether nobody reads standard output any more, which a write would only notice when there is one."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -145,7 +145,7 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
 
 
 def _nothing(filters: Filters, projects: set[str | None]) -> str:
-    """Why there are no figures: of a project that nobody knows, which there are."""
+    """Say why there are no figures: of a project that nobody knows, which there are."""
     from renderers.facts import project_name
     from schemas.clean import one_line
 

@@ -110,7 +110,7 @@ class Figures:
         return None if not follower.loaded or follower.live else follower.unfinished
 
     def why(self, block: int) -> LookupScreen:
-        """Where the figures of a message come from."""
+        """Return the screen that says where the figures of a message come from."""
         self._why_of = block
         self._why = self._why_screen(self._view.session)
         return self._why

@@ -37,7 +37,7 @@ _FEW = 20
 
 
 class FindBox(Input):
-    """What is looked for. The searches before it are behind the arrow keys."""
+    """The input of what is looked for. The searches before it are behind the arrow keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "older", show=False), Binding("down", "newer", show=False)]
     history: ClassVar[list[str]] = []
@@ -108,7 +108,7 @@ class FindBar(Horizontal):
 
     @property
     def box(self) -> FindBox:
-        """Where one types."""
+        """The input in which one types."""
         return self.query_one("#find", FindBox)
 
     def ask(self) -> None:
@@ -217,7 +217,7 @@ class FindBar(Horizontal):
             self._view.go_back(*self._from)
 
     def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
-        """To the next (or previous) place that shows what is looked for; the search goes round at the ends."""
+        """Go to the next (or previous) place that shows what is looked for; the search goes round at the ends."""
         finder = self.finder
         if finder is None or not finder.hits:
             return False
@@ -227,7 +227,7 @@ class FindBar(Horizontal):
         return gone
 
     def again(self, step: int) -> bool:
-        """To the next (or previous) hit; returns whether anything is looked for."""
+        """Go to the next (or previous) hit; returns whether anything is looked for."""
         finder = self.finder
         if finder is None:
             return False

@@ -1,4 +1,4 @@
-"""What is asked before leaving while an agent still writes: leaving closes the pipe it writes to, which ends it."""
+"""The question before leaving while an agent still writes: leaving closes the pipe it writes to, which ends it."""
 
 from __future__ import annotations
 

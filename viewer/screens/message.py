@@ -34,7 +34,7 @@ class Dialog(ModalScreen[Answer]):
             yield Static(Content(self._hint), id="dialog-hint", markup=False)
 
     def compose_body(self) -> ComposeResult:
-        """What the dialog is about."""
+        """Make the dialog's content."""
         raise NotImplementedError
 
     def on_click(self, event: Click) -> None:

@@ -137,7 +137,7 @@ class TranscriptScreen(Screen[None]):
             self._follower.step(SLICE)
 
     def shows_nothing(self) -> str:
-        """Why there is nothing to show, where the source could not be read."""
+        """Say why there is nothing to show, where the source could not be read."""
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
@@ -215,7 +215,7 @@ class TranscriptScreen(Screen[None]):
             await asyncio.sleep(TOTALS_EVERY)
 
     def _show_activity(self) -> None:
-        """What goes on in the exchange that is being worked on, and what the subagents did."""
+        """Show what goes on in the exchange that is being worked on, and what the subagents did."""
         running = running_exchange(self.session, self._follower.live)
         self._view.set_activity(running, self._figures.family.by_message(self.session))
 
@@ -305,7 +305,7 @@ class TranscriptScreen(Screen[None]):
             self._find.follow(moves, anew=anew)
 
     async def _idle(self) -> None:
-        """When no key has come for a moment: draw ahead, and colour the code on the screen."""
+        """Draw ahead and colour the code on the screen, when no key has come for a moment."""
         while True:
             await self._stirred.wait()
             self._stirred.clear()
@@ -340,7 +340,7 @@ class TranscriptScreen(Screen[None]):
             self._seen = True
 
     def _facts(self) -> tuple[bool, str, bool, str, str]:
-        """What the title line says that may change though no message does: a title can come by itself."""
+        """Collect what the title line says that may change though no message does: a title can come by itself."""
         session = self.session
         follower = self._follower
         return follower.missing, follower.trouble, follower.live, name_line(session), origin_facts(session)
@@ -360,7 +360,7 @@ class TranscriptScreen(Screen[None]):
         self._show_position()
 
     def _show_position(self) -> None:
-        """Where one is."""
+        """Show where one is in the session."""
         if not self._status.is_attached:
             return
         session, view = self.session, self._view
@@ -413,27 +413,27 @@ class TranscriptScreen(Screen[None]):
         self._view.scroll_rows(-max(1, self._view.height_of_page // 2))
 
     def action_top(self) -> None:
-        """To the start."""
+        """Go to the start."""
         self._leave_end()
         self._view.go_start()
 
     def action_bottom(self) -> None:
-        """To the end; a session that is being written is followed from there."""
+        """Go to the end; a session that is being written is followed from there."""
         self._view.following = True
         self._view.go_end()
         self._show_facts()
 
     def action_next_exchange(self) -> None:
-        """To the next exchange."""
+        """Go to the next exchange."""
         self._view.go_exchange(1)
 
     def action_previous_exchange(self) -> None:
-        """To the previous exchange."""
+        """Go to the previous exchange."""
         self._leave_end()
         self._view.go_exchange(-1)
 
     def action_first_unread(self) -> None:
-        """To the first message that is new."""
+        """Go to the first message that is new."""
         if self._view.unread is None:
             self._say("Nothing new has come since you opened this.")
             return
@@ -574,7 +574,7 @@ class TranscriptScreen(Screen[None]):
             self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
 
     def action_why(self) -> None:
-        """Where the token figure comes from."""
+        """Show where the token figure comes from."""
         if self._has_cursor():
             self.app.push_screen(self._figures.why(self._view.cursor.block))
 
@@ -660,7 +660,7 @@ class TranscriptScreen(Screen[None]):
         self._app_action("show_help", "transcript")
 
     def _app_action(self, name: str, *arguments: object) -> None:
-        """What the program around this screen does. In a test's bare app there is none."""
+        """Run an action of the program around this screen. In a test's bare app there is none."""
         action = getattr(self.app, name, None)
         if action is not None:
             action(*(arguments or (self.session,)))
@@ -687,7 +687,7 @@ class TranscriptScreen(Screen[None]):
 
 
 def _unnumbered(exchange: Exchange) -> str:
-    """What to call an exchange that has no number."""
+    """Name an exchange that has no number."""
     if exchange.opener is None:
         return exchange.prompt or "before the first prompt"
     return "rewound exchange" if exchange.rewound else "inherited exchange"

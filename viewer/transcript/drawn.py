@@ -78,7 +78,7 @@ class DrawnBlocks:
         return blocks
 
     def relook(self, look: Look) -> None:
-        """What is drawn from now on looks so; whoever changes it forgets the messages that it changes."""
+        """Draw so from now on; whoever changes the look forgets the messages that it changes."""
         self.look = look
 
     def clear(self, look: Look | None = None) -> None:

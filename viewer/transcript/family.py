@@ -18,7 +18,7 @@ _SLICE = 256 << 10
 
 
 class _Known(NamedTuple):
-    """What was read of a subagent's file, while its sources were in that state."""
+    """The content of a subagent's file, while its sources were in that state."""
 
     state: dict[Path, tuple[int, int] | None]
     messages: int
@@ -142,8 +142,8 @@ def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None,
 
 
 def _added(responses: list[Response]) -> tuple[list[TokenUsage | None], Tally | None]:
-    """What the subagents add to the session's total, and what that costs: their responses that are no copies, and what
-    a copy has more of than the session's own.
+    """Sum what the subagents add to the session's total, and what that costs: their responses that are no copies, and
+    what a copy has more of than the session's own.
     """
     usages: list[TokenUsage | None] = []
     costs = Tally()

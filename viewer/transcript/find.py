@@ -86,7 +86,7 @@ def _scalars(value: object) -> Iterator[str]:
 
 
 def _is_markdown(message: Message) -> bool:
-    """Whether the screen leaves signs out of what is drawn of a message."""
+    """Tell whether the screen leaves signs out of what is drawn of a message."""
     tool = message.tool
     return message.kind is not Kind.OUTPUT and (tool is None or tool.type == "task" or bool(tool.formatted))
 
@@ -130,7 +130,7 @@ class Finder:
 
     @property
     def total(self) -> int:
-        """How many places were found."""
+        """The number of places that were found."""
         return sum(self.counts.values())
 
     def number(self, index: int, ordinal: int) -> int:
@@ -139,11 +139,11 @@ class Finder:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether more came after everything had been searched."""
+        """Tell whether more came after everything had been searched."""
         return self.done and len(self._seen) != len(self.session.messages)
 
     def forget(self, indices: Iterable[int]) -> None:
-        """What was found in these messages counts no more: they changed, and `run` searches them again."""
+        """Drop what was found in these messages: they changed, and `run` searches them again."""
         for index in indices:
             self._seen.discard(index)
             if self.counts.pop(index, 0):
@@ -197,7 +197,7 @@ class Finder:
             insort(self.hits, index)
 
     def count(self, index: int) -> int:
-        """How often a message shows the query."""
+        """Count how often a message shows the query."""
         look = self._look()
         # The lines that open exchanges show facts of the whole exchange, and they are few.
         if not self.session.messages.has(index, Flag.OPENER):
@@ -220,7 +220,7 @@ class Finder:
             yield from self._scan(store, places, start, stop)
 
     def _places(self) -> Generator[None, None, array[int]]:
-        """Where each record begins and whose it is, sorted: offset and message in one number."""
+        """List where each record begins and whose it is, sorted: offset and message in one number."""
         found: list[int] = []
         for n, (offset, index) in enumerate(self.session.spans.owners(self.session.messages.span)):
             found.append(offset << _MESSAGE_BITS | index)

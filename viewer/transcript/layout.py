@@ -1,4 +1,4 @@
-"""How tall everything is and where it stands: the arithmetic behind the scroll bar. Knows nothing of Textual.
+"""The heights of messages and where each stands: the arithmetic behind the scroll bar. Knows nothing of Textual.
 
 A session may have 300,000 messages, and folding all of them must not take longer than a frame. So heights live on two
 levels. A chunk of 256 messages knows, for each sort of message, how many there are and how much text they hold, from
@@ -38,7 +38,7 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class _Stat:
-    """What a chunk holds of one sort: which of its messages, and their sizes whole and cut."""
+    """The messages of one sort in a chunk: which, and their sizes whole and cut."""
 
     members: bytearray = field(default_factory=bytearray)
     lines: int = 0
@@ -232,7 +232,7 @@ class Layout:
             exact[block & (CHUNK - 1)] = 0
 
     def is_exact(self, block: int) -> bool:
-        """Whether the message has been measured since it last changed."""
+        """Tell whether the message has been measured since it last changed."""
         exact = self._exact.get(block >> CHUNK_BITS)
         return exact is not None and exact[block & (CHUNK - 1)] == 1
 
@@ -350,7 +350,7 @@ class Layout:
         return total
 
     def _is_special(self, chunk: int) -> bool:
-        """Whether its folds must be asked message by message, because they do not follow from their sorts alone."""
+        """Tell whether its folds must be asked message by message: they do not follow from their sorts alone."""
         if chunk in self._special:
             return True
         return bool(self._opened.get(chunk)) and not self._stat(chunk).keys().isdisjoint((Sort.OLD, Sort.STRAY))

@@ -1,4 +1,4 @@
-"""Where in rows something that is looked for stands."""
+"""Matches in rows: where something that is looked for stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does with a transcript: fold, search, select, follow."""
+"""The view of a transcript: a window in which a person folds, searches, selects and follows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AT_ONCE = 8
 
 
 class _Standing(NamedTuple):
-    """What is on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
+    """The lines on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
     shown, all lines.
     """
 
@@ -148,7 +148,7 @@ class TranscriptView(TranscriptWindow):
 
     @property
     def look(self) -> Look:
-        """How messages are drawn now."""
+        """The look with which messages are drawn now."""
         return self._look
 
     def look_for(self, key: str) -> None:
@@ -158,7 +158,7 @@ class TranscriptView(TranscriptWindow):
         self.show()
 
     def go_hit(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
-        """To the place after (or before) the one that was gone to, if `start` is still there, else after that line;
+        """Go to the place after (or before) the one that was gone to, if `start` is still there, else after that line;
         with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
         """
         hits = finder.hits
@@ -175,7 +175,7 @@ class TranscriptView(TranscriptWindow):
         return True
 
     def _beside(self, start: Position, step: int, count: int, inclusive: bool) -> int | None:
-        """Which place of the message under `start` comes next; None where none does."""
+        """Return the place of the message under `start` that comes next; None where none does."""
         line = start.line - self.layout_of.head(start.block)
         if self.hit is not None and self.hit[:2] == (start.block, line) and not inclusive:
             ordinal = self.hit[2] + step
@@ -195,7 +195,7 @@ class TranscriptView(TranscriptWindow):
         return drawn
 
     def _show_hit(self, block: int, ordinal: int) -> None:
-        """To a place of a message; it is opened unless the line can be seen as it is."""
+        """Go to a place of a message; it is opened unless the line can be seen as it is."""
         if self.folds.fold(block) is Fold.HIDDEN:
             exchange = self.session.messages.exchange[block]
             self.folds.exchanges[exchange] = True
@@ -267,7 +267,7 @@ class TranscriptView(TranscriptWindow):
                 self.layout_of.forget_height(block)
 
     def set_activity(self, running: int, subagents: Mapping[int, str]) -> None:
-        """Which exchange is being worked on (-1 for none), and what the subagents did so far."""
+        """Show which exchange is being worked on (-1 for none), and what the subagents did so far."""
         look, exchanges = self._look, self.session.exchanges
         if (running, subagents) == (look.running, look.subagents):
             return
@@ -338,7 +338,7 @@ class TranscriptView(TranscriptWindow):
         return moves
 
     def _standing(self) -> _Standing:
-        """What is on the screen, and where, for `_stand`."""
+        """Note what is on the screen, and where, for `_stand`."""
         rows = [self._held(place) for place in self._rows]
         return _Standing(self._held(self._top), self._held(self.cursor), self._screen_row(self.cursor), rows)
 
@@ -347,7 +347,7 @@ class TranscriptView(TranscriptWindow):
         return place.block, place.line - (self.layout_of.head(place.block) if place.block < self.layout_of.count else 0)
 
     def _found(self, held: tuple[int, int], moves: Moves) -> Position | None:
-        """Where such a line is now; None if its message is gone or hidden."""
+        """Find such a line; None if its message is gone or hidden."""
         block = moves.find(held[0])
         if block is None or self.folds.fold(block) is Fold.HIDDEN:
             return None
@@ -475,5 +475,5 @@ class TranscriptView(TranscriptWindow):
 
 
 def _own(row: Row) -> str:
-    """What a row shows behind its glyph, which says only whether it is open."""
+    """Return a row's text behind its glyph, which says only whether it is open."""
     return row.text[row.gutter :]

@@ -289,7 +289,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         return rows
 
     def _needs_markdown(self, block: int) -> bool:
-        """Whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
+        """Tell whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
         ends above such a message; the next one, a moment later, goes on below it and moves nothing.
         """
         prose = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION, Kind.TOOL)
@@ -390,7 +390,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
     @property
     def at_end(self) -> bool:
-        """Whether the last line is on the screen."""
+        """Tell whether the last line is on the screen."""
         if not self._rows:
             return True
         place = self._rows[-1]
@@ -445,14 +445,14 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._paint()
 
     def go_start(self) -> None:
-        """To the first line."""
+        """Go to the first line."""
         self.following = False
         first = self.layout_of.next_visible(0)
         self._top = self.cursor = _START if first is None else Position(first, 0)
         self.show()
 
     def go_end(self) -> None:
-        """To the last line."""
+        """Go to the last line."""
         last = self.layout_of.previous_visible(self.layout_of.count - 1)
         if last is not None:
             self._measure(last)
@@ -474,7 +474,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self.show()
 
     def go_exchange(self, step: int) -> None:
-        """To the next (or previous) exchange's first line."""
+        """Go to the next (or previous) exchange's first line."""
         session = self.session
         if not session.exchanges:
             return
@@ -494,18 +494,18 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
     @property
     def percent(self) -> int:
-        """How far down the screen's last line is."""
+        """The part of the session, in percent, that ends with the screen's last line."""
         if not self._rows:
             return 100
         return min(99, 100 * (self.layout_of.row_of(self._rows[-1]) + 1) // max(1, self.layout_of.total))
 
     def go_back(self, top: Position, cursor: Position) -> None:
-        """To where one was before."""
+        """Go to where one was before."""
         self._top, self.cursor = top, cursor
         self.show()
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
-        """Where the scroll bar was dragged to."""
+        """Go to where the scroll bar was dragged."""
         if y is None or not self._rows:
             return
         row = max(0, round(y))

@@ -41,7 +41,7 @@ class EventWriter:
                 warn(f"{path_text(problem.path)}: {problem.reason}")
 
     def inherited_lines(self) -> Iterator[bytes]:
-        """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        """Make lines of what forks inherited from sessions that are not among them, when all were read."""
         return self._written(self._ledger.settle_inherited())
 
     def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:

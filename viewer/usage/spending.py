@@ -1,4 +1,4 @@
-"""What sessions used, response by response, each once: from the index of this machine, or from files that are read."""
+"""The responses of sessions, each once: from the index of this machine, or from files that are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Taken(NamedTuple):
-    """What a session and its subagents have."""
+    """The responses of a session and its subagents."""
 
     rows: list[Response]
     """All of it, copies too, without what they inherited."""
@@ -99,14 +99,14 @@ class Spending:
         return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
 
     def end(self) -> Iterator[Response]:
-        """What forks inherited from sessions that are not among those that were taken."""
+        """Yield what forks inherited from sessions that are not among those that were taken."""
         for row in self._counted(self._ledger.settle_inherited()):
             self._inherited.add(row)
             yield row
 
     @property
     def total(self) -> Tally:
-        """Of all that was taken."""
+        """The sum of all that was taken."""
         return self._own + self._subagents + self._inherited
 
     def foot(self) -> list[tuple[str, Tally]]:
@@ -134,7 +134,7 @@ class Spending:
         return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
 
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
-        """Of what the ledger settled that which counts and is asked for."""
+        """Yield of what the ledger settled that which counts and is asked for."""
         for row, holder in settled:
             asked = self._filters.fit(row)
             if holder is not None:

@@ -52,7 +52,7 @@ class Rows:
         self._totals.append((label, usage, cost))
 
     def say(self, usage: TokenUsage | None) -> bool:
-        """Whether a single row says as much as a total would."""
+        """Tell whether a single row says as much as a total would."""
         return len(self._rows) == 1 and self._rows[0][2] == usage
 
     def print(self, screen: Console) -> None:

@@ -1,4 +1,4 @@
-"""What the session under the cursor was about: beside the list, where there is room."""
+"""The preview of the session under the cursor: beside the list, where there is room."""
 
 from __future__ import annotations
 

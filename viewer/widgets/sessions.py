@@ -124,11 +124,11 @@ class SessionList(ScrollView, can_focus=False):
         self.move(pages * max(1, self._page - 1))
 
     def first(self) -> None:
-        """To the first session."""
+        """Go to the first session."""
         self._go(self._next_session(0, 1))
 
     def last(self) -> None:
-        """To the last session."""
+        """Go to the last session."""
         self._go(self._next_session(len(self._rows) - 1, -1))
 
     def _next_session(self, index: int, step: int) -> int | None:
