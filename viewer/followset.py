@@ -15,10 +15,10 @@ from pathlib import Path
 from schemas.changes import Seen
 from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
-from schemas.paths import source_of
 from schemas.reading import LinesReading
 from schemas.session import Change, Session, Subagent
 from viewer.follow import Follower, Within
+from viewer.sides import Side, file_state
 
 _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0
@@ -111,7 +111,7 @@ class FollowSet:
         if path is None or path in self._sources or path in self._still or depth > MAX_DEPTH:
             return
         if not self._begun and not self.whole:
-            self._still[path] = _Still(subagent, _size(path), depth)
+            self._still[path] = _Still(subagent, file_state(path).size, depth)
             return
         yield from self._open(subagent, depth, 0)
 
@@ -140,16 +140,9 @@ class FollowSet:
             return
         self._looked = now
         for path, still in list(self._still.items()):
-            if _size(path) > still.size:
+            if file_state(path).size > still.size:
                 del self._still[path]
-                yield from self._open(still.subagent, still.depth, still.size)
-
-
-def _size(path: Path) -> int:
-    try:
-        return source_of(path)[0].stat().st_size
-    except OSError:
-        return 0
+                yield from self._open(still.subagent, still.depth, max(0, still.size))
 
 
 class Succession:
@@ -163,8 +156,8 @@ class Succession:
     def __init__(self, session: Session, *, loose: bool) -> None:
         self.session, self._loose = session, loose
         self._stamps: dict[Path, int] = {}
-        self._open: dict[Path, tuple[int, int]] = {}
-        """Files that did not say enough, with their size and time: looked at again when they say more."""
+        self._open: dict[Path, Side] = {}
+        """Files that did not say enough, with their state: looked at again when they say more."""
         self._known = set(self._files())
         self._looked = time.monotonic()
 
@@ -177,10 +170,9 @@ class Succession:
         if not self._stirred() and not self._open:
             return None
         for path in self._files():
-            state = None if path in self._known else _state(path)
-            if state is None or self._open.get(path) == state:
+            if path in self._known or (state := file_state(path)).size < 0 or self._open.get(path) == state:
                 continue
-            verdict = self._judge(path, state[0])
+            verdict = self._judge(path, state.size)
             if verdict is None:
                 self._open[path] = state
                 continue
@@ -192,7 +184,7 @@ class Succession:
 
     def _stirred(self) -> bool:
         """Tell whether files came or went since the last look: some people keep thousands of sessions in a folder."""
-        stamps = {folder: _stamp(folder) for folder in self._folders()}
+        stamps = {folder: file_state(folder).mtime_ns for folder in self._folders()}
         # A folder's time may be too coarse to tell two changes apart, so a fresh one is looked through once more.
         fresh = any(time.time_ns() - stamp < _RACY for stamp in stamps.values())
         changed, self._stamps = stamps != self._stamps, stamps
@@ -266,22 +258,6 @@ def _begins_cleared(session: Session) -> bool | None:
         if message.kind not in (Kind.CONTEXT, Kind.NOTE) or i >= _BEFORE:
             return False
     return None
-
-
-def _stamp(folder: Path) -> int:
-    try:
-        return folder.stat().st_mtime_ns
-    except OSError:
-        return 0  # not made yet, or gone
-
-
-def _state(path: Path) -> tuple[int, int] | None:
-    """Size and time of a file; None once it is gone."""
-    try:
-        stat = source_of(path)[0].stat()
-    except OSError:
-        return None
-    return stat.st_size, stat.st_mtime_ns
 
 
 def _ending(name: str) -> bool:

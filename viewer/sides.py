@@ -42,14 +42,14 @@ class Side(NamedTuple):
     """Whether it is a file that holds messages, and can be opened by itself."""
 
 
-def file_state(path: str) -> Side:
+def file_state(path: str | Path) -> Side:
     """The state of a file or folder now."""
     try:
         stat = os.stat(source_of(Path(path))[0])
     except OSError:
-        return Side(path, -1, 0)
+        return Side(str(path), -1, 0)
     # A folder's size says nothing, and differs between file systems.
-    return Side(path, 0 if os.path.isdir(path) else stat.st_size, stat.st_mtime_ns)
+    return Side(str(path), 0 if os.path.isdir(path) else stat.st_size, stat.st_mtime_ns)
 
 
 def sides_changed(data: str) -> bool:

@@ -12,6 +12,7 @@ from schemas.costs.responses import NOBODY, Response, Tally, each_once, response
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
+from viewer.sides import Side, file_state
 from viewer.usage.costs import loaded, priced
 
 _SLICE = 256 << 10
@@ -20,7 +21,7 @@ _SLICE = 256 << 10
 class _Known(NamedTuple):
     """The content of a subagent's file, while its sources were in that state."""
 
-    state: dict[Path, tuple[int, int] | None]
+    state: set[Side]
     messages: int
     usage: TokenUsage | None
     unmetered: bool
@@ -110,10 +111,10 @@ class FamilyUsage:
         """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
             known = self._known.get(path)
-            if known is not None and known.state == _state(known.state):
+            if known is not None and known.state == {file_state(side.path) for side in known.state}:
                 return
             reading = open_reading(path)
-            state = _state((path, *reading.sources))
+            state = {file_state(source) for source in (path, *reading.sources)}
             while not reading.done:
                 reading.step(_SLICE)
                 yield
@@ -157,18 +158,6 @@ def _added(responses: list[Response]) -> tuple[list[TokenUsage | None], Tally | 
             before = priced([replace(one, usage=one.own, priced=False)])
             costs.merge(Tally(cost=(priced([one]).cost or 0) - (before.cost or 0)))
     return usages, costs if loaded() else None
-
-
-def _state(sources: Iterable[Path]) -> dict[Path, tuple[int, int] | None]:
-    """Size and time of each file; None for one that is not there."""
-    state: dict[Path, tuple[int, int] | None] = {}
-    for path in sources:
-        try:
-            stat = path.stat()
-            state[path] = stat.st_size, stat.st_mtime_ns
-        except OSError:
-            state[path] = None
-    return state
 
 
 def _said(messages: int, usage: TokenUsage | None) -> str:
