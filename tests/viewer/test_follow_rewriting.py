@@ -20,8 +20,8 @@ from schemas.session import Change, Op, Session
 from tests.viewer.rewriting import Mirror, connect, item, open_rewriting, put, session_of, shown, write_document
 from tests.viewer.toy import line
 from tests.waiting import wait_until
-from viewer import follow
-from viewer.follow import Follower
+from viewer.follow import follower as follow
+from viewer.follow.follower import Follower
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.viewer.transcripts import Written, lines, story
-from viewer.app import TurnlogApp
+from viewer.screens.app import TurnlogApp
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 

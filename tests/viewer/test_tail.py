@@ -23,10 +23,10 @@ from tests.viewer.pipes import BEGIN, END, record, said
 from tests.viewer.rewriting import Following, item, open_rewriting
 from tests.viewer.toy import line, open_toy
 from tests.waiting import LIMIT, wait_until
-from viewer import follow
-from viewer.follow import Follower
-from viewer.followset import FollowSet, Source, is_twin
-from viewer.tailprint import JsonPrinter, Printer, TextPrinter
+from viewer.follow import follower as follow
+from viewer.follow.family import FollowSet, Source, is_twin
+from viewer.follow.follower import Follower
+from viewer.follow.printer import JsonPrinter, Printer, TextPrinter
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -185,7 +185,7 @@ def test_a_subagent_is_followed_and_named(path, tmp_path):
 
 def test_a_subagent_from_before_is_followed_from_its_end(path, tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("viewer.followset.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("viewer.follow.family.time.monotonic", lambda: now[0])
     sub = tmp_path / "sub.jsonl"
     sub.write_bytes(line("user", "s1", "look around"))
     tail = Tail(path, JsonPrinter(False))

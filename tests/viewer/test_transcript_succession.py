@@ -21,10 +21,10 @@ from tests.viewer.machine import Machine
 from tests.viewer.test_tail import answer
 from tests.viewer.transcripts import Bare, lines, story, transcript
 from tests.waiting import until
-from viewer import followset
-from viewer.follow import Follower
+from viewer.follow import family as followset
+from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
-from viewer.sides import is_live
+from viewer.sessions.freshness import is_live
 from viewer.transcript.status import running_exchange
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
@@ -219,7 +219,7 @@ async def test_a_file_from_yesterday_runs_no_more(tmp_path: Path) -> None:
 
 
 async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Path) -> None:
-    from viewer.app import TurnlogApp
+    from viewer.screens.app import TurnlogApp
 
     kind = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
 
@@ -249,7 +249,7 @@ def named(pilot: Pilot[None], title: str) -> SystemCommand:
 
 async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_path: Path) -> None:
     from schemas.interchange.toolpath_write import to_toolpath
-    from viewer.app import TurnlogApp
+    from viewer.screens.app import TurnlogApp
 
     hand, helper = Hand(), Hand(session_id="helper")
     hand.prompt("go")

@@ -23,9 +23,9 @@ from textual.worker import Worker, get_current_worker
 from renderers.facts import plural
 from schemas.clean import one_line
 from schemas.paths import source_of
-from viewer.aside import aside
-from viewer.bindings import bindings
 from viewer.output import short_path
+from viewer.screens.background import aside
+from viewer.screens.bindings import bindings
 from viewer.usage.costs import load, summary_costs
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import NO_COSTS, Costs, Preview
@@ -33,9 +33,9 @@ from viewer.widgets.rows import Shelf
 from viewer.widgets.sessions import SessionList
 
 if TYPE_CHECKING:
-    from viewer.app import TurnlogApp
-    from viewer.library import Library
-    from viewer.summary import Summary
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
+    from viewer.screens.app import TurnlogApp
 
 WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from schemas.session import Change, Session
-from viewer.transcript.family import FamilyUsage
 from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.usage.costs import SessionCosts, load, loaded
+from viewer.usage.family import FamilyUsage
 from viewer.widgets.chrome import StatusBar
 
 if TYPE_CHECKING:
     from schemas.changes import Moves
-    from viewer.follow import Follower, Within
+    from viewer.follow.follower import Follower, Within
     from viewer.screens.records import LookupScreen
 
 TOTALS_EVERY = 0.3

@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from schemas.clean import one_line
-from viewer.bindings import effective, key_name
-from viewer.follow import SLICE
-from viewer.matching import search_key
+from viewer.follow.follower import SLICE
+from viewer.index.matching import search_key
+from viewer.screens.bindings import effective, key_name
 from viewer.transcript.find import Finder
 from viewer.transcript.view import TranscriptView
 

@@ -8,8 +8,8 @@ from functools import partial
 from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from viewer.bindings import TABLES, effective, key_name
-from viewer.keys import Key
+from viewer.screens.bindings import TABLES, effective, key_name
+from viewer.screens.keys import Key
 
 
 class Palette(CommandPalette):

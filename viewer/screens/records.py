@@ -22,10 +22,10 @@ from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
-from viewer.screens.message import Dialog
-from viewer.transcript.family import FamilyUsage
+from viewer.screens.dialog import Dialog
 from viewer.transcript.pane import RowsPane
 from viewer.usage.costs import SessionCosts, group_cost
+from viewer.usage.family import FamilyUsage
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""

@@ -25,10 +25,10 @@ from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Exchange, Op, Session
-from viewer.aside import aside
-from viewer.bindings import bindings, effective, key_name
-from viewer.follow import SLICE
-from viewer.hints import Hints
+from viewer.follow.clock import Hints
+from viewer.follow.follower import SLICE
+from viewer.screens.background import aside
+from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.select import message_source, redacted_source
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from textual.worker import WorkType
 
     from schemas.session import Subagent
-    from viewer.follow import Follower, Within
-    from viewer.followset import Succession
+    from viewer.follow.family import Succession
+    from viewer.follow.follower import Follower, Within
+    from viewer.follow.pipe import StreamFollower
     from viewer.screens.find_bar import FindBar
-    from viewer.stdin import StreamFollower
     from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
@@ -155,7 +155,7 @@ class TranscriptScreen(Screen[None]):
 
     def _begin(self) -> None:
         if self.session.lineage.parent is None and self._stream is None:  # no session takes a subagent's place
-            from viewer.followset import Succession
+            from viewer.follow.family import Succession
 
             self._succession = Succession(self.session, loose=self._loose)
         self._work(self._read, "read")
@@ -237,7 +237,7 @@ class TranscriptScreen(Screen[None]):
             self._show_facts()
 
     def _what_began(self) -> str:
-        from viewer.followset import is_twin
+        from viewer.follow.family import is_twin
 
         twin = self._next is not None and is_twin(self.session.path, self._next)
         return "The session went on in another file" if twin else "A new session began"
@@ -606,7 +606,7 @@ class TranscriptScreen(Screen[None]):
         if found is None or (found.path is None and found.session is None):
             self._say("The subagent's own transcript was not found beside this session.")
         elif found.session is not None and found.path is None:
-            from viewer.follow import Within
+            from viewer.follow.follower import Within
 
             self.app.push_screen(TranscriptScreen(Within(found, found.session)))
         elif found.path is not None:
@@ -614,7 +614,7 @@ class TranscriptScreen(Screen[None]):
 
     def _open_path(self, path: Path, *, follow: bool = False) -> bool:
         """Show another session above this one; returns whether it could be opened."""
-        from viewer.follow import Follower
+        from viewer.follow.follower import Follower
 
         try:
             follower = Follower(path, from_end=follow)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from viewer.leftovers import remove_at_end
+from viewer.cleanup import remove_at_end
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -27,7 +27,7 @@ from schemas.message import Flag, Kind, Message
 from schemas.records import FileStore
 from schemas.session import Session
 from schemas.table import NONE
-from viewer.matching import plain_runs, search_key
+from viewer.index.matching import plain_runs, search_key
 from viewer.transcript.search_text import ALL_LINES, matches
 
 _CHUNK = 512 << 10

@@ -10,7 +10,7 @@ from schemas.costs.responses import Tally
 from schemas.message import Kind
 from schemas.paths import path_text
 from schemas.session import Lack, Session
-from viewer.transcript.family import FamilyUsage
+from viewer.usage.family import FamilyUsage
 
 _WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
 _BESIDE = frozenset({Kind.NOTE, Kind.CONTEXT, Kind.UNKNOWN})

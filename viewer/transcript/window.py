@@ -25,7 +25,7 @@ from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
 from schemas.message import Kind
 from schemas.session import Session
-from viewer.follow import SLICE
+from viewer.follow.follower import SLICE
 from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds

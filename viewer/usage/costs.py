@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from renderers.facts import cost_fact
 from schemas.costs.responses import NOBODY, Response, Tally, each_once, response_of, sum_of
 from schemas.session import Session
-from viewer.breakable import BrokenOffError, breakable_imports
+from viewer.usage.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 _AT_ONCE = 200
 """Token groups that are priced while a line waits to be drawn: a millisecond or two. More are priced in slices."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from schemas.costs.responses import Holder, Ledger, Response, family
 from schemas.paths import path_text
 from viewer.output import warn
-from viewer.sessions import each_session
+from viewer.sessions.selection import each_session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.provider import Problem
-    from viewer.targets import Target
+    from viewer.sessions.targets import Target
 
 
 class EventWriter:

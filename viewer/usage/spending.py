@@ -9,15 +9,15 @@ from renderers.facts import exchange_numbers, plural
 from schemas.costs.responses import Holder, Ledger, Response, Tally, family, in_order_made, source_of_session
 from schemas.paths import path_text
 from viewer.output import warn
-from viewer.sessions import each_session
+from viewer.sessions.selection import each_session
 from viewer.usage.sums import EVERYTHING, Filters
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
     from schemas.provider import Problem
     from schemas.session import Session
-    from viewer.library import Library
-    from viewer.targets import Target
+    from viewer.index.library import Library
+    from viewer.sessions.targets import Target
     from viewer.usage.explain import Explanation
 
 

@@ -51,8 +51,8 @@ EVERYTHING = Filters()
 
 @lru_cache(4096)
 def _is_in_project(project: str, root: str | None) -> bool:
-    from viewer.library import in_directory
-    from viewer.targets import given_path
+    from viewer.index.library import in_directory
+    from viewer.sessions.targets import given_path
 
     return project_name(root).casefold() == project.casefold() or in_directory(root, given_path(project).absolute())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from schemas.clean import one_line
-from viewer.ids import in_common
+from viewer.sessions.ids import in_common
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ from textual.events import Click
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from viewer.bindings import FooterItem, effective, footer_items
+from viewer.screens.bindings import FooterItem, effective, footer_items
 
 _GAP = 3
 """Blank cells between two keys of a footer."""

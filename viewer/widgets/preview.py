@@ -14,7 +14,7 @@ from viewer.output import short_path
 
 if TYPE_CHECKING:
     from schemas.usage import TokenUsage
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 Costs = tuple[Tally, Tally]
 """Of a session, without and with its subagents."""

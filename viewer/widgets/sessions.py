@@ -20,7 +20,7 @@ from renderers.facts import format_age, format_count, project_name
 from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 _COLUMNS = (("agent", 8, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
 """Name, width, and the width the list must have for the column to be shown."""

@@ -19,7 +19,7 @@ from schemas.paths import source_of
 from schemas.provider import Problem
 from schemas.session import Session
 from schemas.troubles import bug
-from viewer.matching import in_text, plain_runs, search_key
+from viewer.index.matching import in_text, plain_runs, search_key
 
 _BLOCK = 4 << 20
 _AROUND = 70

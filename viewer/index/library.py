@@ -4,7 +4,7 @@ The index is a SQLite file in the user's cache folder, never beside the sessions
 again: a broken or foreign file in its place is replaced, and where it cannot be written the library does without.
 Two programs may use it at the same time.
 
-viewer/summary.py is imported where a summary is wanted: it brings the whole model of a session, for which
+viewer/index/summary.py is imported where a summary is wanted: it brings the whole model of a session, for which
 `list --json`, whose rows are kept ready made, need not wait.
 """
 
@@ -23,14 +23,14 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.sides import is_live, newest_side, sides_changed
-from viewer.store import LAYOUT, Row, Store, row_of
+from viewer.index.database import LAYOUT, Row, Store, row_of
+from viewer.sessions.freshness import is_live, newest_side, sides_changed
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response, Table
     from schemas.provider import Environment, Problem, SessionFile
-    from viewer.discover import Found
-    from viewer.summary import Indexed, Summary
+    from viewer.index.summary import Indexed, Summary
+    from viewer.sessions.discover import Found
 
 _BATCH_SECONDS = 0.25
 
@@ -101,7 +101,7 @@ class Library:
         """The newest sessions, and the newest of a directory and those below it: what a screen can show before
         `cached` has made thousands. At most `limit` of each.
         """
-        from viewer.summary import unpack
+        from viewer.index.summary import unpack
 
         with self._store() as store:
             packed = store.newest(os.path.normpath(directory), limit)
@@ -123,7 +123,7 @@ class Library:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
         are done. `progress` is called with the bytes read and the bytes there are to read.
         """
-        from viewer.discover import discover
+        from viewer.sessions.discover import discover
 
         self._load()
         with uncollected():
@@ -140,7 +140,7 @@ class Library:
             ]
         if not gone and not stale:
             return
-        from viewer.indexing import index_all  # a list that is up to date need not wait for it
+        from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
         with self._store() as store:
             if gone:
@@ -243,7 +243,7 @@ class Library:
     @property
     def found(self) -> Found:
         """The last discovery."""
-        from viewer.discover import Found
+        from viewer.sessions.discover import Found
 
         return self._found or Found()
 
@@ -277,7 +277,7 @@ class Library:
         missing = [(path, row) for path, row in self._rows.items() if row.listed and path not in self._unpacked]
         if not missing:
             return
-        from viewer.summary import unpack
+        from viewer.index.summary import unpack
 
         with self._store() as store:
             packed = store.summaries()
@@ -313,7 +313,7 @@ class Library:
             self._rows = store.rows()
 
     def _take(self, batch: list[Indexed], store: Store) -> list[Summary]:
-        from viewer.summary import unpack
+        from viewer.index.summary import unpack
 
         kept = store.write(batch)
         summaries: list[Summary] = []

@@ -1,6 +1,6 @@
 """The freshness of sessions: whether one is being written, and whether what lies beside it changed.
 
-Apart from viewer/summary.py, since `list --json` needs no more, and summaries bring the whole model of a session.
+Apart from viewer/index/summary.py, since `list --json` needs no more, and summaries bring the whole model of a session.
 """
 
 from __future__ import annotations

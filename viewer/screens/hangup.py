@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
-from viewer.leftovers import remove_now
+from viewer.cleanup import remove_now
 
 _WRITER = "textual-output"
 """Textual's name for the thread that writes to the terminal."""

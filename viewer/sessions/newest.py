@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
     from schemas.session import Session
-    from viewer.library import Library
+    from viewer.index.library import Library
 
 T = TypeVar("T")
 _LOOKS = 200
@@ -42,7 +42,7 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
 
     Of one that the index knows and that has been written since, within the last minute, the file's time counts.
     """
-    from viewer.sides import is_live
+    from viewer.sessions.freshness import is_live
 
     def rank(file: SessionFile) -> _Rank | None:
         known = library.standing(file)
@@ -64,8 +64,8 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
     """The session to follow in a directory: of those whose workspace it is, or lies below it, one that is being written
     now, also where nothing was said yet; else the newest in which anything was said. None if there is none.
     """
-    from viewer.library import in_directory
-    from viewer.sides import is_live
+    from viewer.index.library import in_directory
+    from viewer.sessions.freshness import is_live
 
     def place(file: SessionFile, said: bool, when: float, last: float | None) -> _Rank:
         touched = library.touched(file)
@@ -127,7 +127,7 @@ def real_id(file: SessionFile) -> str:
 
 
 def _says_something(path: Path) -> bool:
-    from viewer.summary import says_something
+    from viewer.index.summary import says_something
 
     return bool(_read(path, lambda session: says_something(session) or None))
 

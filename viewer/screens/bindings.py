@@ -1,4 +1,4 @@
-"""Keys as Textual binds them, from the one table in viewer/keys.py and the person's config file.
+"""Keys as Textual binds them, from the one table in viewer/screens/keys.py and the person's config file.
 
 The config file is `config.toml` in the user's config directory for turnlog:
 
@@ -23,8 +23,8 @@ from textual.binding import Binding
 from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
-from viewer.keys import BROWSER, TRANSCRIPT, Key
 from viewer.output import CallError
+from viewer.screens.keys import BROWSER, TRANSCRIPT, Key
 
 TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT}
 """The tables by the name of their screen; a binding's id is `screen.action`."""

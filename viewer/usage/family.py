@@ -12,7 +12,7 @@ from schemas.costs.responses import NOBODY, Response, Tally, each_once, response
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage, total_usage
-from viewer.sides import Side, file_state
+from viewer.sessions.freshness import Side, file_state
 from viewer.usage.costs import loaded, priced
 
 _SLICE = 256 << 10

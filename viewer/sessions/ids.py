@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
-    from viewer.library import Library
+    from viewer.index.library import Library
 
 LEAST = 8
 """Characters: what people know of ids, and random ones differ in."""
@@ -20,7 +20,7 @@ def ids_of(files: Iterable[SessionFile], library: Library) -> set[str]:
 
 def ids_on_this_machine() -> set[str]:
     """The ids of all sessions that discovery finds."""
-    from viewer.targets import Targets
+    from viewer.sessions.targets import Targets
 
     machine = Targets()
     return ids_of(machine.found.files, machine.library)

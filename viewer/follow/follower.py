@@ -1,6 +1,6 @@
 """Follow one session that grows, shrinks, is rewritten, vanishes and comes back.
 
-Everything happens in the caller's thread and nothing waits: `step` reads a slice, `poll` looks once. hints.py says when
+Everything happens in the caller's thread and nothing waits: `step` reads a slice, `poll` looks once. clock.py says when
 looking is worth while; what `poll` sees is the truth, since network mounts and exhausted inotify limits send no events.
 """
 
@@ -20,7 +20,7 @@ from schemas.provider import Reading
 from schemas.reading import Blocks, LinesReading, ParsedReading, WholeReading
 from schemas.session import Change, Op, Session, Subagent
 from schemas.troubles import NotYet, OpenError, is_failure
-from viewer.sides import is_live
+from viewer.sessions.freshness import is_live
 
 SLICE = 0.004
 """Seconds that reading may hold up a key."""

@@ -22,8 +22,8 @@ from viewer.output import CallError, path_text, progress
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
-    from viewer.discover import Found
-    from viewer.library import Library
+    from viewer.index.library import Library
+    from viewer.sessions.discover import Found
 
 LATEST = "latest"
 STDIN = "-"
@@ -58,7 +58,7 @@ class Targets:
     def found(self) -> Found:
         """The outcome of discovery."""
         if self._found is None:
-            from viewer.discover import discover
+            from viewer.sessions.discover import discover
 
             self._found = discover()
         return self._found
@@ -67,7 +67,7 @@ class Targets:
     def library(self) -> Library:
         """The index of them."""
         if self._library is None:
-            from viewer.library import Library
+            from viewer.index.library import Library
 
             self._library = Library()
         return self._library
@@ -104,13 +104,13 @@ class Targets:
 
     def latest(self) -> SessionFile | None:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
-        from viewer.newest import newest
+        from viewer.sessions.newest import newest
 
         return newest(self.found.files, self.library)
 
     def newest_here(self, here: Path) -> SessionFile | None:
         """The session to follow in a directory: one that is being written, else the newest; None if there is none."""
-        from viewer.newest import newest_here
+        from viewer.sessions.newest import newest_here
 
         return newest_here(self.found.files, self.library, here)
 
@@ -140,7 +140,7 @@ class Targets:
 
     def _fitting(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The sessions whose id begins so, each with its id: what the index says, for others what discovery says."""
-        from viewer.newest import real_id
+        from viewer.sessions.newest import real_id
 
         fitting: list[tuple[str, SessionFile]] = []
         for file in self.found.files:
@@ -218,7 +218,7 @@ def _is_there(path: Path, given: str) -> bool:
 
 def all_of_stdin() -> Path:
     """Standard input as a file, once all of it is there."""
-    from viewer.stdin import spool_stdin
+    from viewer.follow.pipe import spool_stdin
 
     spool = spool_stdin()
     spool.wait_for_end()

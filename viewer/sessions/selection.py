@@ -12,7 +12,7 @@ from viewer.output import CallError, path_text, warn
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.session import Session
-    from viewer.targets import Target
+    from viewer.sessions.targets import Target
 
 
 def chosen(given: tuple[str, ...]) -> list[Target]:
@@ -20,7 +20,7 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
     the newest first. Raises CallError.
     """
     from schemas.opening import addresses_in
-    from viewer.targets import Target, Targets
+    from viewer.sessions.targets import Target, Targets
 
     resolver = Targets()
     if given:
@@ -52,7 +52,7 @@ def in_order_made(
             # What fails is said when it is counted.
             tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
     else:
-        from viewer.library import Library
+        from viewer.index.library import Library
 
         library = Library()
         origins = [summary.origin for summary in library.bring_up_to_date(progress)]

@@ -17,8 +17,8 @@ from schemas.message import Kind
 from schemas.opening import MAX_DEPTH, OpenError, open_reading
 from schemas.reading import LinesReading
 from schemas.session import Change, Session, Subagent
-from viewer.follow import Follower, Within
-from viewer.sides import Side, file_state
+from viewer.follow.follower import Follower, Within
+from viewer.sessions.freshness import Side, file_state
 
 _DAY_FOLDER = re.compile(r"[/\\]\d{4}[/\\]\d{2}[/\\]\d{2}$")
 _LOOK_EVERY = 1.0

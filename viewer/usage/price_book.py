@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def load(given: str) -> PriceBook:
     """The price book in a file. Raises CallError that names the file and what is wrong in it."""
     from schemas.costs.price_book import BookError, load_book
-    from viewer.targets import given_path
+    from viewer.sessions.targets import given_path
 
     path = given_path(given)
     try:

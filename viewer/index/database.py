@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from typing import Self
 
-    from viewer.summary import Indexed
+    from viewer.index.summary import Indexed
 
 LAYOUT = 10
 """Raise it when the tables or what is packed in them change."""

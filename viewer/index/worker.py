@@ -15,8 +15,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.troubles import bug
-from viewer.leftovers import removed_after
-from viewer.summary import Indexed, index_file
+from viewer.cleanup import removed_after
+from viewer.index.summary import Indexed, index_file
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
@@ -28,7 +28,7 @@ _FILE_BYTES = 100 << 10
 _PARCEL_BYTES = 4 << 20
 _NEWEST = 50
 """So many fill a screen."""
-_WORKER = "import sys; sys.path[:] = sys.argv[1:]; from viewer.indexing import work; work()"
+_WORKER = "import sys; sys.path[:] = sys.argv[1:]; from viewer.index.worker import work; work()"
 
 
 def index_all(files: list[SessionFile]) -> Iterator[Indexed]:

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viewer.app import TurnlogApp
-from viewer.bindings import config_path, read_config
+from viewer.screens.app import TurnlogApp
+from viewer.screens.bindings import config_path, read_config
 
 if TYPE_CHECKING:
-    from viewer.library import Library
-    from viewer.stdin import Spool
-    from viewer.summary import Summary
+    from viewer.follow.pipe import Spool
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
 
 
 def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None, word: str = "") -> None:
@@ -34,7 +34,7 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
     Raises OpenError for what is no session, and ConfigError.
     """
     from schemas.opening import OpenError
-    from viewer.follow import Follower
+    from viewer.follow.follower import Follower
     from viewer.screens.transcript import TranscriptScreen
 
     app = TurnlogApp(read_config(config_path()))
@@ -51,8 +51,8 @@ def run_stream(spool: Spool, follow: bool | None = None) -> bool:
     What an agent prints while it works is followed, a session file is not, unless `follow` says which.
     Raises OpenError for what is no session, and ConfigError.
     """
+    from viewer.follow.pipe import StreamFollower
     from viewer.screens.transcript import TranscriptScreen
-    from viewer.stdin import StreamFollower
 
     app = TurnlogApp(read_config(config_path()), spool)
     follower = StreamFollower(spool)
@@ -65,7 +65,7 @@ def _run(app: TurnlogApp) -> None:
     if sys.platform == "win32":
         app.run()
     else:
-        from viewer.guard import Guard
+        from viewer.screens.hangup import Guard
 
         with Guard(app.leave):
             app.run()

@@ -17,7 +17,7 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Lineage, Session
 from schemas.usage import TokenUsage
-from viewer.sides import Side, file_state, is_live
+from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading

@@ -25,8 +25,8 @@ from schemas.opening import OpenError, head_of, recognise
 from schemas.paths import call_path
 from schemas.provider import HEAD_BYTES, NOISE_BYTES
 from schemas.session import Change
-from viewer.follow import Follower
-from viewer.leftovers import remove_at_end
+from viewer.cleanup import remove_at_end
+from viewer.follow.follower import Follower
 from viewer.output import CallError
 
 _PIECE = 1 << 20

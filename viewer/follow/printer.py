@@ -13,9 +13,9 @@ from schemas.interchange.session_data_write import SessionDataWriter
 from schemas.message import Flag, Kind
 from schemas.session import Change, Op, Session
 from schemas.values import text_of
-from viewer.followset import Source
+from viewer.follow.family import Source
+from viewer.follow.text import OUTPUT_LINES, message_lines
 from viewer.output import path_text
-from viewer.tailtext import OUTPUT_LINES, message_lines
 
 _GROWING = (Kind.NOTE, Kind.COMPACTION)
 """Messages that a live stream adds to while they are its last: the output of a program, a compaction whose summary

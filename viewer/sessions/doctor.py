@@ -24,9 +24,9 @@ from viewer.transcript.clipboard import clipboard_way
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Provider
-    from viewer.discover import Place
-    from viewer.library import Library
-    from viewer.summary import Summary
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
+    from viewer.sessions.discover import Place
 
 _WATCH_LIMITS = ("max_user_watches", "max_user_instances", "max_queued_events")
 _LIBRARIES = ("textual", "rich", "orjson", "watchfiles", "markdown-it-py")
@@ -36,7 +36,7 @@ _TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_CO
 def report(library: Library) -> dict[str, Any]:
     """All of it, as `doctor --json` prints it. `library` must have been brought up to date."""
     from schemas.providers import providers
-    from viewer.discover import environment
+    from viewer.sessions.discover import environment
 
     env, summaries = environment(), library.all()
     return {
@@ -123,7 +123,7 @@ def _places(provider: Provider, env: Environment, library: Library) -> list[Plac
     """List the places where the agent was looked for; an agent that has nothing here was not asked, and would have
     looked there.
     """
-    from viewer.discover import Place
+    from viewer.sessions.discover import Place
 
     places = [place for place in library.found.places if place.provider == provider.id]
     if places or any(problem.reason.startswith(f"{provider.name}: ") for problem in library.found.problems):

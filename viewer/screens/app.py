@@ -22,17 +22,17 @@ from textual.screen import Screen
 
 from renderers.facts import format_size, plural
 from schemas.clean import one_line
-from viewer.bindings import Config, ConfigError, config_path, effective
-from viewer.breakable import break_off
 from viewer.output import short_path
-from viewer.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
+from viewer.screens.bindings import Config, ConfigError, config_path, effective
+from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
+from viewer.usage.breakable import break_off
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.command import Provider
 
     from schemas.session import Session
-    from viewer.stdin import Spool
+    from viewer.follow.pipe import Spool
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -152,7 +152,7 @@ class TurnlogApp(App[None]):
     def open_session(self, path: Path, *, follow: bool = False) -> None:
         """Open a transcript above what is shown."""
         from schemas.opening import OpenError
-        from viewer.follow import Follower
+        from viewer.follow.follower import Follower
 
         try:
             follower = Follower(path, from_end=follow, wait=follow)
@@ -171,7 +171,7 @@ class TurnlogApp(App[None]):
 
     def show_message(self, title: str, body: Content) -> None:
         """Show something longer than a notice."""
-        from viewer.screens.message import MessageScreen
+        from viewer.screens.dialog import MessageScreen
 
         self.push_screen(MessageScreen(title, body))
 
@@ -270,7 +270,7 @@ class TurnlogApp(App[None]):
         self, title: str, name: str, write: Callable[[Path], object], given: str = "", problem: str = ""
     ) -> None:
         """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
-        from viewer.screens.message import PathPrompt
+        from viewer.screens.dialog import PathPrompt
 
         def take(answer: str | None) -> None:
             if not answer:
@@ -334,7 +334,7 @@ class TurnlogApp(App[None]):
         """Show and copy the command that lets the agent go on with a session."""
         from renderers.names import shell_line
         from schemas.providers import provider_of
-        from viewer.discover import environment
+        from viewer.sessions.discover import environment
 
         provider = provider_of(session.provider)
         arguments = provider.resume_command(session) if provider else None
