@@ -14,7 +14,8 @@ import pytest
 from schemas.message import Flag, Tool
 from schemas.opening import open_reading
 from schemas.session import Change, Op, Subagent
-from tests.fixtures.streams import gemini
+from tests.fixtures.streams import claude_cursor as claude
+from tests.fixtures.streams import gemini, saved
 from tests.fixtures.streams import said as piece
 from tests.schemas.claude_lines import Lines
 from tests.support import Hand
@@ -233,6 +234,22 @@ def test_changes_of_a_subagent_within_the_file_are_told(path):
     hand.session.note_change(call)
     assert [row[0] for row in changes(tail.look())] == ["updated"]
     assert tail.look() == []
+
+
+def test_what_an_agent_prints_of_a_subagent_is_told_as_it_comes(tmp_path):
+    path = saved(tmp_path / "run.jsonl", [claude.init(), claude.says("m", claude.use("t", "Task", prompt="Find"))])
+    tail = Tail(path, JsonPrinter(True), whole=True)
+    tail.look()
+
+    def told(*lines: dict[str, Any]) -> list[tuple[Any, Any]]:
+        tail.append(*(json.dumps(line).encode() + b"\n" for line in lines))
+        rows = [json.loads(row) for row in tail.look()]
+        return [(row["change"], row["message"]["role"]) for row in rows if row.get("subagent") == "t"]
+
+    call = claude.says("s", claude.use("b", "Bash", command="ls"), parent="t")
+    assert told(claude.told([claude.text("Find")], "t"), call) == [("appended", "user"), ("appended", "agent")]
+    assert told(claude.back("b", "a.py", parent="t")) == [("updated", "agent")]
+    assert told() == []
 
 
 def test_what_a_subagent_within_the_file_did_before_is_not_printed_again(path):

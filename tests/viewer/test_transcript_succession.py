@@ -22,7 +22,7 @@ from tests.viewer.test_tail import answer
 from tests.viewer.transcripts import Bare, lines, story, transcript
 from tests.waiting import until
 from viewer.follow import family as followset
-from viewer.follow.follower import Follower
+from viewer.follow.follower import Follower, Within
 from viewer.screens.transcript import TranscriptScreen
 from viewer.sessions.freshness import is_live
 from viewer.transcript.status import running_exchange
@@ -263,3 +263,17 @@ async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_p
         await until(pilot, lambda: named(pilot, "Open path-claude-code-helper"))
         named(pilot, "Open path-claude-code-helper").callback()
         assert await seen(pilot, "make it short")
+
+
+async def test_a_subagent_within_its_parents_file_grows_while_one_reads_it() -> None:
+    inner = Hand()
+    inner.prompt("look around")
+    call = inner.tool(Tool("Bash", "shell", "b", {"command": "ls"}), flags=Flag.PENDING)
+    screen = TranscriptScreen(Within(Subagent("agent-1", session=inner.session), inner.session))
+    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+        view = screen.query_one(TranscriptView)
+        await until(pilot, lambda: any("$ ls" in row for row in lines(view)))
+        inner.session.messages.flags[call] &= ~Flag.PENDING
+        inner.session.note_change(call)
+        inner.text("found it")
+        await until(pilot, lambda: any("found it" in row for row in lines(view)))
