@@ -27,7 +27,7 @@ from tests.waiting import LIMIT, wait_until
 from viewer.follow import follower as follow
 from viewer.follow.family import FollowSet, Source, is_twin
 from viewer.follow.follower import Follower
-from viewer.follow.printer import JsonPrinter, Printer, TextPrinter
+from viewer.follow.printer import JsonPrinter, TextPrinter
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -47,7 +47,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Tail:
     """A family and a printer, driven by hand."""
 
-    def __init__(self, path: Path, printer: Printer, *, whole: bool = False) -> None:
+    def __init__(self, path: Path, printer: JsonPrinter | TextPrinter, *, whole: bool = False) -> None:
         self.path, self.printer = path, printer
         self.family = FollowSet(Follower(path), whole=whole)
 

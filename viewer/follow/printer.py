@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from renderers.facts import format_exact, plural, usage_line
 from renderers.headline import headline
@@ -21,24 +21,6 @@ _GROWING = (Kind.NOTE, Kind.COMPACTION)
 """Messages that a live stream adds to while they are its last: the output of a program, a compaction whose summary
 follows. Of the words of a model the parser says itself whether more may come (`Flag.GROWING`).
 """
-
-
-class Printer(Protocol):
-    """Gathers what is to be written in `pieces`; whoever writes it empties them."""
-
-    pieces: list[bytes]
-
-    def take(self, source: Source, changes: list[Change]) -> None:
-        """Print what changed in a session."""
-        ...
-
-    def next_session(self, path: Path, twin_of: Path | None = None) -> None:
-        """Another session follows on the one before; or the same one goes on, after the file `twin_of`."""
-        ...
-
-    def end(self, sources: Iterable[Source]) -> None:
-        """No more will come of these."""
-        ...
 
 
 def begin(source: Source, whole: bool) -> set[int]:
