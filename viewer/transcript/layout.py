@@ -106,22 +106,17 @@ class Layout:
             if index < table_count and self._table.flags[index] & Flag.OPENER:  # whether it was rewound tells for all
                 reach = self._session.message_range(self._table.exchange[index])
                 touched.update(range(reach.start >> CHUNK_BITS, (reach.stop - 1 >> CHUNK_BITS) + 1))
-        if table_count != self._count:
-            first = min(self._count, table_count) >> CHUNK_BITS
+        if table_count > self._count:  # one in which messages went is another object
             last = (table_count + CHUNK - 1) >> CHUNK_BITS
-            del self._stats[last:], self._totals[last:]
             self._stats.extend([None] * (last - len(self._stats)))
             self._totals.extend([0] * (last - len(self._totals)))
-            for chunk in [c for c in self._heights if c >= last]:
-                self._forget(chunk)
-            touched.update(range(first, last))
+            touched.update(range(self._count >> CHUNK_BITS, last))
             self._count = table_count
             if self._folds.exchanges or self._folds.blocks:
                 self._find_overrides()
         for chunk in touched:
             self._stats[chunk] = None
             self._forget(chunk)
-        self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
 
     def refold(self, blocks: range | None = None) -> None:
         """The folds changed: of these messages, or of everything."""
