@@ -82,7 +82,7 @@ class Headline:
 
     @property
     def title(self) -> str:
-        """Verb and object: `Edit viewer/app.py`."""
+        """Verb and object: `Edit viewer/screens/app.py`."""
         return f"{self.verb} {self.object}" if self.object else self.verb
 
     @property

@@ -11,9 +11,10 @@ from typing import Any
 from zlib import crc32
 
 from schemas.broken import Broken, read_broken, why_unread
+from schemas.changes import Seen, digest, note_changes
 from schemas.provider import Parser
 from schemas.records import FileStore, JsonLines, MemoryStore, Record, read_document
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Session
 from schemas.troubles import guarded
 
 _SLICE = 64 << 10
@@ -168,21 +169,17 @@ class WholeReading:
     @guarded()
     def reread(self) -> list[Change]:
         """Look at the source again; what is different now, by message id. Raises OSError, and then nothing changed."""
-        from schemas.changes import differences, only_grew  # brings OpenSSL, for which a log file need not wait
-
         loaded = self._load()
         if loaded is None:
             return []
+        seen = Seen(self.session)
         self._known, self._size, new = loaded
-        if len(self.session.messages) and self.session.id != new.id:
-            self.session = new
-            return restarted()
-        changes = differences(self.session, new)
-        if only_grew(self.session, changes):
+        goes_on = self.session.id == new.id or not len(self.session.messages)
+        if goes_on and note_changes(self.session, new):
             self.session.become(new)
         else:
             self.session = new
-        return changes
+        return seen.changes(self.session)
 
     def finish(self) -> list[Change]:
         """Nothing waits: the source was read whole."""
@@ -209,7 +206,7 @@ class ParsedReading(WholeReading):
     def __init__(self, path: Path, parser: Parser) -> None:
         self.parser = parser
         self._parsed: Parser | None = None
-        """What `load` made, and `reread` has not taken yet."""
+        """What `load` made, and nobody has taken yet."""
         self.breaks_off = False
         """Whether the file was read only as far as it goes (`broken`)."""
         super().__init__(path, parser.session)
@@ -228,31 +225,28 @@ class ParsedReading(WholeReading):
 
     def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
         """Parse the file, if it is another one than before."""
-        from schemas.changes import digest
-
         data = self.path.read_bytes()
         mark = digest(data)
         if mark == known:
             return None
         self._parsed = self.parse(data)
-        if self._known:
-            self._parsed.refresh()  # what lies beside the file is known of the session before
         return mark, len(data), self._parsed.session
 
     @guarded()
     def reread(self) -> list[Change]:
         """Look at the file again; what is different now, by message id."""
-        files = {subagent.id: subagent.path for subagent in self.session.subagents}
         changes = super().reread()
-        if self._parsed is not None:
-            self.parser, self._parsed = self._parsed, None
-            self.parser.session = self.session
-            # A new parser has yet to find what lies beside the file; of that only what is new is a change.
-            self.parser.refresh()
-            told = {change.message for change in changes if change.op is not Op.REMOVED}
-            found = [s.tool_use for s in self.session.subagents if s.path != files.get(s.id)]
-            changes += [Change(Op.UPDATED, use) for use in found if use is not None and use not in told]
+        self.parser.session = self.session
         return changes
+
+    def _load(self) -> tuple[bytes, int, Session] | None:
+        """What there is now, with what lies beside the file."""
+        loaded = super()._load()
+        if self._parsed is not None:
+            parser, self._parsed = self._parsed, None
+            parser.refresh()
+            self.parser = parser
+        return loaded
 
     @guarded()
     def refresh(self) -> list[Change]:
@@ -292,11 +286,6 @@ class DocumentReading(ParsedReading):
         if broken is not None:
             parser.session.unreadable.append(broken.gap)
         return parser
-
-
-def restarted() -> list[Change]:
-    """The change that says: everything was read anew."""
-    return [Change(Op.RESTARTED)]
 
 
 def open_file(path: Path) -> FileStore:

@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
     Where history is only added to, the session stays the same object, and APPENDED comes at its end. Where a source
     rewrites history, the reading's `session` is a new object afterwards: REMOVED counts in the old one, APPENDED
-    (anywhere) and UPDATED in the new one, and `schemas.changes.differences` makes the list.
+    (anywhere) and UPDATED in the new one. `schemas.changes.Seen` makes the list, REMOVED first, then the rest in order.
     """
 
     op: Op
@@ -176,6 +176,12 @@ class Session(Cleaned):
         self.own_total = ""
         """Stands for the token total where the source has sums of its own and no calls: a snapshot's, in words."""
         self.metadata: dict[str, Any] = CleanDict()
+        self.course: object = object()
+        """Shared by the sessions that took one another's place: their revisions count on."""
+        self.revision = 0
+        """How often a message that had been read turned out to be another one."""
+        self.changed: dict[int, int] = {}
+        """Those messages, each with the revision in which it last changed, in that order."""
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
 
@@ -381,6 +387,12 @@ class Session(Cleaned):
         """Make a message the (so far) last of a group."""
         self.messages.group[message] = group
         self.groups.last[group] = message
+
+    def note_change(self, message: int) -> None:
+        """Note that a message is not what it was when it was read first."""
+        self.revision += 1
+        self.changed.pop(message, None)
+        self.changed[message] = self.revision
 
     def become(self, new: Session) -> None:
         """Take over all that `new` holds, so that whoever holds this session or its columns sees it."""

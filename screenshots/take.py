@@ -21,11 +21,11 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
 
 from schemas.provider import Environment  # noqa: E402
-from viewer.app import TurnlogApp  # noqa: E402
-from viewer.bindings import Config  # noqa: E402
 from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session  # noqa: E402
 from viewer.demo.live import LiveWriter  # noqa: E402
-from viewer.follow import Follower  # noqa: E402
+from viewer.follow.follower import Follower  # noqa: E402
+from viewer.screens.app import TurnlogApp  # noqa: E402
+from viewer.screens.bindings import Config  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
@@ -55,7 +55,7 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     library.bring_up_to_date()
     app = TurnlogApp(Config(theme="turnlog-dark"))
     app.start_with(BrowserScreen(library, DIRECTORY, lambda: NOW))
-    with patch("viewer.sides.time", CLOCK):
+    with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
             return picture(app)
@@ -89,7 +89,7 @@ async def follow(env: Environment, size: tuple[int, int]) -> str:
     writer.tell(20)
     app = TurnlogApp(Config(theme="turnlog-dark"))
     app.start_with(TranscriptScreen(Follower(writer.path, from_end=True), follow=True))
-    with patch("viewer.sides.time", CLOCK):
+    with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
             writer.tell(12)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from viewer import follow
+from viewer.follow import follower as follow
 
 # A busy machine must fail no property, and what one finds must not depend on the run: `make fuzz` explores.
 settings.register_profile(

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viewer.leftovers import removed_after
+from viewer.cleanup import removed_after
 from viewer.output import CallError, path_text
 
 if TYPE_CHECKING:

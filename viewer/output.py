@@ -1,4 +1,4 @@
-"""What the commands print (JSON, messages on standard error, a progress bar, tables for people) and how they end.
+"""The output of commands (JSON, messages on standard error, a progress bar, tables for people) and how they end.
 
 Rich is imported by the functions that need it only: `--json` answers must not wait for it.
 """
@@ -71,7 +71,7 @@ def ending(action: Callable[[], object]) -> int:
 
 
 def _flush_or_discard() -> None:
-    """What was printed before the error stays; where it cannot be written, that is the error, and it is said once."""
+    """Write out what was printed before the error; where that fails, it is the error, and it is said once."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -124,7 +124,7 @@ class Progress:
         self._drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        """So many bytes (or whatever is counted) of so many are done."""
+        """Note that so many bytes (or whatever is counted) of so many are done."""
         if not self._on or (now := time.monotonic()) < self._next:
             return
         self._next = now + self._EVERY
@@ -153,7 +153,7 @@ def progress(label: str) -> Iterator[Progress]:
 
 
 def console(piped: int = 80) -> Console:
-    """Where tables for people go: standard output, 80 columns where nothing says how wide it is, no markup.
+    """Return the console for tables: standard output, 80 columns where nothing says how wide it is, no markup.
 
     `piped` is the width behind a pipe, which has none; COLUMNS goes before it.
     """

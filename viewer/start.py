@@ -1,4 +1,4 @@
-"""How the program starts.
+"""The start of the program.
 
 `turnlog` and `turnlog FILE` on a terminal are what people wait for: they open a screen without the command line's
 machinery, since click takes a tenth of a Textual app's start and would have nothing to parse. Everything else goes to
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 from viewer.output import DONE, ending, warn
 
 if TYPE_CHECKING:
-    from viewer.stdin import Spool
-    from viewer.summary import Summary
+    from viewer.follow.pipe import Spool
+    from viewer.index.summary import Summary
 
 
 def main() -> NoReturn:
@@ -43,8 +43,8 @@ def _start(arguments: list[str]) -> int:
         if len(arguments) == 1 and set(arguments[0]) & {".", os.sep} and os.path.isfile(arguments[0]):
             return ending(lambda: open_screen(Path(arguments[0])))
     gc.set_threshold(50_000)  # modules, and most of what a command makes, stay to its end
+    from viewer.cleanup import end_in_order
     from viewer.cli import run
-    from viewer.leftovers import end_in_order
 
     end_in_order()
 
@@ -68,7 +68,7 @@ def open_screen(path: Path, *, follow: bool = False) -> None:
         if not follow:
             raise  # followed it is waited for
     _draw_where_people_look()
-    from viewer.run import run_transcript
+    from viewer.screens.run import run_transcript
 
     run_transcript(path, follow)
 
@@ -80,7 +80,7 @@ def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
     """
     gc.disable()
     _draw_where_people_look()
-    from viewer.run import run_stream  # takes a while, and the agent that was just started too
+    from viewer.screens.run import run_stream  # takes a while, and the agent that was just started too
 
     spool.wait_for_session()
     drain = run_stream(spool, follow)
@@ -99,7 +99,7 @@ def browse() -> None:
     gc.disable()
     from threading import Thread
 
-    from viewer.library import Library
+    from viewer.index.library import Library
 
     _draw_where_people_look()
     here, library = Path.cwd(), Library()
@@ -107,8 +107,8 @@ def browse() -> None:
     # SQLite reads while Textual is imported.
     reading = Thread(target=lambda: known.extend(library.first(here)))
     reading.start()
-    from viewer.discover import is_any
-    from viewer.run import run_browser
+    from viewer.screens.run import run_browser
+    from viewer.sessions.discover import is_any
 
     reading.join()
     # Looking through the folders takes longer than drawing: it can wait where the index knows a session, or one is met.

@@ -52,7 +52,7 @@ from tests.schemas.conformance import (
 )
 from viewer.commands.export import FORMATS as EXPORTS
 from viewer.commands.export import document
-from viewer.library import Library
+from viewer.index.library import Library
 
 SHARED = Path(__file__).parents[2] / "../shared"
 PROVIDERS = providers()

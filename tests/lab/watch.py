@@ -15,8 +15,8 @@ from typing import Any
 from schemas.interchange.session_data_write import to_session_data
 from schemas.opening import read_session
 from schemas.session import Session
-from viewer.follow import Follower
-from viewer.followset import FollowSet
+from viewer.follow.family import FollowSet
+from viewer.follow.follower import Follower
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 300.0

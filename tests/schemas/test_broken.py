@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.broken import read_broken, why_unread
-from schemas.changes import differences
 from schemas.interchange.agent_response_write import to_agent_response
 from schemas.interchange.session_data_write import to_session_data
 from schemas.interchange.toolpath_write import to_toolpath
@@ -16,6 +15,7 @@ from schemas.opening import OpenError, head_of, open_reading, read_session, reco
 from schemas.session import Op
 from tests.schemas.test_verdicts import SNAPSHOT, TOOLPATH
 from tests.support import Hand
+from tests.viewer.rewriting import differences
 
 VALUES = st.recursive(
     st.none()

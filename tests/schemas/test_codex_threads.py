@@ -12,7 +12,7 @@ from schemas import zst
 from schemas.provider import Location
 from schemas.providers.codex import PROVIDER
 from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FILES = [THREAD, *(f"019a0000-0000-7000-8000-0000000000e{n}" for n in (2, 3))]

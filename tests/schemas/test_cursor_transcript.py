@@ -18,7 +18,7 @@ from schemas.providers.cursor import PROVIDER
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import agent, asked, child, ended, lines, odd, today, use, user
 from tests.schemas.conformance import assert_builds_clean, assert_nothing_lost, assert_sums, described, facts, whole
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 UUID = "6a1f0c1e-0000-4000-8000-00000000000a"
 

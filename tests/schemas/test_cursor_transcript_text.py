@@ -17,7 +17,7 @@ from schemas.providers.cursor.legacy import records_of
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from schemas.providers.gemini import PROVIDER
 from schemas.session import Change, Op, Session
 from tests.fixtures import gemini as g
 from tests.schemas.conformance import described, facts, whole
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 NAME = "session-2026-05-28T20-26-5e551011"
 
@@ -181,7 +181,7 @@ def test_what_is_not(tmp_path: Path, text: str) -> None:
 @pytest.fixture(autouse=True)
 def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A document that took long to read is left alone for a while; on a busy machine any may."""
-    monkeypatch.setattr("viewer.follow._QUICK_READ", float("inf"))
+    monkeypatch.setattr("viewer.follow.follower._QUICK_READ", float("inf"))
 
 
 def loaded(path: Path) -> Follower:
@@ -268,7 +268,7 @@ def test_a_document_is_followed_by_what_is_different(tmp_path: Path) -> None:
 def test_a_document_that_breaks_off_is_waited_for(
     tmp_path: Path, indent: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viewer.follow._RETRY", 1e-9)
+    monkeypatch.setattr("viewer.follow.follower._RETRY", 1e-9)
     document = g.old_document()
     path = tmp_path / "s.json"
     path.write_text(json.dumps(document, indent=indent))
@@ -293,7 +293,7 @@ def test_a_document_that_breaks_off_is_waited_for(
 
 
 def test_a_log_in_a_documents_place_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewer.follow._RETRY", 1e-9)
+    monkeypatch.setattr("viewer.follow.follower._RETRY", 1e-9)
     path = g.write_json(tmp_path / "s.json", g.old_document())
     follower = loaded(path)
     g.write_lines(path, g.lamp_log())

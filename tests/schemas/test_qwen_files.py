@@ -17,7 +17,7 @@ from schemas.session import Op
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import SESSION, Chat, call, legacy, tokens
 from tests.schemas.claude_lines import Lines
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 
 def small(session: str = SESSION, **envelope: object) -> Chat:

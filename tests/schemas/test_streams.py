@@ -37,7 +37,7 @@ from tests.fixtures.streams import (
     turn,
 )
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, facts, in_pieces, whole
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 
 FORMATS = {"codex": codex_lines, "gemini": gemini_lines, "opencode": opencode_lines}
 

@@ -24,7 +24,7 @@ from schemas.providers.kit.reader import Reader
 from schemas.session import Session
 from schemas.troubles import Failure, bug, guarded
 from tests.schemas.claude_lines import SESSION, Lines
-from viewer.discover import discover
+from viewer.sessions.discover import discover
 
 ODD: list[Any] = [
     {"type": [], "payload": {}},

@@ -12,9 +12,9 @@ for _name in (
     "genai_prices", "rich.table", "renderers.html", "renderers.markdown", "renderers.names", "renderers.plain",
     "schemas.costs.prices", "schemas.costs.responses", "schemas.interchange.agent_response_write",
     "schemas.interchange.events_write", "schemas.interchange.session_data_write",
-    "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.diagnosis",
-    "viewer.exporting", "viewer.indexing", "viewer.library", "viewer.sessions",
-    "viewer.targets", "viewer.usage.events", "viewer.usage.explain", "viewer.usage.report",
+    "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.sessions.doctor",
+    "viewer.exporting", "viewer.index.worker", "viewer.index.library", "viewer.sessions.selection",
+    "viewer.sessions.targets", "viewer.usage.events", "viewer.usage.explain", "viewer.usage.report",
 ):  # fmt: skip
     import_module(_name)
 list(readers())

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from schemas.changes import differences, digest, only_grew
+from schemas.changes import Seen, digest, note_changes
 from schemas.message import Flag
 from schemas.opening import OpenError, head_of
 from schemas.provider import Reading
@@ -42,11 +42,11 @@ class LogParser(ToyParser):
         for chain in self.kept.values():
             for record in chain:
                 self.take(record)
-        changes = differences(old, new)
-        if only_grew(old, changes):
+        seen = Seen(old)
+        if note_changes(old, new):
             old.become(new)
             self.session = old
-        return changes
+        return seen.changes(self.session)
 
     def _keep(self, record: Record) -> None:
         value = record[3]
@@ -61,6 +61,12 @@ class LogParser(ToyParser):
                 self.kept[name].append(record)
         elif kind in ("user", "assistant", "call"):
             self.kept[name] = [record]
+
+
+def differences(old: Session, new: Session) -> list[Change]:
+    """What leads from a session to one that takes its place."""
+    note_changes(old, new)
+    return Seen(old).changes(new)
 
 
 class Database(WholeReading):

@@ -10,8 +10,8 @@ from schemas.costs.responses import Response
 from schemas.provider import Problem
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
-from viewer.discover import Found
-from viewer.summary import Summary
+from viewer.index.summary import Summary
+from viewer.sessions.discover import Found
 
 NOW = 1_780_000_000.0
 HERE = Path("/home/dev/src/lamp-shop")

@@ -17,13 +17,13 @@ from textual.widgets import Input, OptionList, Static
 from tests.viewer.machine import Machine
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from tests.waiting import until
-from viewer.app import TurnlogApp
-from viewer.bindings import TABLES, Config, ConfigError, footer_items
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
+from viewer.screens.app import TurnlogApp
+from viewer.screens.bindings import TABLES, Config, ConfigError, footer_items
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.message import MessageScreen, PathPrompt
+from viewer.screens.dialog import MessageScreen, PathPrompt
+from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
-from viewer.themes import DARK, LIGHT, fitting_theme
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar, fitting
 from viewer.widgets.preview import Preview
@@ -313,7 +313,7 @@ async def test_the_command_palette_offers_every_action_and_runs_it() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
-    from viewer.guard import Guard
+    from viewer.screens.hangup import Guard
 
     app = browser(summary("a"))
     assert not app.leave(1), "nobody can be asked yet"
@@ -342,7 +342,7 @@ async def test_ctrl_c_leaves_when_it_is_pressed_twice(before: list[str], tmp_pat
 
 
 async def test_the_first_ctrl_c_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewer.app._TWICE", 0.05)
+    monkeypatch.setattr("viewer.screens.app._TWICE", 0.05)
     app = browser(summary("a"))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+c")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.binding import BindingsMap
 
-from viewer.bindings import (
+from viewer.screens.bindings import (
     TABLES,
     Config,
     ConfigError,

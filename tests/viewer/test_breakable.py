@@ -9,7 +9,7 @@ from threading import Event, Thread
 import pytest
 
 from tests.waiting import LIMIT
-from viewer.breakable import BrokenOffError, break_off, breakable_imports
+from viewer.usage.breakable import BrokenOffError, break_off, breakable_imports
 
 
 def test_an_import_ends_with_the_module_that_it_is_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from textual.widgets import Static
 from renderers.facts import project_name
 from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
 from tests.waiting import until
-from viewer.app import TurnlogApp
+from viewer.index.summary import Summary
+from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen, Filter
-from viewer.summary import Summary
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import Preview
 from viewer.widgets.rows import Days, Row, Shelf
@@ -230,7 +230,7 @@ async def test_the_scope_key_leaves_this_directory_out_of_the_order() -> None:
 
 async def test_no_sessions_says_where_it_looked_and_what_to_do() -> None:
     from schemas.provider import Location
-    from viewer.discover import Place
+    from viewer.sessions.discover import Place
 
     library = HandLibrary([])
     library.found.places = [Place("claude", Location(Path("/home/dev/.claude/projects"), "default"), False, 0, 0)]

@@ -18,10 +18,10 @@ from textual.pilot import Pilot
 from schemas.provider import Environment
 from tests.viewer.transcripts import lines
 from tests.waiting import until
-from viewer.app import TurnlogApp
-from viewer.bindings import Config
-from viewer.follow import Follower
-from viewer.library import Library
+from viewer.follow.follower import Follower
+from viewer.index.library import Library
+from viewer.screens.app import TurnlogApp
+from viewer.screens.bindings import Config
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView

@@ -21,13 +21,13 @@ from tests.support import Hand
 from tests.viewer.shelf import HandLibrary, summary
 from tests.viewer.transcripts import lines, transcript
 from tests.waiting import LIMIT, until
-from viewer.app import TurnlogApp
+from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.records import LookupScreen, why_screen
-from viewer.transcript.family import FamilyUsage
 from viewer.transcript.pane import RowsPane
 from viewer.usage import costs
 from viewer.usage.costs import SessionCosts, _Shared, group_cost, summary_costs
+from viewer.usage.family import FamilyUsage
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.preview import Preview
 
@@ -176,7 +176,7 @@ def test_the_index_tells_a_session_from_its_subagents() -> None:
 
 def test_screens_start_without_the_prices() -> None:
     code = (
-        "import viewer.app, viewer.screens.transcript, viewer.screens.browser, viewer.usage.costs, sys\n"
+        "import viewer.screens.app, viewer.screens.transcript, viewer.screens.browser, viewer.usage.costs, sys\n"
         "print([name for name in ('genai_prices', 'pydantic', 'schemas.costs.prices') if name in sys.modules])"
     )
     root = Path(__file__).parents[2]
@@ -242,7 +242,7 @@ async def test_another_session_in_its_place_has_its_own_costs() -> None:
 
 def why(hand: Hand, message: int) -> str:
     screen: LookupScreen = why_screen(hand.session, message, None, None, finished(hand))
-    return "\n".join(row.text for row in screen._make(120))
+    return "\n".join(row.text for row in screen.make(120))
 
 
 def test_why_says_each_cost_and_what_has_no_price() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
 from schemas.session import Session
-from viewer.discover import discover
+from viewer.sessions.discover import discover
 
 
 class Agent:

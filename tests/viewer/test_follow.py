@@ -13,8 +13,8 @@ from schemas.reading import Blocks, open_file
 from schemas.session import Change, Op
 from schemas.table import NONE
 from tests.viewer.toy import digest, line, open_toy, read_afresh, read_as_lines
-from viewer import follow
-from viewer.follow import SLICE, Follower
+from viewer.follow import follower as follow
+from viewer.follow.follower import SLICE, Follower
 
 
 @pytest.fixture(autouse=True)

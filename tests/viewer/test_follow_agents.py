@@ -21,11 +21,11 @@ from tests.fixtures.cursor import stores as cursor
 from tests.viewer.rewriting import Mirror, shown
 from tests.viewer.test_follow_rewriting import catch_up, wait_for
 from tests.waiting import wait_until
-from viewer import followset
-from viewer.follow import Follower
-from viewer.followset import Succession
-from viewer.library import Library
-from viewer.search import search
+from viewer.follow import family as followset
+from viewer.follow.family import Succession
+from viewer.follow.follower import Follower
+from viewer.index.library import Library
+from viewer.index.search import search
 
 ID = "11111111-2222-4333-8444-555555555555"
 HEADER = {"sessionId": ID, "projectHash": "ab" * 32, "startTime": "2026-05-07T18:28:01.404Z", "kind": "main"}

@@ -18,9 +18,9 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.test_follow import catch_up
-from viewer import followset
-from viewer.follow import Follower
-from viewer.followset import Succession
+from viewer.follow import family as followset
+from viewer.follow.family import Succession
+from viewer.follow.follower import Follower
 
 SHARED = Path(__file__).parents[2] / "../shared/corpus"
 FILES = [
@@ -268,7 +268,7 @@ def test_a_neighbour_that_says_nothing_is_read_again_only_when_it_changed(machin
     other = succession.session.path.with_name("notes.jsonl")
     other.write_text('{"nothing": "of a session"}\n')
     read: list[Path] = []
-    monkeypatch.setattr("viewer.followset.open_reading", lambda path: read.append(path) or open_reading(path))
+    monkeypatch.setattr("viewer.follow.family.open_reading", lambda path: read.append(path) or open_reading(path))
     for _ in range(3):
         assert look(succession) is None
     assert read == [other]

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.changes import Seen, note_changes
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from tests.viewer.rewriting import Mirror, connect, item, open_rewriting, put, session_of, shown, write_document
 from tests.viewer.toy import line
 from tests.waiting import wait_until
-from viewer import follow
-from viewer.follow import Follower
-from viewer.gathering import Gathered
+from viewer.follow import follower as follow
+from viewer.follow.follower import Follower
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +30,15 @@ def toy(monkeypatch):
 
 
 def catch_up(follower: Follower) -> list[Change]:
-    gathered = Gathered(follower.session)
-    gathered.add(follower.poll(), follower.session)
+    return catch_up_with(Seen(follower.session), follower)
+
+
+def catch_up_with(seen: Seen, follower: Follower) -> list[Change]:
+    """What changed since it was seen, however many looks lie between."""
+    follower.poll()
     while not follower.loaded:
-        gathered.add(follower.step(), follower.session)
-    return gathered.take()
+        follower.step()
+    return seen.changes(follower.session)
 
 
 def wait_for(follower: Follower) -> list[Change]:
@@ -89,9 +93,8 @@ def test_a_log_that_writes_a_message_anew_in_its_place(log):
 
 def test_several_rewrites_between_two_looks_are_told_as_one(log):
     follower = Follower(log)
-    gathered = Gathered(follower.session)
-    gathered.add(catch_up(follower), follower.session)
-    gathered.take()
+    catch_up(follower)
+    seen = Seen(follower.session)
     for records in (
         [line("assistant", "a4", "late"), line("assistant", "a1", "2")],
         [line("back", "b", to="a2")],
@@ -99,21 +102,24 @@ def test_several_rewrites_between_two_looks_are_told_as_one(log):
         [line("back", "b", to="u2")],
     ):
         append(log, *records)
-        gathered.add(catch_up(follower), follower.session)
+        catch_up(follower)
     # a4 came and went, u2 too; a2 went and came back, so nobody knows whether it is what it was.
-    assert gathered.take() == [Change(Op.UPDATED, 1), Change(Op.APPENDED, 2), Change(Op.UPDATED, 3)]
+    assert seen.changes(follower.session) == [Change(Op.UPDATED, 1), Change(Op.APPENDED, 2), Change(Op.UPDATED, 3)]
     assert texts(follower.session) == ["one", "2", "new", "three"]
 
 
-def test_another_object_is_always_told_of():
-    old, new = session_of(Path("a"), ONE), session_of(Path("a"), ONE)
-    gathered = Gathered(old)
-    gathered.add([], new)
-    assert gathered.take() == [Change(Op.UPDATED, 2)]
-    gathered.add([], session_of(Path("a"), []))
-    assert gathered.take() == [Change(Op.REMOVED, i) for i in range(3)]
-    gathered.add([], session_of(Path("a"), []))
-    assert gathered.take() == [Change(Op.RESTARTED)]
+def test_another_object_is_compared_with_the_one_that_was_seen():
+    first, seen = session_of(Path("a"), ONE), Seen()
+    assert seen.changes(first) == [Change(Op.RESTARTED)]
+    same, empty = session_of(Path("a"), ONE), session_of(Path("a"), [])
+    note_changes(first, same)
+    assert seen.changes(same) == [] and seen.session is same
+    note_changes(same, empty)
+    assert seen.changes(empty) == [Change(Op.REMOVED, i) for i in range(3)]
+    again = session_of(Path("a"), ONE)
+    note_changes(empty, again)
+    assert seen.changes(again) == [Change(Op.APPENDED, i) for i in range(3)]
+    assert seen.changes(session_of(Path("a"), ONE)) == [Change(Op.RESTARTED)], "nobody said that it takes the place"
 
 
 # -- a document --------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import pytest
 from textual.events import MouseScrollDown
 
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
-from viewer.app import TurnlogApp
-from viewer.bindings import TABLES, Config, key_name
+from viewer.screens.app import TurnlogApp
+from viewer.screens.bindings import TABLES, Config, key_name
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.help import HelpScreen, help_text
 from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts
@@ -32,7 +32,7 @@ def test_the_readme_says_of_each_key_what_the_help_says(table: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("width", [10, 40, 60, 78, 200])
 def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) -> None:
-    from viewer.bindings import footer_items
+    from viewer.screens.bindings import footer_items
 
     items = footer_items(TABLES[table])
     kept = fitting(items, width)

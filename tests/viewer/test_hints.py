@@ -6,7 +6,7 @@ from pathlib import Path
 import watchfiles
 
 from tests.waiting import LIMIT
-from viewer.hints import Hints
+from viewer.follow.clock import Hints
 
 
 async def ticks(hints: Hints, count: int) -> None:

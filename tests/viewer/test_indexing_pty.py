@@ -45,7 +45,7 @@ def processes(machine: Machine) -> dict[int, str]:
 
 
 def wait_for_workers(machine: Machine) -> None:
-    wait_until(lambda: any("viewer.indexing" in command for command in processes(machine).values()))
+    wait_until(lambda: any("viewer.index.worker" in command for command in processes(machine).values()))
 
 
 def wait_for_nobody(machine: Machine) -> None:

@@ -15,10 +15,11 @@ from schemas.providers.claude import Claude
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
-from viewer import indexing, store
-from viewer.library import Library, in_directory
-from viewer.search import search
-from viewer.summary import Indexed, Summary, index_file, list_object, pack, unpack
+from viewer.index import database as store
+from viewer.index import worker as indexing
+from viewer.index.library import Library, in_directory
+from viewer.index.search import search
+from viewer.index.summary import Indexed, Summary, index_file, list_object, pack, unpack
 
 
 @pytest.fixture
@@ -305,7 +306,7 @@ def test_a_bug_in_reading_a_subagent_leaves_its_session(machine: Machine, monkey
 KILLED_SOON = """
 import os, signal, sys
 sys.path[:] = sys.argv[1:]
-from viewer import indexing
+from viewer.index import worker as indexing
 real, read = indexing.index_one, []
 def index_one(job):
     if read:

@@ -11,11 +11,11 @@ import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
-from viewer import newest
-from viewer.discover import Found, discover
-from viewer.library import Library
+from viewer.index.library import Library
 from viewer.output import CallError
-from viewer.targets import Targets
+from viewer.sessions import newest
+from viewer.sessions.discover import Found, discover
+from viewer.sessions.targets import Targets
 
 IDS = [f"{letter * 8}-0000-4000-8000-000000000001" for letter in "abcdef"]
 DAY = 86_400
@@ -26,7 +26,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine that is this process's too."""
     machine = Machine(tmp_path)
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return machine
@@ -130,7 +130,7 @@ def test_latest_skips_what_is_no_session_and_where_nothing_was_said(machine: Mac
 
 
 def test_latest_of_no_sessions(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewer.discover.discover", Found)
+    monkeypatch.setattr("viewer.sessions.discover.discover", Found)
     with pytest.raises(CallError, match="no sessions found"):
         Targets().resolve("latest")
 

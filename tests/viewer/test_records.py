@@ -15,7 +15,7 @@ def shown(path: Path, **more: Any) -> list[str]:
     message = {"role": "user", "content": "Fix the lamp"}
     record = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s", "version": "2.1.40"}
     path.write_text(json.dumps({**record, "message": message, **more}) + "\n")
-    return [row.text for row in raw_screen(read_session(path), 0)._make(80)]
+    return [row.text for row in raw_screen(read_session(path), 0).make(80)]
 
 
 def test_a_deeply_nested_record_is_shown(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.viewer.transcripts import Written, lines, story
-from viewer.app import TurnlogApp
+from viewer.screens.app import TurnlogApp
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 
@@ -29,7 +29,7 @@ async def test_every_key_is_borne(size: tuple[int, int], begun: bool) -> None:
             await pilot.resize_terminal(80, 24)
             await pilot.resize_terminal(*size)
             for _ in range(4):
-                if len(app.screen_stack) > 1 or screen._find_bar is not None:
+                if len(app.screen_stack) > 1 or screen._find is not None:
                     await pilot.press("escape")
             assert app.screen is screen
         await pilot.resize_terminal(80, 24)

@@ -12,8 +12,8 @@ from schemas.costs.prices import Prices
 from schemas.costs.responses import Table
 from schemas.opening import read_session
 from schemas.usage import Call
-from viewer.summary import index_file
-from viewer.targets import Target
+from viewer.index.summary import index_file
+from viewer.sessions.targets import Target
 from viewer.usage.costs import _Shared, group_cost
 from viewer.usage.report import Report
 from viewer.usage.spending import Spending

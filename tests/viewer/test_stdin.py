@@ -19,8 +19,8 @@ from schemas.session import Change, Op
 from tests.viewer.machine import Machine
 from tests.viewer.pipes import BEGIN, END, record, said
 from tests.waiting import wait_until
+from viewer.follow.pipe import Spool, StreamFollower, may_be_document
 from viewer.output import CallError, path_text, short_path
-from viewer.stdin import Spool, StreamFollower, may_be_document
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
 

@@ -15,11 +15,11 @@ from tests.support import Hand
 from tests.viewer.pipes import BEGIN, END, said
 from tests.viewer.transcripts import Written, lines
 from tests.waiting import until
-from viewer.app import TurnlogApp
+from viewer.follow.pipe import Spool, StreamFollower
+from viewer.screens.app import TurnlogApp
+from viewer.screens.dialog import PathPrompt
 from viewer.screens.leaving import LeaveScreen
-from viewer.screens.message import PathPrompt
 from viewer.screens.transcript import TranscriptScreen
-from viewer.stdin import Spool, StreamFollower
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 

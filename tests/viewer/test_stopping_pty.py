@@ -67,8 +67,8 @@ def test_it_is_drawn_again_after_fg(tmp_path: Path, by: str, screen: str) -> Non
 _WRITING = """
 import os, signal, sys
 from pathlib import Path
-from viewer.app import TurnlogApp
-from viewer.follow import Follower
+from viewer.screens.app import TurnlogApp
+from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
 
 def stop_while_writing(app):

@@ -13,9 +13,9 @@ import pytest
 
 from schemas.message import Flag, Tool
 from schemas.opening import open_reading
-from schemas.reading import restarted
-from schemas.session import Subagent
-from tests.fixtures.streams import gemini
+from schemas.session import Change, Op, Subagent
+from tests.fixtures.streams import claude_cursor as claude
+from tests.fixtures.streams import gemini, saved
 from tests.fixtures.streams import said as piece
 from tests.schemas.claude_lines import Lines
 from tests.support import Hand
@@ -24,10 +24,10 @@ from tests.viewer.pipes import BEGIN, END, record, said
 from tests.viewer.rewriting import Following, item, open_rewriting
 from tests.viewer.toy import line, open_toy
 from tests.waiting import LIMIT, wait_until
-from viewer import follow
-from viewer.follow import Follower
-from viewer.followset import FollowSet, Source, is_twin
-from viewer.tailprint import JsonPrinter, Printer, TextPrinter
+from viewer.follow import follower as follow
+from viewer.follow.family import FollowSet, Source, is_twin
+from viewer.follow.follower import Follower
+from viewer.follow.printer import JsonPrinter, TextPrinter
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -47,7 +47,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Tail:
     """A family and a printer, driven by hand."""
 
-    def __init__(self, path: Path, printer: Printer, *, whole: bool = False) -> None:
+    def __init__(self, path: Path, printer: JsonPrinter | TextPrinter, *, whole: bool = False) -> None:
         self.path, self.printer = path, printer
         self.family = FollowSet(Follower(path), whole=whole)
 
@@ -186,7 +186,7 @@ def test_a_subagent_is_followed_and_named(path, tmp_path):
 
 def test_a_subagent_from_before_is_followed_from_its_end(path, tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("viewer.followset.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("viewer.follow.family.time.monotonic", lambda: now[0])
     sub = tmp_path / "sub.jsonl"
     sub.write_bytes(line("user", "s1", "look around"))
     tail = Tail(path, JsonPrinter(False))
@@ -215,6 +215,7 @@ def test_a_subagent_within_the_file_is_followed_and_named(path, whole):
     assert line.endswith("> look around")
     assert tail.look() == []
     hand.session.messages.flags[call] &= ~Flag.PENDING
+    hand.session.note_change(call)
     assert tail.look() == ["Explore | * $ ls   1 line", "Explore |     a.py"]
     below = Hand()
     hand.session.subagents.append(Subagent("agent-2", "Deeper", session=below.session))
@@ -230,8 +231,25 @@ def test_changes_of_a_subagent_within_the_file_are_told(path):
     rows = [json.loads(line) for line in tail.look()]
     assert [(row["change"], row.get("subagent")) for row in rows[-2:]] == [("appended", None), ("appended", "agent-1")]
     hand.session.messages.flags[call] &= ~Flag.PENDING
+    hand.session.note_change(call)
     assert [row[0] for row in changes(tail.look())] == ["updated"]
     assert tail.look() == []
+
+
+def test_what_an_agent_prints_of_a_subagent_is_told_as_it_comes(tmp_path):
+    path = saved(tmp_path / "run.jsonl", [claude.init(), claude.says("m", claude.use("t", "Task", prompt="Find"))])
+    tail = Tail(path, JsonPrinter(True), whole=True)
+    tail.look()
+
+    def told(*lines: dict[str, Any]) -> list[tuple[Any, Any]]:
+        tail.append(*(json.dumps(line).encode() + b"\n" for line in lines))
+        rows = [json.loads(row) for row in tail.look()]
+        return [(row["change"], row["message"]["role"]) for row in rows if row.get("subagent") == "t"]
+
+    call = claude.says("s", claude.use("b", "Bash", command="ls"), parent="t")
+    assert told(claude.told([claude.text("Find")], "t"), call) == [("appended", "user"), ("appended", "agent")]
+    assert told(claude.back("b", "a.py", parent="t")) == [("updated", "agent")]
+    assert told() == []
 
 
 def test_what_a_subagent_within_the_file_did_before_is_not_printed_again(path):
@@ -314,7 +332,7 @@ def test_what_is_rewound_is_said_once_and_nothing_of_it_is_printed_again():
     printer = TextPrinter(True)
 
     def look() -> list[str]:
-        printer.take(source, reading.poll() if printer.pieces or printer._shown else restarted())
+        printer.take(source, reading.poll() if printer.pieces or printer._shown else [Change(Op.RESTARTED)])
         said = b"".join(printer.pieces).decode().split("\n")
         printer.pieces.clear()
         return [row for row in said if row]

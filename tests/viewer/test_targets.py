@@ -12,10 +12,10 @@ import pytest
 
 from schemas.provider import Environment, SessionFile
 from tests.viewer.machine import Machine
-from viewer.discover import Found, discover
-from viewer.library import Library
+from viewer.index.library import Library
 from viewer.output import CallError, path_text
-from viewer.targets import Targets
+from viewer.sessions.discover import Found, discover
+from viewer.sessions.targets import Targets
 
 
 def session(session_id: str, when: int, size: int = 10) -> SessionFile:
@@ -25,7 +25,7 @@ def session(session_id: str, when: int, size: int = 10) -> SessionFile:
 @pytest.fixture
 def targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Targets:
     files = [session("empty", 400, 0), session("abc1", 300), session("abd2", 200), session("ABC", 100)]
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: Found(files))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return Targets()
@@ -66,14 +66,14 @@ def test_what_only_has_an_id_in_its_name_stands_for_none(tmp_path: Path, monkeyp
     bad.parent.mkdir()
     bad.write_text('{"type":[],"payload":{}}\n')
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert Targets().resolve("aaaaaaaa").path == Targets().resolve(good.stem).path == good
 
 
 def test_two_files_of_one_id_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     files = [session("same", 2), SessionFile("codex", "/archive/same.jsonl", "same", 1, 1)]
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: Found(files))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: Found(files))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CallError, match=r"store/same\.jsonl, /archive/same\.jsonl"):
@@ -123,7 +123,7 @@ def ids(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     machine.session(B, ["I am B", "yes"])
     machine.session(C, ["I am C", "yes"])
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     if request.param == "index":
@@ -207,7 +207,7 @@ def test_a_folder_is_the_session_in_it(
 ) -> None:
     home = tmp_path / "home"
     sample = import_module(f"tests.fixtures.{name}").samples(home)[0]
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(Environment({}, home, "linux")))
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(Environment({}, home, "linux")))
     folder = sample.path.parent.parent.parent if name == "kimi_code" else sample.path.parent
     inside = sample.path.relative_to(folder)
     if not at_home:
@@ -219,7 +219,8 @@ def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest
     machine = Machine(tmp_path)
     for letter in "ab":
         machine.session(f"{letter * 8}-0000-4000-8000-000000000001", ["x", "y"])
-    monkeypatch.setattr("viewer.discover.discover", lambda _=None: discover(Environment({}, tmp_path, "linux")))
+    env = Environment({}, tmp_path, "linux")
+    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
     with pytest.raises(CallError, match=r"a directory with 2 sessions: \.claude/projects/.*, \.claude/projects/"):
         Targets().resolve(str(tmp_path))
     (tmp_path / "none").mkdir()

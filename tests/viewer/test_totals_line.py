@@ -7,8 +7,8 @@ import pytest
 from schemas.session import Subagent
 from schemas.usage import TokenUsage
 from tests.support import Hand
-from viewer.transcript.family import FamilyUsage
 from viewer.transcript.status import totals_line
+from viewer.usage.family import FamilyUsage
 
 
 def line(hand: Hand, family: FamilyUsage) -> str:

@@ -17,7 +17,7 @@ from schemas.opening import read_session
 from schemas.session import Session
 from tests.support import Hand
 from tests.viewer.transcripts import story
-from viewer.matching import search_key
+from viewer.index.matching import search_key
 from viewer.transcript import find
 from viewer.transcript.find import Finder, needles, whole_rows
 from viewer.transcript.search_text import matches

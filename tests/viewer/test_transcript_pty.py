@@ -49,7 +49,8 @@ def session_file(path: Path) -> Path:
 def test_no_control_byte_of_content_reaches_the_terminal(tmp_path: Path) -> None:
     path = session_file(tmp_path / "hostile.jsonl")
     code = (
-        "import sys; from pathlib import Path; from viewer.run import run_transcript; run_transcript(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from viewer.screens.run import run_transcript; "
+        "run_transcript(Path(sys.argv[1]))"
     )
     env = {
         **os.environ,

@@ -7,24 +7,19 @@ from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 from textual.widgets import OptionList
 
 from renderers.terminal.folds import Fold
-from schemas.changes import differences
-from schemas.session import Lack, Op
+from schemas.session import Lack
 from tests.viewer.rewriting import Following, Item, item, session_of
 from tests.viewer.transcripts import Bare, lines
 from tests.waiting import until
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.drawn import DrawnBlocks
-from viewer.transcript.folds import Folds
-from viewer.transcript.layout import CHUNK, Layout
-from viewer.transcript.moves import Moves
+from viewer.transcript.layout import Layout
 from viewer.transcript.select import position_of, row_number
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
@@ -194,14 +189,16 @@ async def test_the_search_follows() -> None:
         await pilot.press("/", *"end of", "enter")
         screen = view.screen
         assert isinstance(screen, TranscriptScreen)
-        await until(pilot, lambda: screen._finder is not None and len(screen._finder.hits) == 12)
+        await until(
+            pilot, lambda: screen._find is not None and screen._find.finder and len(screen._find.finder.hits) == 12
+        )
         block = view.cursor.block
         await rewrite(pilot, [item("user", "x", "first"), *without(items, "b3")])
-        await until(pilot, lambda: len(screen._finder.hits) == 11)
-        assert screen._finder.session is view.session
+        await until(pilot, lambda: len(screen._find.finder.hits) == 11)
+        assert screen._find.finder.session is view.session
         assert view.cursor.block == block + 1
         await rewrite(pilot, [item("user", "x", "the end of it"), *without(items, "b3")])
-        await until(pilot, lambda: len(screen._finder.hits) == 12)  # a message that changed is looked at again
+        await until(pilot, lambda: len(screen._find.finder.hits) == 12)  # a message that changed is looked at again
         await pilot.press("n")
         assert view.session.message(view.cursor.block).id == "b1"
 
@@ -295,50 +292,12 @@ async def test_after_any_history_the_screen_shows_what_is_there(seed: int) -> No
             if random.random() < 0.3:
                 await pilot.press(random.choice(["z", "enter", "]", "[", "space", "b", "t", "o", "G", "g", "j"]))
             following.reading.items = items
-            screen._take(following.poll())
+            following.poll()
+            screen._take()
             await pilot.pause()
             assert_like_a_fresh_one(view)
             if step % 20 == 0:
                 await pilot.pause(0.05)
-
-
-@given(
-    st.randoms(use_true_random=False),
-    st.sampled_from([0, 5, CHUNK - 1, CHUNK, CHUNK + 40, 2 * CHUNK]),
-    st.integers(20, 120),
-)
-def test_a_layout_that_took_over_is_like_a_new_one(random: Random, size: int, width: int) -> None:
-    items = [item(random.choice(["user", "assistant", "call"]), f"m{n}", "word " * (n % 50)) for n in range(size)]
-    session = session_of(PATH, items)
-    folds = Folds(session)
-    layout = Layout(session, folds, width)
-    for _ in range(6):
-        for _ in range(random.randrange(4)):
-            if len(session.messages):
-                block = random.randrange(len(session.messages))
-                layout.set_height(block, 7)
-                if random.random() < 0.5:
-                    folds.blocks[block] = random.choice([Fold.LINE, Fold.SHORT, Fold.FULL])
-                    layout.refold(range(block, block + 1))
-                if random.random() < 0.5:
-                    exchange = session.messages.exchange[block]
-                    folds.exchanges[exchange] = random.random() < 0.5
-                    layout.refold(session.message_range(exchange))
-        for _ in range(random.randrange(1, 4)):
-            items = mutated(items, random)
-        new = session_of(PATH, items)
-        changes = differences(session, new)
-        folds = folds.moved(Moves(session, new))
-        first = min((c.message for c in changes if c.op is not Op.UPDATED), default=len(new.messages))
-        layout.take_over(new, folds, first, [c.message for c in changes if c.op is Op.UPDATED])
-        session = new
-        fresh = Layout(session, folds, width)
-        assert layout.count == fresh.count
-        for block in range(layout.count):
-            if layout.is_exact(block):
-                continue
-            assert layout.height(block) == fresh.height(block)
-            assert layout.head(block) == fresh.head(block)
 
 
 async def test_what_the_source_does_not_give_is_said_in_place_of_zeros() -> None:
@@ -348,8 +307,8 @@ async def test_what_the_source_does_not_give_is_said_in_place_of_zeros() -> None
         view.session.lacks = frozenset(Lack)
         screen = view.screen
         assert isinstance(screen, TranscriptScreen)
-        screen._totals_at = 0.0
-        screen._show_totals()
+        screen._figures._shown_at = 0.0
+        screen._figures.show()
         line = status.render().plain
         assert line.startswith("source gives no tokens, times, thinking, tool results ")
         assert "exchange 1 of 2" in line  # both find room in 80 columns
@@ -357,8 +316,7 @@ async def test_what_the_source_does_not_give_is_said_in_place_of_zeros() -> None
 
 
 @pytest.mark.parametrize("left", [0, 3, 40])
-@pytest.mark.parametrize("anew", [True, False], ids=["anew", "rewritten"])
-async def test_what_is_drawn_ahead_bears_another_session(left: int, anew: bool) -> None:
+async def test_what_is_drawn_ahead_bears_another_session(left: int) -> None:
     """The session is read anew between two of its steps, whichever they are: what is left of it may be nothing."""
     items = story(12)
     async with transcript(items) as (pilot, view):
@@ -370,10 +328,7 @@ async def test_what_is_drawn_ahead_bears_another_session(left: int, anew: bool) 
             ahead = view.prefetch()
             for _ in range(step):
                 next(ahead, None)
-            if anew:
-                view.set_session(rest)
-            else:
-                view.rewrite(rest, differences(whole, rest))
+            view.set_session(rest)
             list(ahead)
             list(view.prefetch())
 

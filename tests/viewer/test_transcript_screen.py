@@ -19,7 +19,7 @@ from schemas.session import Subagent
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
-from viewer.screens.finding import FindingScreen
+from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.layout import Position
 from viewer.transcript.select import row_number
@@ -376,9 +376,9 @@ async def test_a_search_that_is_replaced_before_it_begins_leaves_no_warning() ->
         warnings.simplefilter("always")
         async with transcript(story()) as (pilot, _, _):
             screen = pilot.app.screen
-            assert isinstance(screen, FindingScreen)
+            await pilot.press("/")
             for word in ("a", "an", "ans"):
-                screen._look_for(word)
+                screen.query_one(FindBar).look_for(word)
             await pilot.pause()
         gc.collect()
     assert not [w for w in caught if "never awaited" in str(w.message)]
@@ -435,10 +435,10 @@ async def test_what_still_runs_when_the_screen_goes_away_finds_nothing_to_write_
         assert isinstance(screen, TranscriptScreen)
         await pilot.press("/")
         await screen.query("FindBar > *").remove()
-        screen._show_count()
+        screen.query_one(FindBar)._show_count()
         await screen.query(TitleBar).remove()
-        screen._totals_at = 0.0
-        screen._show_totals()
+        screen._figures._shown_at = 0.0
+        screen._figures.show()
         screen._show_facts()
         screen._show_position()
-        assert screen._totals_due
+        assert screen._figures.due

@@ -21,10 +21,10 @@ from tests.viewer.machine import Machine
 from tests.viewer.test_tail import answer
 from tests.viewer.transcripts import Bare, lines, story, transcript
 from tests.waiting import until
-from viewer import followset
-from viewer.follow import Follower
+from viewer.follow import family as followset
+from viewer.follow.follower import Follower, Within
 from viewer.screens.transcript import TranscriptScreen
-from viewer.sides import is_live
+from viewer.sessions.freshness import is_live
 from viewer.transcript.status import running_exchange
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
@@ -219,7 +219,7 @@ async def test_a_file_from_yesterday_runs_no_more(tmp_path: Path) -> None:
 
 
 async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Path) -> None:
-    from viewer.app import TurnlogApp
+    from viewer.screens.app import TurnlogApp
 
     kind = "https://toolpath.net/kinds/agent-coding-session/v1.1.0"
 
@@ -249,7 +249,7 @@ def named(pilot: Pilot[None], title: str) -> SystemCommand:
 
 async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_path: Path) -> None:
     from schemas.interchange.toolpath_write import to_toolpath
-    from viewer.app import TurnlogApp
+    from viewer.screens.app import TurnlogApp
 
     hand, helper = Hand(), Hand(session_id="helper")
     hand.prompt("go")
@@ -263,3 +263,17 @@ async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_p
         await until(pilot, lambda: named(pilot, "Open path-claude-code-helper"))
         named(pilot, "Open path-claude-code-helper").callback()
         assert await seen(pilot, "make it short")
+
+
+async def test_a_subagent_within_its_parents_file_grows_while_one_reads_it() -> None:
+    inner = Hand()
+    inner.prompt("look around")
+    call = inner.tool(Tool("Bash", "shell", "b", {"command": "ls"}), flags=Flag.PENDING)
+    screen = TranscriptScreen(Within(Subagent("agent-1", session=inner.session), inner.session))
+    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+        view = screen.query_one(TranscriptView)
+        await until(pilot, lambda: any("$ ls" in row for row in lines(view)))
+        inner.session.messages.flags[call] &= ~Flag.PENDING
+        inner.session.note_change(call)
+        inner.text("found it")
+        await until(pilot, lambda: any("found it" in row for row in lines(view)))

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from tests import waiting
 from tests.fixtures.cursor.stores import harbour
 from tests.viewer.transcripts import Bare, lines
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

@@ -16,10 +16,10 @@ from schemas.opening import OpenError
 from schemas.reading import ParsedReading
 from tests import waiting
 from tests.viewer.transcripts import Bare, lines
-from viewer import follow
-from viewer.aside import aside
-from viewer.follow import Follower
-from viewer.run import run_transcript
+from viewer.follow import follower as follow
+from viewer.follow.follower import Follower
+from viewer.screens.background import aside
+from viewer.screens.run import run_transcript
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

@@ -19,7 +19,7 @@ from tests.fixtures.gemini import old_document, write_json
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.output import CallError
-from viewer.targets import Target
+from viewer.sessions.targets import Target
 from viewer.usage.report import Report, session_object
 from viewer.usage.table import Rows
 
@@ -226,7 +226,7 @@ def test_a_bug_that_one_file_brings_to_light_is_one_line(machine: Machine, monke
 
     monkeypatch.setattr(opening, "open_reading", open_reading)
     said: list[str] = []
-    monkeypatch.setattr("viewer.sessions.warn", said.append)
+    monkeypatch.setattr("viewer.sessions.selection.warn", said.append)
     targets = [Target(path, str(path)) for path in (bad, good)]
     report = Report(Prices(), tables=False)
     report.read(targets, lambda done, total: None, strict=False)

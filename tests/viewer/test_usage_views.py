@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from schemas.interchange import snapshot
 from tests.viewer.transcripts import Bare, lines
 from tests.waiting import until
-from viewer.follow import Follower
+from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 

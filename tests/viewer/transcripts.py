@@ -15,8 +15,8 @@ from schemas.message import Kind, Tool, ToolStatus
 from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage
 from tests.support import Hand
+from viewer.screens.themes import DARK
 from viewer.screens.transcript import TranscriptScreen
-from viewer.themes import DARK
 from viewer.transcript.view import TranscriptView
 
 

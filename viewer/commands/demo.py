@@ -24,7 +24,7 @@ def command(live: bool) -> None:
             print_text(demo_session(env))
         elif live:
             from viewer.demo.live import LiveWriter
-            from viewer.run import run_transcript
+            from viewer.screens.run import run_transcript
 
             writer = LiveWriter(env.home)
             writer.start()
@@ -33,7 +33,7 @@ def command(live: bool) -> None:
             finally:
                 writer.stop()
         else:
-            from viewer.run import run_browser
+            from viewer.screens.run import run_browser
 
             library = demo_library(env)
             library.bring_up_to_date()

@@ -20,9 +20,9 @@ def command(list_formats: bool, as_json: bool) -> int:
 
     The report is made to be pasted into a bug report: it holds nothing of what sessions say.
     """
-    from viewer import diagnosis
+    from viewer.sessions import doctor
 
-    value: Any = diagnosis.formats() if list_formats else _examine()
+    value: Any = doctor.formats() if list_formats else _examine()
     if as_json:
         write_json(value)
     elif list_formats:
@@ -33,8 +33,8 @@ def command(list_formats: bool, as_json: bool) -> int:
 
 
 def _examine() -> dict[str, Any]:
-    from viewer.diagnosis import report
-    from viewer.library import Library
+    from viewer.index.library import Library
+    from viewer.sessions.doctor import report
 
     library = Library()
     with progress("reading sessions") as bar:

@@ -27,7 +27,7 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     that is not among them is the fork's (of Codex only where turns have UUIDs or responses ids).
     """
     from viewer.exporting import check_not_read, place_of, write_file
-    from viewer.sessions import chosen, in_order_made
+    from viewer.sessions.selection import chosen, in_order_made
     from viewer.usage.events import EventWriter
 
     path = place_of(destination, force=force)

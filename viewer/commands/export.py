@@ -55,8 +55,8 @@ def command(target: str, form: str, destination: str | None, force: bool, redact
     from schemas.interchange.toolpath import merges_in
     from schemas.opening import read_session
     from viewer.exporting import check_not_read, own_files, place_of, write_file
-    from viewer.sessions import say_others
-    from viewer.targets import Targets
+    from viewer.sessions.selection import say_others
+    from viewer.sessions.targets import Targets
 
     _check(form, parts)
     place = None if _is_folder(destination) else place_of(destination, force=force)

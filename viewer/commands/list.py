@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.clean import one_line
-from viewer.ids import ids_of, short_ids
 from viewer.output import DONE, NO, CallError, console, path_text, progress, table, warn, write_bytes, write_json
+from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
-    from viewer.library import Library
-    from viewer.summary import Summary
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
 
 _PIPED = 100
 """Columns behind a pipe, which has no width of its own."""
@@ -34,7 +34,7 @@ def command(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool, as_json: bool
 ) -> int:
     """List sessions, newest first; this directory's first. WORDS filter by title, project and id."""
-    from viewer.library import Library
+    from viewer.index.library import Library
 
     chosen = _filter(words, here, agent, since, everything)
     library = Library()
@@ -48,7 +48,7 @@ def command(
         return DONE
     rows = [summary for summary in library.all() if chosen(summary)]
     if as_json:
-        from viewer.summary import list_object
+        from viewer.index.summary import list_object
 
         write_json([list_object(summary) for summary in rows])
     elif rows:
@@ -65,8 +65,8 @@ def command(
 def _filter(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
 ) -> Callable[[Summary], bool]:
-    from viewer.library import in_directory
-    from viewer.matching import search_key
+    from viewer.index.library import in_directory
+    from viewer.index.matching import search_key
 
     wanted = [search_key(word) for word in words]
     directory = Path.cwd() if here else None
@@ -111,7 +111,7 @@ def _print(rows: list[Summary], known: set[str]) -> None:
     from rich.text import Text
 
     from renderers.facts import format_age, format_count, project_name
-    from viewer.library import in_directory
+    from viewer.index.library import in_directory
 
     here = Path.cwd()
     ours = [row for row in rows if in_directory(row.workspace_root, here)]

@@ -19,7 +19,7 @@ def command(target: str | None = None, follow: bool = False) -> int:
     if target is None:
         browse() if terminal else _print_newest()
         return DONE
-    from viewer.targets import STDIN, Targets
+    from viewer.sessions.targets import STDIN, Targets
 
     if target == STDIN:
         from viewer.commands.tail import standard_input
@@ -38,7 +38,7 @@ def command(target: str | None = None, follow: bool = False) -> int:
 def _print_newest() -> None:
     """The newest session that has something to read, else the demo's."""
     from viewer.commands.show import print_text
-    from viewer.targets import Targets
+    from viewer.sessions.targets import Targets
 
     if newest := Targets().latest():
         print_text(newest.path)

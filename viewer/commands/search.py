@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from schemas.provider import Problem
-    from viewer.search import Hit
+    from viewer.index.search import Hit
 
 
 @click.command("search")
@@ -24,8 +24,8 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
 
     Case does not matter; a phrase in quotes is one word. Tool use and output, thinking and subagents are searched too.
     """
-    from viewer.library import Library
-    from viewer.search import search
+    from viewer.index.library import Library
+    from viewer.index.search import search
 
     if not any(word.strip() for word in words):
         raise CallError("search: nothing to look for")
@@ -61,7 +61,7 @@ def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bo
     from rich.text import Text
 
     from renderers.facts import local_time
-    from viewer.matching import find_all, search_key
+    from viewer.index.matching import find_all, search_key
 
     piped = not screen.is_terminal
     if new_session:

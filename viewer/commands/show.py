@@ -26,7 +26,7 @@ def command(target: str, as_json: bool) -> int:
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input.
     """
-    from viewer.targets import Targets
+    from viewer.sessions.targets import Targets
 
     path = Targets().resolve(target).path
     if as_json:
@@ -44,7 +44,7 @@ def print_text(path: Path) -> None:
     from renderers.options import Include
     from schemas.opening import read_session
     from viewer.commands.export import document
-    from viewer.sessions import say_others
+    from viewer.sessions.selection import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
@@ -62,7 +62,7 @@ def _print_json(path: Path) -> None:
     """The document, a message at a time: a session need not fit into memory."""
     from schemas.interchange.session_data_write import to_session_data
     from schemas.opening import read_session
-    from viewer.sessions import say_others
+    from viewer.sessions.selection import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
@@ -79,8 +79,8 @@ def _print_json(path: Path) -> None:
 
 
 def unreadable_notice(session: Session) -> str:
-    """Which lines could not be read, in one line; empty if all could. Those of other files are named with them: of what
-    lies beside the session's, or of the session that a document was exported from.
+    """Name the lines that could not be read, in one line; empty if all could. Those of other files are named with them:
+    of what lies beside the session's, or of the session that a document was exported from.
     """
     places: dict[str, list[Unreadable]] = {}
     for number, bad in enumerate(session.unreadable):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schemas.interchange.events_read import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
     from viewer.output import Progress
-    from viewer.targets import Target
+    from viewer.sessions.targets import Target
     from viewer.usage.events import EventWriter
 
 _NAMED = 8
@@ -58,8 +58,8 @@ def command(
 
     from schemas.interchange.snapshot_make import Filters, NoEvents, TooManyTokens, make_snapshot
     from viewer.exporting import check_not_read, place_of, write_file
-    from viewer.sessions import chosen
-    from viewer.targets import given_path
+    from viewer.sessions.selection import chosen
+    from viewer.sessions.targets import given_path
     from viewer.usage.events import EventWriter
 
     if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
@@ -98,7 +98,7 @@ def _pricing(given: str | None) -> Pricing:
 
     if given is None:
         return TablePricing()
-    from viewer.pricing import load
+    from viewer.usage.price_book import load
 
     return BookPricing(load(given))
 
@@ -126,7 +126,7 @@ def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledge
     """The sessions among the targets as they were made, and the ledger that knows their copies. Event files, by which
     the month goes, stay in their places.
     """
-    from viewer.sessions import in_order_made
+    from viewer.sessions.selection import in_order_made
 
     sessions = [target for target in targets if _is_session(target.path)]
     ordered, ledger = in_order_made(sessions, bar, strict=True)

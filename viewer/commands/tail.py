@@ -15,13 +15,13 @@ import click
 
 from schemas.session import Change, Op
 from viewer.output import DONE, NO, CallError, warn, write_bytes
-from viewer.targets import STDIN
+from viewer.sessions.targets import STDIN
 
 if TYPE_CHECKING:
-    from viewer.follow import Follower
-    from viewer.followset import FollowSet, Source
-    from viewer.hints import Hints
-    from viewer.stdin import StreamFollower
+    from viewer.follow.clock import Hints
+    from viewer.follow.family import FollowSet, Source
+    from viewer.follow.follower import Follower
+    from viewer.follow.pipe import StreamFollower
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""
@@ -47,11 +47,11 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
         warn("no session of this directory (turnlog list shows those of others)")
         return NO
     if sys.stdout.isatty() and not as_json:
-        from viewer.run import run_transcript
+        from viewer.screens.run import run_transcript
 
         run_transcript(path, follow=True, loose=target is None)
         return DONE
-    from viewer.follow import Follower
+    from viewer.follow.follower import Follower
 
     asyncio.run(_Tail(as_json, whole).run(Follower(path, wait=True), loose=target is None))
     return DONE
@@ -62,8 +62,8 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     keys can come from, with all output of tools if `everything` is wanted. `follow` is run_stream's.
     """
     from viewer.commands.show import unreadable_notice
-    from viewer.stdin import StreamFollower, spool_stdin, take_terminal
-    from viewer.tailprint import totals_lines
+    from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
+    from viewer.follow.printer import totals_lines
 
     spool = spool_stdin()
     if sys.stdout.isatty() and not as_json and take_terminal():
@@ -83,7 +83,7 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
 
 
 def _path(target: str | None) -> Path | None:
-    from viewer.targets import Targets
+    from viewer.sessions.targets import Targets
 
     targets = Targets()
     if target is not None:
@@ -98,8 +98,8 @@ class _Tail:
     def __init__(
         self, as_json: bool, whole: bool, *, everything: bool = False, stream: StreamFollower | None = None
     ) -> None:
-        from viewer.tailprint import JsonPrinter, TextPrinter
-        from viewer.tailtext import OUTPUT_LINES
+        from viewer.follow.printer import JsonPrinter, TextPrinter
+        from viewer.follow.text import OUTPUT_LINES
 
         most = sys.maxsize if everything else OUTPUT_LINES
         self._printer = JsonPrinter(whole) if as_json else TextPrinter(whole, most)
@@ -113,9 +113,9 @@ class _Tail:
         where turnlog fails on what comes.
         """
         from schemas.troubles import OpenError
-        from viewer.follow import Follower
-        from viewer.followset import FollowSet, Succession, is_twin
-        from viewer.hints import Hints
+        from viewer.follow.clock import Hints
+        from viewer.follow.family import FollowSet, Succession, is_twin
+        from viewer.follow.follower import Follower
 
         hints = Hints()
         loop = asyncio.get_running_loop()
@@ -194,7 +194,7 @@ class _Tail:
 
 
 def _reader_gone() -> bool:
-    """Whether nobody reads standard output any more, which a write would only notice when there is one."""
+    """Tell whether nobody reads standard output any more, which a write would only notice when there is one."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

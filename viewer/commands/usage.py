@@ -9,7 +9,7 @@ import click
 
 from schemas.paths import address_json
 from viewer.output import DONE, NO, console, progress, warn, write_bytes, write_json
-from viewer.sessions import chosen, in_order_made
+from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from schemas.costs.prices import Prices
     from schemas.costs.responses import Tally
-    from viewer.library import Library
+    from viewer.index.library import Library
     from viewer.usage.explain import Explanation
 
 _FROM_FILES = ("exchange", "group")
@@ -56,7 +56,7 @@ def command(
 
     book = None
     if pricing is not None:
-        from viewer.pricing import load
+        from viewer.usage.price_book import load
 
         book = load(pricing)
     prices = Prices(book)
@@ -103,7 +103,7 @@ def _print_sums(
             found = spending.from_files(files, ledger, bar, strict=bool(targets))
             rows, total = rows_by(kind, found, keep=explain)
     else:
-        from viewer.ids import ids_of
+        from viewer.sessions.ids import ids_of
 
         library = _library()
         if not library.all() and not as_json:
@@ -136,7 +136,7 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
     """Call sessions by as much of their ids as TARGET needs, as `turnlog list` does. `known` are the ids on this
     machine, where they were looked for.
     """
-    from viewer.ids import ids_on_this_machine, short_ids
+    from viewer.sessions.ids import ids_on_this_machine, short_ids
 
     marks = {row.mark for row in rows}
     shown = short_ids(marks, (known or ids_on_this_machine()) | marks)
@@ -145,7 +145,7 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
 
 
 def _nothing(filters: Filters, projects: set[str | None]) -> str:
-    """Why there are no figures: of a project that nobody knows, which there are."""
+    """Say why there are no figures: of a project that nobody knows, which there are."""
     from renderers.facts import project_name
     from schemas.clean import one_line
 
@@ -158,7 +158,7 @@ def _nothing(filters: Filters, projects: set[str | None]) -> str:
 
 def _library() -> Library:
     from viewer.commands.list import report_problems
-    from viewer.library import Library
+    from viewer.index.library import Library
 
     library = Library()
     with progress("reading sessions") as bar:

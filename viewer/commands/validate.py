@@ -29,7 +29,7 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     be read or its format is not known. Warnings do not make it invalid.
     """
     from schemas.interchange.registry import check
-    from viewer.targets import STDIN
+    from viewer.sessions.targets import STDIN
 
     path = _path(file)
     if as_format is not None and as_format not in FORMATS:
@@ -53,7 +53,7 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
 
 
 def _path(file: str) -> Path:
-    from viewer.targets import STDIN, all_of_stdin, given_path
+    from viewer.sessions.targets import STDIN, all_of_stdin, given_path
 
     return all_of_stdin() if file == STDIN else given_path(file)
 

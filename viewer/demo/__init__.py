@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.provider import Environment
-from viewer.leftovers import removed_after
+from viewer.cleanup import removed_after
 
 if TYPE_CHECKING:
-    from viewer.library import Library
+    from viewer.index.library import Library
 
 DIRECTORY = Path("/home/dev/src/tidewatch")
 """The directory that the demo pretends to be started in."""
@@ -49,7 +49,7 @@ def demo_home(now: float | None = None) -> Iterator[Environment]:
 
 def demo_library(env: Environment) -> Library:
     """A library of the demo's sessions, whose index lies beside them and goes with them."""
-    from viewer.library import Library
+    from viewer.index.library import Library
 
     return Library(env, env.home / "index.sqlite")
 

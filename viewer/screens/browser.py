@@ -23,9 +23,9 @@ from textual.worker import Worker, get_current_worker
 from renderers.facts import plural
 from schemas.clean import one_line
 from schemas.paths import source_of
-from viewer.aside import aside
-from viewer.bindings import bindings
 from viewer.output import short_path
+from viewer.screens.background import aside
+from viewer.screens.bindings import bindings
 from viewer.usage.costs import load, summary_costs
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.preview import NO_COSTS, Costs, Preview
@@ -33,9 +33,9 @@ from viewer.widgets.rows import Shelf
 from viewer.widgets.sessions import SessionList
 
 if TYPE_CHECKING:
-    from viewer.app import TurnlogApp
-    from viewer.library import Library
-    from viewer.summary import Summary
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
+    from viewer.screens.app import TurnlogApp
 
 WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""
@@ -201,7 +201,7 @@ class BrowserScreen(Screen[None]):
 
     @work(exclusive=True, group="price")
     async def _price(self, summary: Summary) -> None:
-        """What a session cost comes a moment later, so that no key waits for it."""
+        """Price a session a moment later, so that no key waits for it."""
         await asyncio.sleep(PRICE_SECONDS)
         costs = await asyncio.to_thread(self._costs_of, summary)
         self._costs[summary.path] = (summary.touched_ns, costs)
@@ -233,7 +233,7 @@ class BrowserScreen(Screen[None]):
         self._looked_through(time.monotonic() - begun)
 
     def _refresh(self, worker: Worker[None]) -> None:
-        """In a thread: batches go to the list as they come."""
+        """Bring the index up to date, in a thread: batches go to the list as they come."""
 
         def progress(done: int, total: int) -> None:
             self._indexed = (done, total)
@@ -361,7 +361,7 @@ class BrowserScreen(Screen[None]):
 
 
 def _modified(paths: list[Path]) -> list[int]:
-    """When each file was written last, in nanoseconds; 0 for one that is gone."""
+    """Return the time at which each file was written last, in nanoseconds; 0 for one that is gone."""
     times = []
     for path in paths:
         try:

@@ -1,8 +1,13 @@
-"""The line in which one types what to look for. Imported when somebody searches: the first picture does not need it."""
+"""The line in which one types what to look for, and the search behind it. Imported when somebody searches: the first
+picture does not need it.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,15 +17,27 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from viewer.bindings import effective, key_name
+from schemas.clean import one_line
+from viewer.follow.follower import SLICE
+from viewer.index.matching import search_key
+from viewer.screens.bindings import effective, key_name
+from viewer.transcript.find import Finder
+from viewer.transcript.view import TranscriptView
+
+if TYPE_CHECKING:
+    from textual.worker import WorkType
+
+    from schemas.changes import Moves
 
 _KEPT = 100
 _HINT = {"search_next": "next", "search_previous": "previous", "end_search": "ends"}
 """What is said of the keys that go on from here."""
+_FEW = 20
+"""So many messages that changed or came are searched at once."""
 
 
 class FindBox(Input):
-    """What is looked for. The searches before it are behind the arrow keys."""
+    """The input of what is looked for. The searches before it are behind the arrow keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "older", show=False), Binding("down", "newer", show=False)]
     history: ClassVar[list[str]] = []
@@ -64,7 +81,7 @@ class FindBox(Input):
 
 
 class FindBar(Horizontal):
-    """`/`, the words, and how many places show them."""
+    """`/`, the words, and how many places of the transcript show them: searches while one types, and goes there."""
 
     DEFAULT_CSS = """
     FindBar { height: 1; padding: 0 1; }
@@ -73,15 +90,15 @@ class FindBar(Horizontal):
     FindBar #find-count { width: auto; color: $text-muted; }
     """
 
-    class Changed(Message):
-        """Something else is looked for now."""
+    class Ended(Message):
+        """Nothing is looked for: the bar may go."""
 
-        def __init__(self, query: str) -> None:
-            super().__init__()
-            self.query = query
-
-    class Given(Message):
-        """It has been typed to the end."""
+    def __init__(self, view: TranscriptView) -> None:
+        super().__init__()
+        self._view = view
+        self._from = view.top, view.cursor
+        self.finder: Finder | None = None
+        """The search; None until something was typed."""
 
     def compose(self) -> ComposeResult:
         """The line."""
@@ -91,32 +108,157 @@ class FindBar(Horizontal):
 
     @property
     def box(self) -> FindBox:
-        """Where one types."""
+        """The input in which one types."""
         return self.query_one("#find", FindBox)
 
-    def keep(self) -> None:
-        """Keep what was looked for, so that it can be brought back."""
+    def ask(self) -> None:
+        """Ask what to look for from here on."""
+        self._from = self._view.top, self._view.cursor
+        self.box.ask()
+        self.screen.set_focus(self.box)
+
+    def end(self) -> None:
+        """Take the bar and the marks away; nothing moves."""
+        self.workers.cancel_group(self, "find")
+        self.finder = None
         self.box.keep()
+        self.remove()
+        self._view.look_for("")
 
-    def say(self, count: str) -> None:
-        """Say how many there are; and, unless one is still typing, the keys that go on from there.
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.look_for(event.value)
 
-        A search may still run while the bar goes away with its screen.
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        """Go on reading at the hit."""
+        event.stop()
+        self.box.keep()
+        self.screen.set_focus(self._view)
+        if self._view.sought:
+            self._show_count()
+        else:
+            self.post_message(self.Ended())
+
+    def on_resize(self) -> None:
+        """Lines are cut elsewhere now."""
+        if self.finder is not None:
+            self.call_after_refresh(self._search_again)
+
+    # -- searching -------------------------------------------------------------------------------------------------
+
+    def look_for(self, query: str) -> None:
+        """Look for something else, from where one was when one was asked."""
+        self._view.look_for(search_key(query) if query.strip() else "")
+        self.workers.cancel_group(self, "find")
+        self.finder = None
+        if not self._view.sought:
+            self._show_count()
+            return
+        self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
+        self._begin(self.finder)
+
+    def _begin(self, finder: Finder, *, go: bool = True) -> None:
+        """Begin a search in place of the one before. Not a coroutine: one that is cancelled before it begins is never
+        awaited, and Python complains at the end.
+        """
+        work: WorkType[None] = partial(self._search, finder, go=go)
+        self.run_worker(work, group="find", exclusive=True)
+
+    def _search_again(self) -> None:
+        """Begin anew: what was found counts no more."""
+        if (old := self.finder) is not None:
+            self.finder = Finder(self._view.session, old.query, self._view.cursor.block, lambda: self._view.look)
+            self._begin(self.finder, go=not old.done and not old.hits)
+
+    def session_changed(self, changed: list[int], new: list[int]) -> None:
+        """Search messages that changed or are new."""
+        finder = self.finder
+        if finder is None:
+            return
+        if len(changed) + len(new) <= _FEW:
+            finder.renew([*changed, *new])
+            self._show_count()
+        else:
+            finder.forget(changed)
+            if finder.done:
+                self._begin(finder, go=False)
+
+    def follow(self, moves: Moves, *, anew: bool) -> None:
+        """Search the session that took the other one's place; all of it where it was read `anew`."""
+        top, cursor = self._from
+        self._from = top._replace(block=moves.near(top.block)), cursor._replace(block=moves.near(cursor.block))
+        if self.finder is not None and self.finder.done and not anew:
+            self.finder.follow(moves)
+        else:
+            self._search_again()
+
+    async def _search(self, finder: Finder, *, go: bool = True) -> None:
+        """Look at all of the session; with `go`, go to the first hit as soon as there is one."""
+        await asyncio.sleep(0.05)  # the next letter may be on its way
+        self._show_count()
+        went = not go
+        last = time.monotonic()
+        begun = time.perf_counter()
+        for _ in finder.run():
+            if time.perf_counter() - begun > SLICE:
+                if not went and finder.hits:
+                    went = self._go_hit(1, inclusive=True)
+                if time.monotonic() - last > 0.2:
+                    last = time.monotonic()
+                    self._show_count()
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
+        if not went and finder.hits:
+            self._go_hit(1, inclusive=True)
+        self._show_count()
+        if go and not finder.hits:
+            self._view.go_back(*self._from)
+
+    def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
+        """Go to the next (or previous) place that shows what is looked for; the search goes round at the ends."""
+        finder = self.finder
+        if finder is None or not finder.hits:
+            return False
+        start = self._from[1] if inclusive else self._view.cursor
+        gone = self._view.go_hit(finder, start, step, inclusive=inclusive)
+        self._show_count()
+        return gone
+
+    def again(self, step: int) -> bool:
+        """Go to the next (or previous) hit; returns whether anything is looked for."""
+        finder = self.finder
+        if finder is None:
+            return False
+        if finder.is_outdated:  # grown since
+            self._begin(finder, go=False)
+        if not self._go_hit(step):
+            said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
+            self.app.notify(said, markup=False, timeout=4)
+        return True
+
+    # -- how many --------------------------------------------------------------------------------------------------
+
+    def _show_count(self) -> None:
+        """Say which of the places one is at, and how many there are; and, unless one is still typing, the keys that go
+        on from there. A search may still run while the bar goes away with its screen.
         """
         keys = [key for key in effective("transcript", getattr(self.app, "keymap", {})) if key.action in _HINT]
         hint = (
             "" if self.has_focus_within else "".join(f"   {key_name(key.keys[0])} {_HINT[key.action]}" for key in keys)
         )
         for static in self.query("#find-count").results(Static):
-            static.update(Content.assemble(count, (hint, "$text-muted")))
+            static.update(Content.assemble(self._count(), (hint, "$text-muted")))
 
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.post_message(self.Changed(event.value))
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.keep()
-        self.post_message(self.Given())
+    def _count(self) -> str:
+        finder, hit = self.finder, self._view.hit
+        if finder is None:
+            return ""
+        if not finder.hits:
+            return "not found" if finder.done else "searching …"
+        if not finder.done:  # how many stand before this one is not known yet
+            return f"{finder.total:,} …"
+        if hit is not None and hit[2] < finder.counts.get(hit[0], 0):
+            return f"{finder.number(hit[0], hit[2]):,} of {finder.total:,}"
+        return f"{finder.total:,}"

@@ -12,10 +12,10 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from viewer.bindings import config_path, key_name
-from viewer.keys import Key
 from viewer.output import short_path
-from viewer.screens.message import Dialog
+from viewer.screens.bindings import config_path, key_name
+from viewer.screens.dialog import Dialog
+from viewer.screens.keys import Key
 
 _TITLES = {"list": "Keys in the list of sessions", "transcript": "Keys in a transcript"}
 _AROUND = 7

@@ -1,4 +1,4 @@
-"""What is asked before leaving while an agent still writes: leaving closes the pipe it writes to, which ends it."""
+"""The question before leaving while an agent still writes: leaving closes the pipe it writes to, which ends it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from viewer.bindings import key_name
-from viewer.keys import LEAVING
-from viewer.screens.message import Dialog
+from viewer.screens.bindings import key_name
+from viewer.screens.dialog import Dialog
+from viewer.screens.keys import LEAVING
 
 _EVERY = 0.2
 """Seconds between looks whether the agent has ended meanwhile."""

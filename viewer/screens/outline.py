@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from renderers.facts import exchange_facts, exchange_numbers
 from schemas.session import Session
-from viewer.screens.message import Dialog
+from viewer.screens.dialog import Dialog
 
 _WIDTH = 110
 _AROUND = 8

@@ -8,8 +8,8 @@ from functools import partial
 from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from viewer.bindings import TABLES, effective, key_name
-from viewer.keys import Key
+from viewer.screens.bindings import TABLES, effective, key_name
+from viewer.screens.keys import Key
 
 
 class Palette(CommandPalette):
@@ -44,7 +44,7 @@ class Commands(Provider):
             yield DiscoveryHit(command.title, command.callback, help=command.help)
 
     async def search(self, query: str) -> Hits:
-        """What fits the words typed, best first."""
+        """Return what fits the words typed, best first."""
         matcher = self.matcher(query)
         for text, keys, key in self._actions():
             if (score := matcher.match(f"{text} {key.label}")) > 0:

@@ -1,4 +1,4 @@
-"""What lies behind a message: its records as the agent wrote them, and where its token figure comes from."""
+"""The screens behind a message: its records as the agent wrote them, and where its token figure comes from."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
-from viewer.screens.message import Dialog
-from viewer.transcript.family import FamilyUsage
+from viewer.screens.dialog import Dialog
 from viewer.transcript.pane import RowsPane
 from viewer.usage.costs import SessionCosts, group_cost
+from viewer.usage.family import FamilyUsage
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""
@@ -61,7 +61,7 @@ class LookupScreen(Dialog[None]):
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
         super().__init__(title, "esc closes   y copies")
-        self._make = make
+        self.make = make
 
     def on_mount(self) -> None:
         """Records are wide."""
@@ -70,19 +70,19 @@ class LookupScreen(Dialog[None]):
 
     def compose_body(self) -> ComposeResult:
         """The rows."""
-        yield RowsPane(self._make, id="lookup")
+        yield RowsPane(self.make, id="lookup")
 
-    def renew(self) -> None:
-        """There is more to say than when the rows were drawn."""
+    def renew(self, make: Callable[[int], list[Row]] | None = None) -> None:
+        """There is more to say than when the rows were drawn, or something else."""
         for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
-            pane.remake()
+            pane.remake(make)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one(RowsPane).scroll_relative(y=lines, animate=False)
 
     def action_edge(self, end: int) -> None:
-        """To the first or the last line."""
+        """Scroll to the first or the last line."""
         pane = self.query_one(RowsPane)
         pane.scroll_end(animate=False) if end else pane.scroll_home(animate=False)
 
@@ -110,7 +110,7 @@ def raw_screen(session: Session, index: int) -> LookupScreen:
 
 
 class _Records:
-    """What is shown of a message's records: read when it is drawn first, and kept, since each width wraps it anew."""
+    """The text of a message's records: read when it is drawn first, and kept, since each width wraps it anew."""
 
     def __init__(self, session: Session, spans: list[Span]) -> None:
         self._session, self._spans = session, spans
@@ -136,7 +136,7 @@ class _Records:
         return rows
 
     def _texts(self) -> Iterator[tuple[str, str, int]]:
-        """Where each record stands, its text, and how many bytes are left out."""
+        """Yield where each record stands, its text, and how many bytes are left out."""
         left = _MOST
         for span in self._spans:
             raw = self._session.raw(span) if left else b""
@@ -168,8 +168,8 @@ def why_screen(
     cut: int | None = None,
     costs: SessionCosts | None = None,
 ) -> LookupScreen:
-    """Where the figures come from: of a message's group if it belongs to one, of its exchange, of the session; and what
-    of the file could not be read or understood. `cut`: a last line that was left unfinished.
+    """Make the screen of where figures come from: of a message's group if it belongs to one, its exchange, the session;
+    what of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
     group = session.messages.group[index]
 
@@ -222,7 +222,7 @@ def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Tally]], width: in
 
 
 def _rule(session: Session) -> str:
-    """How the source counts. A stream counts in its own way, whichever agent printed it."""
+    """Say how the source counts. A stream counts in its own way, whichever agent printed it."""
     from schemas.providers import provider_of
 
     if session.own_total:
@@ -232,7 +232,7 @@ def _rule(session: Session) -> str:
 
 
 def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:
-    """What is missing from the figures, or may be: by line, so that one can look at the file."""
+    """List what is missing from the figures, or may be: by line, so that one can look at the file."""
     if session.unreadable or cut is not None:
         yield Row([])
         yield from prose_rows("Not read", width, _BOLD)

@@ -11,34 +11,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Key
+from textual.screen import Screen
 
 from renderers.facts import exchange_numbers, local_time
+from schemas.changes import Moves, Seen
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
 from schemas.opening import OpenError
-from schemas.session import Change, Exchange, Op
-from viewer.aside import aside
-from viewer.bindings import bindings, effective, key_name
-from viewer.gathering import Gathered
-from viewer.hints import Hints
-from viewer.screens.figures import QUIET, TOTALS_EVERY, FiguresScreen
+from schemas.session import Change, Exchange, Op, Session
+from viewer.follow.clock import Hints
+from viewer.follow.follower import SLICE
+from viewer.screens.background import aside
+from viewer.screens.bindings import bindings, effective, key_name
+from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.transcript.folds import LEVELS
-from viewer.transcript.moves import Moves
 from viewer.transcript.select import message_source, redacted_source
-from viewer.transcript.source import SLICE, Finished, Following
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
+from viewer.transcript.window import QUIET
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from textual.worker import WorkType
+
     from schemas.session import Subagent
-    from viewer.followset import Succession
-    from viewer.stdin import StreamFollower
+    from viewer.follow.family import Succession
+    from viewer.follow.follower import Follower, Within
+    from viewer.follow.pipe import StreamFollower
+    from viewer.screens.find_bar import FindBar
     from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
@@ -52,10 +58,12 @@ _IDLE = 0.02
 _FAMILY_EVERY = 3.0
 
 
-class TranscriptScreen(FiguresScreen):
-    """One session. `follow` begins at its end and keeps to it, and goes on with the session that takes its place;
-    with `loose`, with any that begins in this directory when this one has gone quiet. `stream` is the follower once
-    more where it follows standard input, which ends.
+class TranscriptScreen(Screen[None]):
+    """One session: a view of it with its figures below and, once it is asked for, a find bar.
+
+    `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
+    any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
+    standard input, which ends.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,12 +77,21 @@ class TranscriptScreen(FiguresScreen):
     """
 
     def __init__(
-        self, follower: Following, follow: bool = False, loose: bool = False, stream: StreamFollower | None = None
+        self,
+        follower: Follower | Within,
+        follow: bool = False,
+        loose: bool = False,
+        stream: StreamFollower | None = None,
     ) -> None:
+        super().__init__()
         self._follower = follower
         self._stream = stream
         self._read_first()
-        super().__init__(TranscriptView(follower.session, at_end=follow, id="transcript"), follower)
+        self._shown = Seen(follower.session)
+        self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
+        self._status = StatusBar(id="status")
+        self._figures = Figures(self._view, follower, self._status)
+        self._find: FindBar | None = None
         self._loose = loose
         self._succession: Succession | None = None
         self._next: Path | None = None
@@ -94,6 +111,20 @@ class TranscriptScreen(FiguresScreen):
         self._seen = True
         """Whether the person has been at the end since the last message came."""
 
+    @property
+    def session(self) -> Session:
+        """The session on the screen."""
+        return self._view.session
+
+    def _say(self, text: str) -> None:
+        self.app.notify(text, markup=False, timeout=4)
+
+    def _work(self, work: WorkType[None], group: str) -> None:
+        """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
+        never awaited, and Python complains at the end.
+        """
+        self.run_worker(work, group=group, exclusive=True)
+
     def _read_first(self) -> None:
         """Enough for the first picture, where that is there at once."""
         end = time.perf_counter() + _FIRST
@@ -106,30 +137,30 @@ class TranscriptScreen(FiguresScreen):
             self._follower.step(SLICE)
 
     def shows_nothing(self) -> str:
-        """Why there is nothing to show, where the source could not be read."""
+        """Say why there is nothing to show, where the source could not be read."""
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
         """Title, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._view
-        yield StatusBar(id="status")
+        yield self._status
         yield KeyFooter("transcript", id="keys")
 
     def on_mount(self) -> None:
         """Begin to read."""
         self._show_facts()
-        self._show_totals()
+        self._figures.show()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        if not isinstance(self._follower, Finished) and self._stream is None:
-            from viewer.followset import Succession
+        if self.session.lineage.parent is None and self._stream is None:  # no session takes a subagent's place
+            from viewer.follow.family import Succession
 
             self._succession = Succession(self.session, loose=self._loose)
         self._work(self._read, "read")
         self._work(self._idle, "idle")
-        self._work(self._price, "price")
+        self._work(self._figures.price, "price")
 
     async def on_unmount(self) -> None:
         """Let go of the file."""
@@ -153,49 +184,46 @@ class TranscriptScreen(FiguresScreen):
             self._stream.spool.listen(lambda: loop.call_soon_threadsafe(self._hints.wake))
         family_at = 0.0
         async for _ in self._hints.ticks():
-            if changes := self._follower.poll():
+            self._follower.poll()
+            if changed := self._take():
                 self._hints.stir()
-                self._take(changes)
             if not self._follower.loaded:
                 await self._read_on()
             if self._stream is None:
                 self._hints.watch(self._follower.sources)  # others than before, once it is another kind of source
-            elif changes:
+            elif changed:
                 await asyncio.sleep(max(_FRAME, 2 * self._took))
             now = time.monotonic()
             if self.session.subagents and now - family_at > _FAMILY_EVERY:
-                await self._in_slices(self._family.run(self.session))
+                await self._figures.count_family()
                 family_at = time.monotonic()
-                self._totals_due = True
             self._show_activity()
             if self._stream is not None and self._stream.finished:
                 await self._show_end()
                 return
             if self._facts() != self._shown_facts:
                 self._show_facts()
-            if self._totals_due or self._cut_line() != self._cut_shown:
-                self._show_totals()
+            self._figures.show_if_due()
             self._look_for_next()
 
     async def _show_end(self) -> None:
         """Nothing more will come: say so, and say the last of the totals."""
         self._show_facts()
-        await self._in_slices(self._family.run(self.session))
-        self._totals_due = True
-        while self._totals_due:
-            self._show_totals()
+        await self._figures.count_family()
+        while self._figures.due:
+            self._figures.show()
             await asyncio.sleep(TOTALS_EVERY)
 
     def _show_activity(self) -> None:
-        """What goes on in the exchange that is being worked on, and what the subagents did."""
+        """Show what goes on in the exchange that is being worked on, and what the subagents did."""
         running = running_exchange(self.session, self._follower.live)
-        self._view.set_activity(running, self._family.by_message(self.session))
+        self._view.set_activity(running, self._figures.family.by_message(self.session))
 
     def _look_for_next(self) -> None:
         """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
         if self._succession is None or self._next is not None or self.app.screen is not self:
             return
-        # No session takes a subagent's place, nor that of one of which nothing is there yet.
+        # Nor does one take the place of a session of which nothing is there yet.
         if self.session.lineage.parent is not None or not self.session.provider:
             return
         self._succession.session = self.session
@@ -209,7 +237,7 @@ class TranscriptScreen(FiguresScreen):
             self._show_facts()
 
     def _what_began(self) -> str:
-        from viewer.followset import is_twin
+        from viewer.follow.family import is_twin
 
         twin = self._next is not None and is_twin(self.session.path, self._next)
         return "The session went on in another file" if twin else "A new session began"
@@ -224,55 +252,60 @@ class TranscriptScreen(FiguresScreen):
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""
         if work := self._follower.ahead:
             await aside(work)
-        gathered = Gathered(self._follower.session)
         shown = 0.0
         while not self._follower.loaded:
-            await self._pause()
-            changes = self._follower.step(SLICE)
-            gathered.add(changes, self._follower.session)
+            await self._view.give_way()
+            self._follower.step(SLICE)
             due = time.monotonic() - shown > max(_FLUSH, 4 * self._took)
-            if due or self._follower.loaded or Op.RESTARTED in (c.op for c in changes[-1:]):
-                self._take(gathered.take())
+            if due or self._follower.loaded or self._follower.session is not self.session:
+                self._take()
                 shown = time.monotonic()
             await asyncio.sleep(0)
-        self._take(gathered.take())
+        self._take()
         self._show_facts()
-        self._show_totals()
+        self._figures.show()
 
-    def _take(self, changes: list[Change]) -> None:
-        """Show what was read."""
-        if not changes:
-            return
+    def _take(self) -> bool:
+        """Show what was read; returns whether that was anything."""
+        session, is_new = self._follower.session, self._follower.session is not self.session
+        changes = self._shown.changes(session)
+        if not (changes or is_new) or not self._status.is_attached:
+            return False  # nothing, or the screen is going away
         begun = time.perf_counter()
-        last_restart = max((i for i, c in enumerate(changes) if c.op is Op.RESTARTED), default=-1)
-        updated = [change.message for change in changes if change.op is Op.UPDATED]
-        is_new = last_restart >= 0 or self._follower.session is not self.session
-        self._reprice(None if is_new else changes)  # before headers are drawn
-        if last_restart >= 0:
-            moves = self._view.set_session(self._follower.session)
-            self._work(partial(self._in_slices, self._view.settle()), "settle")
-            self._search_again(moves)
-            changes = changes[last_restart + 1 :]
-        elif self._follower.session is not self.session:
-            self._search_again(self._view.rewrite(self._follower.session, changes))
+        if is_new:
+            self._replace(session, changes)
         else:
-            self._search_on(updated, [change.message for change in changes if change.op is Op.APPENDED])
-        if updated or last_restart >= 0:
-            self._numbers = []  # an exchange that is rewound now has none
+            self._figures.changed(changes)  # before headers are drawn
+        updated = [change.message for change in changes if change.op is Op.UPDATED]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
+        if self._find is not None:
+            self._find.session_changed(updated, appended)
+        if updated or is_new:
+            self._numbers = []  # an exchange that is rewound now has none
         # Of a stream all is new: what comes while a person looks on is not set apart.
         watched = self._stream is not None and self._view.following
         if self._live and appended and not watched and (self._seen or self._view.unread is None):
             self._view.set_unread(appended[0], local_time(time.time()))
             self._seen = False
-        if changes:
+        if updated or appended:
             self._view.session_changed(changes)
         self._show_facts()
-        self._show_totals()
+        self._figures.show()
         self._took = time.perf_counter() - begun
+        return True
+
+    def _replace(self, session: Session, changes: list[Change]) -> None:
+        """Show a session that takes the place of the one before: the same one, written or read anew."""
+        self._figures.begin(session)  # before headers are drawn
+        anew = Change(Op.RESTARTED) in changes
+        moves = self._view.set_session(session)
+        self._work(partial(self._view.in_slices, self._view.settle()), "settle")
+        self._figures.follow(moves)
+        if self._find is not None:
+            self._find.follow(moves, anew=anew)
 
     async def _idle(self) -> None:
-        """When no key has come for a moment: draw ahead, and colour the code on the screen."""
+        """Draw ahead and colour the code on the screen, when no key has come for a moment."""
         while True:
             await self._stirred.wait()
             self._stirred.clear()
@@ -283,7 +316,7 @@ class TranscriptScreen(FiguresScreen):
                     break
             await self._quiet()
             while not self._stirred.is_set() and (wanted := self._view.wanted):
-                await self._in_slices(self._view.highlights.work(wanted[0]))
+                await self._view.in_slices(self._view.highlights.work(wanted[0]))
                 self._view.coloured(wanted[0])
 
     async def _quiet(self) -> None:
@@ -307,14 +340,14 @@ class TranscriptScreen(FiguresScreen):
             self._seen = True
 
     def _facts(self) -> tuple[bool, str, bool, str, str]:
-        """What the title line says that may change though no message does: a title can come by itself."""
+        """Collect what the title line says that may change though no message does: a title can come by itself."""
         session = self.session
         follower = self._follower
         return follower.missing, follower.trouble, follower.live, name_line(session), origin_facts(session)
 
     def _show_facts(self) -> None:
         """The title line."""
-        if not self._is_there():
+        if not self._status.is_attached:  # not made yet, or going away
             return
         news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
         problem = "file is gone" if self._follower.missing else self._follower.trouble
@@ -327,8 +360,8 @@ class TranscriptScreen(FiguresScreen):
         self._show_position()
 
     def _show_position(self) -> None:
-        """Where one is."""
-        if not self._is_there():
+        """Show where one is in the session."""
+        if not self._status.is_attached:
             return
         session, view = self.session, self._view
         pieces: list[str] = []
@@ -348,7 +381,7 @@ class TranscriptScreen(FiguresScreen):
                 pieces.append(_unnumbered(session.exchanges[index]))
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
-        self.query_one("#status", TitleBar).right = Content.styled(" · ".join(pieces), "$text-muted")
+        self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
@@ -380,27 +413,27 @@ class TranscriptScreen(FiguresScreen):
         self._view.scroll_rows(-max(1, self._view.height_of_page // 2))
 
     def action_top(self) -> None:
-        """To the start."""
+        """Go to the start."""
         self._leave_end()
         self._view.go_start()
 
     def action_bottom(self) -> None:
-        """To the end; a session that is being written is followed from there."""
+        """Go to the end; a session that is being written is followed from there."""
         self._view.following = True
         self._view.go_end()
         self._show_facts()
 
     def action_next_exchange(self) -> None:
-        """To the next exchange."""
+        """Go to the next exchange."""
         self._view.go_exchange(1)
 
     def action_previous_exchange(self) -> None:
-        """To the previous exchange."""
+        """Go to the previous exchange."""
         self._leave_end()
         self._view.go_exchange(-1)
 
     def action_first_unread(self) -> None:
-        """To the first message that is new."""
+        """Go to the first message that is new."""
         if self._view.unread is None:
             self._say("Nothing new has come since you opened this.")
             return
@@ -420,6 +453,41 @@ class TranscriptScreen(FiguresScreen):
         if self._view.following:
             self._view.go_end()
         self._show_facts()
+
+    # -- searching -------------------------------------------------------------------------------------------------
+
+    async def action_search(self) -> None:
+        """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
+        the bar it is a letter like others.
+        """
+        from viewer.screens.find_bar import FindBar
+
+        if self._find is not None and self.focused is self._find.box:
+            raise SkipAction
+        if self._find is None:
+            self._find = FindBar(self._view)
+            # Waited for, so that the next letters go there and do not fold or move anything.
+            await self.mount(self._find, before=self._status)
+        self._find.ask()
+
+    def action_search_next(self) -> None:
+        """The next hit."""
+        self._search_again(1)
+
+    def action_search_previous(self) -> None:
+        """The previous hit."""
+        self._search_again(-1)
+
+    def _search_again(self, step: int) -> None:
+        if self._find is None or not self._find.again(step):
+            self._say("Nothing is looked for; / begins a search.")
+
+    def on_find_bar_ended(self) -> None:
+        """Take the find bar away; nothing moves."""
+        if self._find is not None:
+            self._find.end()
+            self._find = None
+            self.set_focus(self._view)
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
@@ -506,13 +574,9 @@ class TranscriptScreen(FiguresScreen):
             self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
 
     def action_why(self) -> None:
-        """Where the token figure comes from."""
-        from viewer.screens.records import why_screen
-
+        """Show where the token figure comes from."""
         if self._has_cursor():
-            block, cut = self._view.cursor.block, self._cut_line()
-            self._why = why_screen(self.session, block, self._family, cut, self._costs)
-            self.app.push_screen(self._why)
+            self.app.push_screen(self._figures.why(self._view.cursor.block))
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
@@ -542,13 +606,15 @@ class TranscriptScreen(FiguresScreen):
         if found is None or (found.path is None and found.session is None):
             self._say("The subagent's own transcript was not found beside this session.")
         elif found.session is not None and found.path is None:
-            self.app.push_screen(TranscriptScreen(Finished(found.session)))
+            from viewer.follow.follower import Within
+
+            self.app.push_screen(TranscriptScreen(Within(found, found.session)))
         elif found.path is not None:
             self._open_path(found.path)
 
     def _open_path(self, path: Path, *, follow: bool = False) -> bool:
         """Show another session above this one; returns whether it could be opened."""
-        from viewer.follow import Follower
+        from viewer.follow.follower import Follower
 
         try:
             follower = Follower(path, from_end=follow)
@@ -594,7 +660,7 @@ class TranscriptScreen(FiguresScreen):
         self._app_action("show_help", "transcript")
 
     def _app_action(self, name: str, *arguments: object) -> None:
-        """What the program around this screen does. In a test's bare app there is none."""
+        """Run an action of the program around this screen. In a test's bare app there is none."""
         action = getattr(self.app, name, None)
         if action is not None:
             action(*(arguments or (self.session,)))
@@ -612,8 +678,8 @@ class TranscriptScreen(FiguresScreen):
 
     def action_end_search(self) -> None:
         """End the search, else drop what is selected, else go back; never leave the program."""
-        if self._find_bar is not None:
-            self._end_search()
+        if self._find is not None:
+            self.on_find_bar_ended()
         elif self.selections:
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
@@ -621,7 +687,7 @@ class TranscriptScreen(FiguresScreen):
 
 
 def _unnumbered(exchange: Exchange) -> str:
-    """What to call an exchange that has no number."""
+    """Name an exchange that has no number."""
     if exchange.opener is None:
         return exchange.prompt or "before the first prompt"
     return "rewound exchange" if exchange.rewound else "inherited exchange"

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from viewer.leftovers import remove_at_end
+from viewer.cleanup import remove_at_end
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -42,7 +42,7 @@ class Copy(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What becomes of a text that is to be copied in this terminal."""
+    """The way of a text that is to be copied in this terminal."""
 
     reaches: bool
     """Whether it reaches a clipboard, as far as one can know."""
@@ -53,7 +53,7 @@ class Way(NamedTuple):
 
 
 def clipboard_way(environ: Mapping[str, str]) -> Way:
-    """How copying goes here. Asks tmux where this runs in it, and runs nothing else."""
+    """Find out how copying goes here. Asks tmux where this runs in it, and runs nothing else."""
     if environ.get("TMUX"):
         return _tmux_way()
     if environ.get("TERM") == "linux":
@@ -76,7 +76,7 @@ def _tmux_way() -> Way:
 
 
 def _ask_tmux(*words: str) -> str:
-    """What tmux answers; "" where it does not."""
+    """Return tmux's answer; "" where it has none."""
     try:
         asked = subprocess.run(
             ["tmux", *words],
@@ -92,7 +92,7 @@ def _ask_tmux(*words: str) -> str:
 
 
 def redacted(what: str, make: Callable[[Redactor | None], str]) -> Copy:
-    """What `make` makes, with secrets replaced and, given None, as it is."""
+    """Make a copy of what `make` makes, with secrets replaced and, given None, as it is."""
     from renderers.redact import Redactor
 
     redactor = Redactor()

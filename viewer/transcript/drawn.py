@@ -11,8 +11,8 @@ from renderers.terminal.block import render_block
 from renderers.terminal.code import Want
 from renderers.terminal.folds import FULL_LINES, Fold
 from renderers.terminal.layout import Block, Look
+from schemas.changes import Moves
 from schemas.session import Session
-from viewer.transcript.moves import Moves
 
 MAX_ROWS = 12_000
 """Rows that are kept, about 10 MB."""
@@ -71,15 +71,14 @@ class DrawnBlocks:
         for index in {index for (index, _), drawn in self._kept.items() if want in drawn.block.wanted}:
             self.forget(index)
 
-    def take_over(self, moves: Moves, keep: int) -> None:
-        """Another object holds the session now; its first messages, up to `keep`, look as before."""
-        self._session = moves.new
-        self._full = {place: full for index, full in self._full.items() if (place := moves.find(index)) is not None}
-        for index in {index for index, _ in self._kept if index >= keep}:
-            self.forget(index)
+    def moved(self, moves: Moves, look: Look) -> DrawnBlocks:
+        """An empty one for the session that took this one's place; what was to be shown of huge outputs stays."""
+        blocks = DrawnBlocks(moves.new, look)
+        blocks._full = {place: full for i, full in self._full.items() if (place := moves.find(i)) is not None}
+        return blocks
 
     def relook(self, look: Look) -> None:
-        """What is drawn from now on looks so; whoever changes it forgets the messages that it changes."""
+        """Draw so from now on; whoever changes the look forgets the messages that it changes."""
         self.look = look
 
     def clear(self, look: Look | None = None) -> None:

@@ -22,11 +22,12 @@ from renderers.terminal.block import render_block
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
+from schemas.changes import Moves
 from schemas.message import Flag, Kind, Message
 from schemas.records import FileStore
 from schemas.session import Session
 from schemas.table import NONE
-from viewer.matching import plain_runs, search_key
+from viewer.index.matching import plain_runs, search_key
 from viewer.transcript.search_text import ALL_LINES, matches
 
 _CHUNK = 512 << 10
@@ -85,7 +86,7 @@ def _scalars(value: object) -> Iterator[str]:
 
 
 def _is_markdown(message: Message) -> bool:
-    """Whether the screen leaves signs out of what is drawn of a message."""
+    """Tell whether the screen leaves signs out of what is drawn of a message."""
     tool = message.tool
     return message.kind is not Kind.OUTPUT and (tool is None or tool.type == "task" or bool(tool.formatted))
 
@@ -129,7 +130,7 @@ class Finder:
 
     @property
     def total(self) -> int:
-        """How many places were found."""
+        """The number of places that were found."""
         return sum(self.counts.values())
 
     def number(self, index: int, ordinal: int) -> int:
@@ -138,15 +139,23 @@ class Finder:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether more came after everything had been searched."""
+        """Tell whether more came after everything had been searched."""
         return self.done and len(self._seen) != len(self.session.messages)
 
     def forget(self, indices: Iterable[int]) -> None:
-        """What was found in these messages counts no more: they changed, and `run` searches them again."""
+        """Drop what was found in these messages: they changed, and `run` searches them again."""
         for index in indices:
             self._seen.discard(index)
             if self.counts.pop(index, 0):
                 self.hits.remove(index)
+
+    def follow(self, moves: Moves) -> None:
+        """Go over to the session that took the other one's place; what was found in the messages that stayed counts."""
+        self.session, self._start = moves.new, moves.near(self._start)
+        self._seen = {place for index in self._seen if (place := moves.find(index)) is not None}
+        found = {moves.find(index): count for index, count in self.counts.items()}
+        self.counts = {place: count for place, count in found.items() if place is not None}
+        self.hits = sorted(self.counts)
 
     def renew(self, indices: Iterable[int]) -> None:
         """Search these messages at once, which changed or are new."""
@@ -188,7 +197,7 @@ class Finder:
             insort(self.hits, index)
 
     def count(self, index: int) -> int:
-        """How often a message shows the query."""
+        """Count how often a message shows the query."""
         look = self._look()
         # The lines that open exchanges show facts of the whole exchange, and they are few.
         if not self.session.messages.has(index, Flag.OPENER):
@@ -211,7 +220,7 @@ class Finder:
             yield from self._scan(store, places, start, stop)
 
     def _places(self) -> Generator[None, None, array[int]]:
-        """Where each record begins and whose it is, sorted: offset and message in one number."""
+        """List where each record begins and whose it is, sorted: offset and message in one number."""
         found: list[int] = []
         for n, (offset, index) in enumerate(self.session.spans.owners(self.session.messages.span)):
             found.append(offset << _MESSAGE_BITS | index)

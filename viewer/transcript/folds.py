@@ -1,4 +1,4 @@
-"""What is folded: a level for all, toggles for a kind, and what was opened or folded one by one."""
+"""The folds of a transcript: a level for all, toggles for a kind, and what was opened or folded one by one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from enum import IntEnum
 from functools import lru_cache
 
 from renderers.terminal.folds import Fold
+from schemas.changes import Moves
 from schemas.message import Flag, Kind
 from schemas.session import Session
-from viewer.transcript.moves import Moves
 
 
 class Sort(IntEnum):
@@ -121,18 +121,18 @@ class Folds:
         return folds
 
     def sorts(self, opened: bool | None = None) -> tuple[Fold, ...]:
-        """How far each sort is open; in an exchange that was opened (True) or folded (False) by itself."""
+        """Return how far each sort is open; in an exchange that was opened (True) or folded (False) by itself."""
         return _sorts(self.level, self.thinking, self.output, opened)
 
     def is_open(self, exchange: int, old: bool) -> bool:
-        """Whether an exchange shows more than its first line."""
+        """Tell whether an exchange shows more than its first line."""
         state = self.exchanges.get(exchange)
         if state is not None:
             return state
         return LEVELS[self.level][1][Sort.OLD_OPENER if old else Sort.OPENER] > L
 
     def fold(self, index: int) -> Fold:
-        """How far a message is open."""
+        """Return how far a message is open."""
         table = self.table
         flags = table.flags[index]
         opened = self.exchanges.get(table.exchange[index]) if self.exchanges else None

@@ -1,4 +1,4 @@
-"""How tall everything is and where it stands: the arithmetic behind the scroll bar. Knows nothing of Textual.
+"""The heights of messages and where each stands: the arithmetic behind the scroll bar. Knows nothing of Textual.
 
 A session may have 300,000 messages, and folding all of them must not take longer than a frame. So heights live on two
 levels. A chunk of 256 messages knows, for each sort of message, how many there are and how much text they hold, from
@@ -38,7 +38,7 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class _Stat:
-    """What a chunk holds of one sort: which of its messages, and their sizes whole and cut."""
+    """The messages of one sort in a chunk: which, and their sizes whole and cut."""
 
     members: bytearray = field(default_factory=bytearray)
     lines: int = 0
@@ -106,43 +106,17 @@ class Layout:
             if index < table_count and self._table.flags[index] & Flag.OPENER:  # whether it was rewound tells for all
                 reach = self._session.message_range(self._table.exchange[index])
                 touched.update(range(reach.start >> CHUNK_BITS, (reach.stop - 1 >> CHUNK_BITS) + 1))
-        if table_count != self._count:
-            first = min(self._count, table_count) >> CHUNK_BITS
+        if table_count > self._count:  # one in which messages went is another object
             last = (table_count + CHUNK - 1) >> CHUNK_BITS
-            del self._stats[last:], self._totals[last:]
             self._stats.extend([None] * (last - len(self._stats)))
             self._totals.extend([0] * (last - len(self._totals)))
-            for chunk in [c for c in self._heights if c >= last]:
-                self._forget(chunk)
-            touched.update(range(first, last))
+            touched.update(range(self._count >> CHUNK_BITS, last))
             self._count = table_count
             if self._folds.exchanges or self._folds.blocks:
                 self._find_overrides()
         for chunk in touched:
             self._stats[chunk] = None
             self._forget(chunk)
-        self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
-
-    def take_over(self, session: Session, folds: Folds, first: int, changed: Collection[int]) -> None:
-        """Another object holds the session now. Its first messages, up to `first`, are those from before but for those
-        that `changed`.
-        """
-        self._session, self._table, self._folds = session, session.messages, folds
-        keep = min(first, self._count, len(self._table)) >> CHUNK_BITS
-        del self._stats[keep:], self._totals[keep:]
-        for chunk in [c for c in self._heights if c >= keep]:
-            self._forget(chunk)
-        self._unread = {chunk for chunk in self._unread if chunk < keep}
-        self._dirty = {chunk for chunk in self._dirty if chunk < keep}
-        self._count = keep << CHUNK_BITS
-        if self._rule is not None and self._rule >= self._count:
-            self._rule = None
-        self.sync(changed)
-        special = self._special
-        self._find_overrides()
-        for chunk in special | self._special:  # what is folded by itself may be another message
-            self._forget(chunk)
-        self._dirty = {chunk for chunk in self._dirty if chunk < len(self._stats)}
 
     def refold(self, blocks: range | None = None) -> None:
         """The folds changed: of these messages, or of everything."""
@@ -253,7 +227,7 @@ class Layout:
             exact[block & (CHUNK - 1)] = 0
 
     def is_exact(self, block: int) -> bool:
-        """Whether the message has been measured since it last changed."""
+        """Tell whether the message has been measured since it last changed."""
         exact = self._exact.get(block >> CHUNK_BITS)
         return exact is not None and exact[block & (CHUNK - 1)] == 1
 
@@ -371,7 +345,7 @@ class Layout:
         return total
 
     def _is_special(self, chunk: int) -> bool:
-        """Whether its folds must be asked message by message, because they do not follow from their sorts alone."""
+        """Tell whether its folds must be asked message by message: they do not follow from their sorts alone."""
         if chunk in self._special:
             return True
         return bool(self._opened.get(chunk)) and not self._stat(chunk).keys().isdisjoint((Sort.OLD, Sort.STRAY))

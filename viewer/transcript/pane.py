@@ -30,8 +30,9 @@ class RowsPane(ScrollView, can_focus=True):
         """Wrap anew."""
         self.remake()
 
-    def remake(self) -> None:
-        """Make the rows again: for another width, or because there is more to say in them."""
+    def remake(self, make: Callable[[int], list[Row]] | None = None) -> None:
+        """Make the rows again: for another width, or because there is more to say in them, or something else."""
+        self._make = make or self._make
         width = max(20, self.scrollable_content_region.width)
         self._rows = self._make(width)
         self.virtual_size = Size(width, len(self._rows))

@@ -1,4 +1,4 @@
-"""Where in rows something that is looked for stands."""
+"""Matches in rows: where something that is looked for stands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from renderers.terminal.rows import Row
-from viewer.matching import find_all
+from viewer.index.matching import find_all
 
 ALL_LINES = 1 << 30
 """More lines than any text has: nothing of it is left out."""

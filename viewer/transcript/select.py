@@ -1,4 +1,4 @@
-"""What a person selected with the mouse, as text: the source, not its picture on the screen."""
+"""The text that a person selected with the mouse: the source, not its picture on the screen."""
 
 from __future__ import annotations
 

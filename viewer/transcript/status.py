@@ -1,4 +1,4 @@
-"""What the quiet lines around a transcript say of its session."""
+"""The quiet lines around a transcript, and what they say of its session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemas.costs.responses import Tally
 from schemas.message import Kind
 from schemas.paths import path_text
 from schemas.session import Lack, Session
-from viewer.transcript.family import FamilyUsage
+from viewer.usage.family import FamilyUsage
 
 _WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
 _BESIDE = frozenset({Kind.NOTE, Kind.CONTEXT, Kind.UNKNOWN})
@@ -35,7 +35,7 @@ def running_exchange(session: Session, live: bool) -> int:
 
 
 def name_line(session: Session) -> str:
-    """What to call a session: its title, or else its first prompt; while it is being read, its file."""
+    """Name a session: its title, or else its first prompt; while it is being read, its file."""
     return (
         session.title
         or next((e.prompt for e in session.exchanges if e.prompt), "")
@@ -57,7 +57,7 @@ def origin_facts(session: Session) -> str:
 def state_line(
     session: Session, problem: str, news: str, ended: bool | None, following: bool, live: bool = True
 ) -> Content:
-    """Where the session is from, and how it stands: `problem` in reading it, else `news` of the one that takes its
+    """Say where the session is from and how it stands: `problem` in reading it, else `news` of the one that takes its
     place, else whether it is live. `ended`: whether standard input has ended; None for what comes from files.
     Following what nobody writes is waiting.
     """
@@ -78,8 +78,8 @@ def state_line(
 
 
 def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Tally | None = None) -> Content:
-    """What could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of the
-    session without its subagents, once it is known.
+    """Say what could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of
+    the session without its subagents, once it is known.
     """
     faults = _faults(session, cut)
     parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
@@ -114,7 +114,7 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
 
 
 def _share(part: int, whole: int) -> str:
-    """In percent; what is not nothing is never 0, and what is not all never 100."""
+    """Return a share in percent; what is not nothing is never 0, and what is not all never 100."""
     percent = 100 * part / whole
     return "<1" if percent < 1 else str(99 if 99 <= percent < 100 else round(percent))
 

@@ -1,10 +1,11 @@
-"""What a person does with a transcript: fold, search, select, follow."""
+"""The view of a transcript: a window in which a person folds, searches, selects and follows."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
@@ -16,12 +17,12 @@ from renderers.facts import local_time
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
+from schemas.changes import Moves
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
 from viewer.transcript.drawn import Drawn
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.moves import Moves
 from viewer.transcript.painting import Overlay, overlaid
 from viewer.transcript.search_text import ALL_LINES, Stretch, matches
 from viewer.transcript.select import MARK_CELLS, message_source, position_of, row_number, selected_text
@@ -37,8 +38,12 @@ _LAST = 50
 """Among so many messages at the end are the tools that run."""
 
 
+_AT_ONCE = 8
+"""Chunks of another session whose heights are worked out at once, in a few milliseconds; the others are by and by."""
+
+
 class _Standing(NamedTuple):
-    """What is on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
+    """The lines on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
     shown, all lines.
     """
 
@@ -49,9 +54,7 @@ class _Standing(NamedTuple):
 
 
 class TranscriptView(TranscriptWindow):
-    """A session's messages. It is told of changes by `session_changed`, `rewrite` and `set_session`; it reads nothing
-    itself.
-    """
+    """A session's messages. It is told of changes by `session_changed` and `set_session`; it reads nothing itself."""
 
     def __init__(self, session: Session, **options: Any) -> None:
         super().__init__(session, **options)
@@ -145,7 +148,7 @@ class TranscriptView(TranscriptWindow):
 
     @property
     def look(self) -> Look:
-        """How messages are drawn now."""
+        """The look with which messages are drawn now."""
         return self._look
 
     def look_for(self, key: str) -> None:
@@ -155,7 +158,7 @@ class TranscriptView(TranscriptWindow):
         self.show()
 
     def go_hit(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
-        """To the place after (or before) the one that was gone to, if `start` is still there, else after that line;
+        """Go to the place after (or before) the one that was gone to, if `start` is still there, else after that line;
         with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
         """
         hits = finder.hits
@@ -172,7 +175,7 @@ class TranscriptView(TranscriptWindow):
         return True
 
     def _beside(self, start: Position, step: int, count: int, inclusive: bool) -> int | None:
-        """Which place of the message under `start` comes next; None where none does."""
+        """Return the place of the message under `start` that comes next; None where none does."""
         line = start.line - self.layout_of.head(start.block)
         if self.hit is not None and self.hit[:2] == (start.block, line) and not inclusive:
             ordinal = self.hit[2] + step
@@ -192,7 +195,7 @@ class TranscriptView(TranscriptWindow):
         return drawn
 
     def _show_hit(self, block: int, ordinal: int) -> None:
-        """To a place of a message; it is opened unless the line can be seen as it is."""
+        """Go to a place of a message; it is opened unless the line can be seen as it is."""
         if self.folds.fold(block) is Fold.HIDDEN:
             exchange = self.session.messages.exchange[block]
             self.folds.exchanges[exchange] = True
@@ -264,7 +267,7 @@ class TranscriptView(TranscriptWindow):
                 self.layout_of.forget_height(block)
 
     def set_activity(self, running: int, subagents: Mapping[int, str]) -> None:
-        """Which exchange is being worked on (-1 for none), and what the subagents did so far."""
+        """Show which exchange is being worked on (-1 for none), and what the subagents did so far."""
         look, exchanges = self._look, self.session.exchanges
         if (running, subagents) == (look.running, look.subagents):
             return
@@ -306,16 +309,10 @@ class TranscriptView(TranscriptWindow):
             self._move_bar(total, self.layout_of.row_of(self._top))
 
     def set_session(self, session: Session) -> Moves:
-        """The session was read anew: places and folds stay with the messages they belonged to."""
-        return self._take_over(session, None)
-
-    def rewrite(self, session: Session, changes: list[Change]) -> Moves:
-        """History was rewritten: another object holds the session, to which `changes` led. What is there still does not
-        move on the screen, unless it is followed and the end is shown. `session_changed` must be told as well.
+        """Another object holds the session: it was read anew, or history was rewritten. Places and folds stay with the
+        messages to which they belonged, and what is there still does not move on the screen, unless it is followed and
+        the end is shown.
         """
-        return self._take_over(session, changes)
-
-    def _take_over(self, session: Session, changes: list[Change] | None) -> Moves:
         moves = Moves(self.session, session)
         place, look = self._standing(), self._look
         running = moves.exchange(look.running)
@@ -327,18 +324,10 @@ class TranscriptView(TranscriptWindow):
         selection = self._held_selection()
         unread = None if self.unread is None else moves.find(self.unread)
         self.session, self.folds = session, self.folds.moved(moves)
-        keep = 0
-        if changes is None:
-            self.layout_of = Layout(session, self.folds, look.width, read_later=True)
-        else:
-            first = min((c.message for c in changes if c.op is not Op.UPDATED), default=len(session.messages))
-            changed = [change.message for change in changes if change.op is Op.UPDATED]
-            self.layout_of.take_over(session, self.folds, first, changed)
-            if 0 < first <= len(session.messages):  # the header of the exchange in which it differs tells its totals
-                keep = session.exchanges[session.messages.exchange[first - 1]].start
-        self._drawn.take_over(moves, keep)
-        self._drawn.relook(look)
-        self._redraw_later([keep])
+        self.layout_of = Layout(session, self.folds, look.width, read_later=True)
+        for _ in islice(self.layout_of.read(), _AT_ONCE):
+            pass
+        self._drawn = self._drawn.moved(moves, look)
         self.set_unread(unread, self._unread_since)
         self._stand(place, moves)
         self._hold_selection(selection, moves)
@@ -349,7 +338,7 @@ class TranscriptView(TranscriptWindow):
         return moves
 
     def _standing(self) -> _Standing:
-        """What is on the screen, and where, for `_stand`."""
+        """Note what is on the screen, and where, for `_stand`."""
         rows = [self._held(place) for place in self._rows]
         return _Standing(self._held(self._top), self._held(self.cursor), self._screen_row(self.cursor), rows)
 
@@ -358,7 +347,7 @@ class TranscriptView(TranscriptWindow):
         return place.block, place.line - (self.layout_of.head(place.block) if place.block < self.layout_of.count else 0)
 
     def _found(self, held: tuple[int, int], moves: Moves) -> Position | None:
-        """Where such a line is now; None if its message is gone or hidden."""
+        """Find such a line; None if its message is gone or hidden."""
         block = moves.find(held[0])
         if block is None or self.folds.fold(block) is Fold.HIDDEN:
             return None
@@ -486,5 +475,5 @@ class TranscriptView(TranscriptWindow):
 
 
 def _own(row: Row) -> str:
-    """What a row shows behind its glyph, which says only whether it is open."""
+    """Return a row's text behind its glyph, which says only whether it is open."""
     return row.text[row.gutter :]

@@ -6,6 +6,7 @@ and what one reads must not move for that. `scroll_y` follows from the place and
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
 from schemas.message import Kind
 from schemas.session import Session
+from viewer.follow.follower import SLICE
 from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds
@@ -32,6 +34,8 @@ from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cu
 from viewer.transcript.select import row_number
 
 _START = Position(0, 0)
+QUIET = 0.08
+"""How long after a key slow work goes on."""
 
 
 class TranscriptWindow(ScrollView, can_focus=True):
@@ -285,7 +289,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         return rows
 
     def _needs_markdown(self, block: int) -> bool:
-        """Whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
+        """Tell whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
         ends above such a message; the next one, a moment later, goes on below it and moves nothing.
         """
         prose = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION, Kind.TOOL)
@@ -370,9 +374,23 @@ class TranscriptWindow(ScrollView, can_focus=True):
         """The person is here: slow work waits."""
         self.touched = time.monotonic()
 
+    async def give_way(self) -> None:
+        """Wait while a person is pressing keys."""
+        while time.monotonic() - self.touched < QUIET:
+            await asyncio.sleep(0.02)
+
+    async def in_slices(self, work: Iterator[None]) -> None:
+        """Drive slow work in slices, each short enough that a key need not wait."""
+        begun = time.perf_counter()
+        for _ in work:
+            if time.perf_counter() - begun > SLICE:
+                await asyncio.sleep(0)
+                await self.give_way()
+                begun = time.perf_counter()
+
     @property
     def at_end(self) -> bool:
-        """Whether the last line is on the screen."""
+        """Tell whether the last line is on the screen."""
         if not self._rows:
             return True
         place = self._rows[-1]
@@ -427,14 +445,14 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._paint()
 
     def go_start(self) -> None:
-        """To the first line."""
+        """Go to the first line."""
         self.following = False
         first = self.layout_of.next_visible(0)
         self._top = self.cursor = _START if first is None else Position(first, 0)
         self.show()
 
     def go_end(self) -> None:
-        """To the last line."""
+        """Go to the last line."""
         last = self.layout_of.previous_visible(self.layout_of.count - 1)
         if last is not None:
             self._measure(last)
@@ -456,7 +474,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self.show()
 
     def go_exchange(self, step: int) -> None:
-        """To the next (or previous) exchange's first line."""
+        """Go to the next (or previous) exchange's first line."""
         session = self.session
         if not session.exchanges:
             return
@@ -476,18 +494,18 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
     @property
     def percent(self) -> int:
-        """How far down the screen's last line is."""
+        """The part of the session, in percent, that ends with the screen's last line."""
         if not self._rows:
             return 100
         return min(99, 100 * (self.layout_of.row_of(self._rows[-1]) + 1) // max(1, self.layout_of.total))
 
     def go_back(self, top: Position, cursor: Position) -> None:
-        """To where one was before."""
+        """Go to where one was before."""
         self._top, self.cursor = top, cursor
         self.show()
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
-        """Where the scroll bar was dragged to."""
+        """Go to where the scroll bar was dragged."""
         if y is None or not self._rows:
             return
         row = max(0, round(y))

@@ -1,1 +1,1 @@
-"""What sessions used and what it cost: sums, their table, and where each figure is from."""
+"""The usage of sessions and what it cost: sums, their table, and where each figure is from."""

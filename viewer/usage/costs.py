@@ -1,4 +1,4 @@
-"""What sessions cost, for the screens: prices that are loaded once, and sums that are worked out a slice at a time.
+"""The costs of sessions, for the screens: prices that are loaded once, and sums worked out a slice at a time.
 
 Costs are what the API would charge by genai-prices. Its tables take a third of a second to load, so that is for a
 thread, after the first picture. Until then a cost is None, not known yet; afterwards it is text, empty where nothing
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from renderers.facts import cost_fact
 from schemas.costs.responses import NOBODY, Response, Tally, each_once, response_of, sum_of
 from schemas.session import Session
-from viewer.breakable import BrokenOffError, breakable_imports
+from viewer.usage.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 _AT_ONCE = 200
 """Token groups that are priced while a line waits to be drawn: a millisecond or two. More are priced in slices."""
@@ -32,7 +32,7 @@ class _Shared:
 
 
 def loaded() -> bool:
-    """Whether the prices are there."""
+    """Tell whether the prices are there."""
     return _Shared.prices is not None
 
 
@@ -68,7 +68,7 @@ def priced(responses: Iterable[Response]) -> Tally:
 
 
 def group_cost(session: Session, group: int) -> Tally:
-    """What one response cost. The prices must be loaded."""
+    """Price one response. The prices must be loaded."""
     if session.groups.usage[group].total is None:
         return Tally()
     return priced([response_of(session, group, NOBODY)])
@@ -98,12 +98,12 @@ class SessionCosts:
         self._due = set(range(len(session.exchanges)))
 
     def of(self, exchange: int) -> str | None:
-        """What an exchange cost, in words; None where that is not known yet."""
+        """Return the cost of an exchange, in words; None where that is not known yet."""
         cost = self.known(exchange)
         return None if cost is None else cost_fact(cost)
 
     def known(self, exchange: int) -> Tally | None:
-        """What an exchange cost; None where that is not known yet."""
+        """Return the cost of an exchange; None where that is not known yet."""
         if not loaded() or exchange >= len(self._session.exchanges):
             return None
         if exchange in self._due or exchange not in self._known:
@@ -131,5 +131,5 @@ class SessionCosts:
 
 
 def summary_costs(summary: Summary, rows: list[Response]) -> tuple[Tally, Tally]:
-    """What a session in the index cost, without and with its subagents; `rows` are those that the index has of it."""
+    """Price a session in the index, without and with its subagents; `rows` are those that the index has of it."""
     return priced(row for row in rows if not row.member), priced(each_once(rows))

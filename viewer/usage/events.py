@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from schemas.costs.responses import Holder, Ledger, Response, family
 from schemas.paths import path_text
 from viewer.output import warn
-from viewer.sessions import each_session
+from viewer.sessions.selection import each_session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.provider import Problem
-    from viewer.targets import Target
+    from viewer.sessions.targets import Target
 
 
 class EventWriter:
@@ -41,7 +41,7 @@ class EventWriter:
                 warn(f"{path_text(problem.path)}: {problem.reason}")
 
     def inherited_lines(self) -> Iterator[bytes]:
-        """When all the sessions were read: what forks inherited from sessions that are not among them."""
+        """Make lines of what forks inherited from sessions that are not among them, when all were read."""
         return self._written(self._ledger.settle_inherited())
 
     def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Where figures are from: the records of each response, and the records that are in no figure, with the reason."""
+"""The origin of figures: the records of each response, and the records that are in no figure, with the reason."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LeftOut(NamedTuple):
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """As an answer has it."""
+        """Return it as an answer has it."""
         records = [place.to_json() for place in self.places]
         return {"path": self.path, "what": self.what, "records": records, "reason": self.reason}
 
@@ -92,7 +92,7 @@ class Explanation:
             self._look_at_lines(member, shown_path)
 
     def end_session(self) -> None:
-        """When a session and its subagents are settled: what they have that is in no figure."""
+        """Take in what a session and its subagents have that is in no figure, when they are settled."""
         self.left_out += [one for *_, one in sorted(self._responses, key=lambda one: one[:2])]
         for path, found in self._found.items():
             self.left_out += (one for one in found if (path, one.places[0].line) not in self._used)
@@ -183,7 +183,7 @@ def _records(store: FileStore) -> Iterator[tuple[int, int, int, dict[str, Any]]]
 
 
 def _reason(agent: str, record: dict[str, Any]) -> str:
-    """Why a record's figures are not those of a response."""
+    """Say why a record's figures are not those of a response."""
     if record.get("forkedFrom"):
         return _INHERITED
     provider = provider_of(agent)
@@ -255,7 +255,7 @@ def _response_lines(responses: list[Response]) -> Iterator[str]:
 
 
 def _places_text(places: Sequence[Place]) -> str:
-    """Where records stand: `lines 3, 5 of x.jsonl (bytes 812+2044, 3100+67)`, each with its offset and length, or
+    """Say where records stand: `lines 3, 5 of x.jsonl (bytes 812+2044, 3100+67)`, each with its offset and length, or
     `record 2 of …` where a source has no lines; in several files where a copy is fuller.
     """
     return ", ".join(_in_file(list(own)) for _, own in groupby(places, key=lambda place: place.path))

@@ -1,4 +1,4 @@
-"""What sessions used, session by session: their exchanges and responses, and what must be said beside the figures."""
+"""The report session by session: their exchanges and responses, and what must be said beside the figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.costs.responses import Response, Tally, each_once, rounded_cost, ta
 from schemas.json_output import json_bytes
 from schemas.paths import address_json
 from viewer.output import console, short_path
-from viewer.sessions import each_session, failed, in_order_made, say_others
+from viewer.sessions.selection import each_session, failed, in_order_made, say_others
 from viewer.usage.spending import Spending, Taken, numbered_prompts
 from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from schemas.costs.prices import Prices
     from schemas.session import Session
     from schemas.usage import TokenUsage
-    from viewer.targets import Target
+    from viewer.sessions.targets import Target
     from viewer.usage.table import Rows
 
 
@@ -79,8 +79,8 @@ class Report:
             self.sessions.append((target, json_bytes(answer)))
 
     def _is_known(self, session_id: str) -> bool:
-        """Whether a session is among those that are read, or on this machine."""
-        from viewer.ids import ids_on_this_machine
+        """Tell whether a session is among those that are read, or on this machine."""
+        from viewer.sessions.ids import ids_on_this_machine
 
         if session_id not in self._known and not self._looked:
             self._known |= ids_on_this_machine()
@@ -193,7 +193,7 @@ def _session_table(session: Session, own: list[Response], everything: Tally, sub
 
 
 def _notes(session: Session, target: Target, own: Tally, everything: Tally, taken: Taken) -> list[str]:
-    """What must be said beside the figures."""
+    """Yield what must be said beside the figures."""
     notes = [f"total {in_full(own, ' tokens')}" if own.usage else _no_figures(session)]
     if taken.subagents and everything.usage:
         notes[0] += f", {in_full(everything, '+' * taken.unmetered)} with {plural(taken.subagents, 'subagent')}"
@@ -212,7 +212,7 @@ def _notes(session: Session, target: Target, own: Tally, everything: Tally, take
 
 
 def _no_figures(session: Session) -> str:
-    """Why a session has no total."""
+    """Say why a session has no total."""
     if session.own_total:
         return f"a snapshot holds sums and no responses: {session.own_total} in all (turnlog show has its tables)"
     if session.inherited or any(exchange.inherited for exchange in session.exchanges):
@@ -228,7 +228,7 @@ def _origin(session: Session) -> str | None:
 
 
 def _inherited_note(session: Session, origin: str, *, here: bool) -> str:
-    """What a fork has copies of, and whether the session that it is from is there to count it."""
+    """Say what a fork has copies of, and whether the session that it is from is there to count it."""
     exchanges = sum(exchange.inherited for exchange in session.exchanges)
     known = [one.usage.total for one in session.inherited.values() if one.usage.total]
     tokens = f" ({format_exact(sum(known))} tokens)" if known else ""

@@ -1,4 +1,4 @@
-"""What sessions used, response by response, each once: from the index of this machine, or from files that are read."""
+"""The responses of sessions, each once: from the index of this machine, or from files that are read."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from renderers.facts import exchange_numbers, plural
 from schemas.costs.responses import Holder, Ledger, Response, Tally, family, in_order_made, source_of_session
 from schemas.paths import path_text
 from viewer.output import warn
-from viewer.sessions import each_session
+from viewer.sessions.selection import each_session
 from viewer.usage.sums import EVERYTHING, Filters
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
     from schemas.provider import Problem
     from schemas.session import Session
-    from viewer.library import Library
-    from viewer.targets import Target
+    from viewer.index.library import Library
+    from viewer.sessions.targets import Target
     from viewer.usage.explain import Explanation
 
 
 class Taken(NamedTuple):
-    """What a session and its subagents have."""
+    """The responses of a session and its subagents."""
 
     rows: list[Response]
     """All of it, copies too, without what they inherited."""
@@ -99,14 +99,14 @@ class Spending:
         return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
 
     def end(self) -> Iterator[Response]:
-        """What forks inherited from sessions that are not among those that were taken."""
+        """Yield what forks inherited from sessions that are not among those that were taken."""
         for row in self._counted(self._ledger.settle_inherited()):
             self._inherited.add(row)
             yield row
 
     @property
     def total(self) -> Tally:
-        """Of all that was taken."""
+        """The sum of all that was taken."""
         return self._own + self._subagents + self._inherited
 
     def foot(self) -> list[tuple[str, Tally]]:
@@ -134,7 +134,7 @@ class Spending:
         return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
 
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
-        """Of what the ledger settled that which counts and is asked for."""
+        """Yield of what the ledger settled that which counts and is asked for."""
         for row, holder in settled:
             asked = self._filters.fit(row)
             if holder is not None:

@@ -21,7 +21,7 @@ SUBAGENTS = ("subagents", "(subagents)")
 
 
 class Filters(NamedTuple):
-    """What is asked for; None: everything."""
+    """The filters of a question; None: everything."""
 
     since: float | None = None
     until: float | None = None
@@ -30,15 +30,15 @@ class Filters(NamedTuple):
     """A project's name, or a directory: the projects in it."""
 
     def fit(self, response: Response) -> bool:
-        """Whether a response is asked for."""
+        """Tell whether a response is asked for."""
         return self.fit_time(response.time) and self.fit_project(response.session.project)
 
     def fit_project(self, root: str | None) -> bool:
-        """Whether sessions of a workspace are asked for."""
+        """Tell whether sessions of a workspace are asked for."""
         return self.project is None or _is_in_project(self.project, root)
 
     def fit_time(self, time: float | None) -> bool:
-        """Whether a time is asked for; an unknown one is not where any is."""
+        """Tell whether a time is asked for; an unknown one is not where any is."""
         if self.since is None and self.until is None:
             return True
         if time is None:
@@ -51,8 +51,8 @@ EVERYTHING = Filters()
 
 @lru_cache(4096)
 def _is_in_project(project: str, root: str | None) -> bool:
-    from viewer.library import in_directory
-    from viewer.targets import given_path
+    from viewer.index.library import in_directory
+    from viewer.sessions.targets import given_path
 
     return project_name(root).casefold() == project.casefold() or in_directory(root, given_path(project).absolute())
 
@@ -104,7 +104,7 @@ def rows_by(kind: str, responses: Iterable[Response], *, keep: bool = False) -> 
 
 
 def _name(kind: str, one: Response) -> tuple[str, str]:
-    """What a response is summed under, and what that is called."""
+    """Return what a response is summed under, and what that is called."""
     session = one.session
     if kind == "session":
         return f"{session.path}\0{session.id}", session.title or session.id
@@ -156,12 +156,12 @@ def in_full(tally: Tally, unit: str = "") -> str:
 
 
 def unpriced_note(tally: Tally) -> list[str]:
-    """Which models have no price, in one line; none where all have."""
+    """Name the models that have no price, in one line; none where all have."""
     return [f"no price for {some(sorted(tally.unpriced), 6)}: not in the cost"] if tally.unpriced else []
 
 
 def copies_note(count: int) -> list[str]:
-    """How many responses were left out as copies, in one line; none where there are none."""
+    """Say how many responses were left out as copies, in one line; none where there are none."""
     copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
     return [f"{plural(count, 'response')} left out as {copies}"] if count else []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from schemas.clean import one_line
-from viewer.ids import in_common
+from viewer.sessions.ids import in_common
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ class Rows:
         self._totals.append((label, usage, cost))
 
     def say(self, usage: TokenUsage | None) -> bool:
-        """Whether a single row says as much as a total would."""
+        """Tell whether a single row says as much as a total would."""
         return len(self._rows) == 1 and self._rows[0][2] == usage
 
     def print(self, screen: Console) -> None:

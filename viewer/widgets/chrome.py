@@ -10,7 +10,7 @@ from textual.events import Click
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from viewer.bindings import FooterItem, effective, footer_items
+from viewer.screens.bindings import FooterItem, effective, footer_items
 
 _GAP = 3
 """Blank cells between two keys of a footer."""
@@ -52,7 +52,7 @@ class StatusBar(TitleBar):
     """A line of facts at both ends."""
 
     def render(self) -> Content:
-        """As many of them as fit."""
+        """Draw as many of them as fit."""
         return both_ends(*fitting_facts(self.left, self.right, self.content_size.width), self.content_size.width)
 
 
@@ -85,7 +85,7 @@ class KeyFooter(Widget):
         self._shown: list[tuple[int, int, str]] = []
 
     def render(self) -> Content:
-        """As many keys as fit."""
+        """Draw as many keys as fit."""
         items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})))
         room = self.content_size.width
         kept = fitting(items, room)

@@ -1,4 +1,4 @@
-"""What the session under the cursor was about: beside the list, where there is room."""
+"""The preview of the session under the cursor: beside the list, where there is room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viewer.output import short_path
 
 if TYPE_CHECKING:
     from schemas.usage import TokenUsage
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 Costs = tuple[Tally, Tally]
 """Of a session, without and with its subagents."""

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from viewer.library import in_directory, uncollected
-from viewer.matching import search_key
+from viewer.index.library import in_directory, uncollected
+from viewer.index.matching import search_key
 
 if TYPE_CHECKING:
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 
 class Row(NamedTuple):

@@ -20,7 +20,7 @@ from renderers.facts import format_age, format_count, project_name
 from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
-    from viewer.summary import Summary
+    from viewer.index.summary import Summary
 
 _COLUMNS = (("agent", 8, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
 """Name, width, and the width the list must have for the column to be shown."""
@@ -124,11 +124,11 @@ class SessionList(ScrollView, can_focus=False):
         self.move(pages * max(1, self._page - 1))
 
     def first(self) -> None:
-        """To the first session."""
+        """Go to the first session."""
         self._go(self._next_session(0, 1))
 
     def last(self) -> None:
-        """To the last session."""
+        """Go to the last session."""
         self._go(self._next_session(len(self._rows) - 1, -1))
 
     def _next_session(self, index: int, step: int) -> int | None:

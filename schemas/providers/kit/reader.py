@@ -446,6 +446,9 @@ class Reader:
         self.talk.settle()
         for child in self.children.values():
             child.settle()
+            for row in child.rows.changed:  # a subagent's changes are in nobody's list
+                child.session.note_change(row)
+            child.rows.changed.clear()
         if self.session.lacks:
             self.session.lacks -= set(self._told())
         self._link_within()

@@ -1,0 +1,1 @@
+"""Following sessions as they grow."""

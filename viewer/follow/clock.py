@@ -1,0 +1,95 @@
+"""The clock of following: it says when to look at files, a tenth of a second at most after any change, at once where
+the system says so.
+
+The clock is the truth: network mounts, WSL and exhausted inotify limits send no events. Events make it quick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+INTERVAL = 0.1
+"""Seconds between looks when nothing is heard."""
+QUICK = 0.008
+"""Seconds between looks while something changes: events take 10 to 20 ms, and after a line often comes another."""
+QUICK_FOR = 2.0
+"""Seconds after a change in which to look so often. A look is one `stat`."""
+
+
+class Hints:
+    """Tells when to look: `async for _ in hints.ticks(): follower.poll()`. `watch` may be called again at any time.
+
+    `note` says why there are no events, once there are none; looking goes on by the clock.
+    """
+
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self.interval = interval
+        self.note = ""
+        self._heard = asyncio.Event()
+        self._quick_until = 0.0
+        self._folders: frozenset[Path] = frozenset()
+        self._task: asyncio.Task[None] | None = None
+
+    def watch(self, files: Iterable[Path]) -> None:
+        """Listen for changes of these files instead of those before: their folders are watched, so that a file that is
+        replaced or comes back is noticed too.
+        """
+        folders = frozenset(folder for file in files if (folder := file.absolute().parent).is_dir())
+        if folders == self._folders:
+            return
+        self._stop()
+        self._folders = folders
+        if folders:
+            self._task = asyncio.get_running_loop().create_task(self._listen(folders))
+
+    async def ticks(self) -> AsyncIterator[None]:
+        """Yields at once and then whenever it is time to look; ends never."""
+        while True:
+            yield
+            with suppress(TimeoutError):
+                quick = time.monotonic() < self._quick_until
+                await asyncio.wait_for(self._heard.wait(), min(QUICK, self.interval) if quick else self.interval)
+            self._heard.clear()
+
+    def wake(self) -> None:
+        """Let the next tick come at once."""
+        self._heard.set()
+
+    def stir(self) -> None:
+        """Something changed, so more is likely to: look more often for a while."""
+        self._quick_until = time.monotonic() + QUICK_FOR
+
+    async def close(self) -> None:
+        """Stop listening."""
+        task = self._task
+        self._stop()
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._task = None
+
+    async def _listen(self, folders: frozenset[Path]) -> None:
+        from watchfiles import awatch
+
+        try:
+            # In WSL watchfiles would poll by itself, with a thread of its own; our clock does that already.
+            changes = awatch(
+                *folders,
+                watch_filter=None,
+                step=10,
+                debounce=100,
+                recursive=False,
+                force_polling=False,
+                rust_timeout=1000,
+            )
+            async for _ in changes:
+                self._heard.set()
+        except (OSError, RuntimeError) as error:
+            self.note = f"no file events ({error}); looking ten times a second"

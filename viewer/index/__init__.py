@@ -1,0 +1,1 @@
+"""The index of all sessions, and search in it."""

@@ -1,0 +1,355 @@
+"""The library: what is known of every session on this machine, kept in an index so that a list opens at once.
+
+The index is a SQLite file in the user's cache folder, never beside the sessions. It holds nothing that cannot be made
+again: a broken or foreign file in its place is replaced, and where it cannot be written the library does without.
+Two programs may use it at the same time.
+
+viewer/index/summary.py is imported where a summary is wanted: it brings the whole model of a session, for which
+`list --json`, whose rows are kept ready made, need not wait.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import orjson
+
+import schemas
+from viewer.index.database import LAYOUT, Row, Store, row_of
+from viewer.sessions.freshness import is_live, newest_side, sides_changed
+
+if TYPE_CHECKING:
+    from schemas.costs.responses import Response, Table
+    from schemas.provider import Environment, Problem, SessionFile
+    from viewer.index.summary import Indexed, Summary
+    from viewer.sessions.discover import Found
+
+_BATCH_SECONDS = 0.25
+
+
+def index_path() -> Path:
+    """The path of the index."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("turnlog", appauthor=False) / "index.sqlite"
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection for a while: in the midst of ten thousand new objects it finds nothing and takes as long
+    as they do.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def in_directory(workspace: str | None, directory: Path | str) -> bool:
+    """Tell whether a session's workspace is a directory or lies below it."""
+    if not workspace:
+        return False
+    here, there = os.path.normpath(os.fspath(directory)), os.path.normpath(workspace)
+    return there == here or there.startswith(here.rstrip(os.sep) + os.sep)
+
+
+class Standing(NamedTuple):
+    """The place of a file in a list: by `when`, in seconds since 1970, and not at all if there is nothing to read in
+    it.
+    """
+
+    when: float
+    blank: bool
+
+
+class Library:
+    """All sessions of this machine. `cached` gives at once what is known, `refresh` brings it up to date.
+
+    `problems` says what could not be looked into or read; `found` is the last discovery.
+    """
+
+    def __init__(self, env: Environment | None = None, path: Path | None = None) -> None:
+        self._env = env
+        self._path = index_path() if path is None else path
+        self._rows: dict[str, Row] = {}
+        self._unpacked: dict[str, Summary] = {}
+        self._groups: dict[str, bytes] = {}  # of what could not be stored
+        self._loaded = False
+        self._reader = _reader()
+        self._store_problem = ""
+        self._found: Found | None = None
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def cached(self) -> list[Summary]:
+        """Return the summaries in the index, newest first. No session file is touched."""
+        self._load()
+        return self.all()
+
+    def first(self, directory: Path, limit: int = 200) -> list[Summary]:
+        """The newest sessions, and the newest of a directory and those below it: what a screen can show before
+        `cached` has made thousands. At most `limit` of each.
+        """
+        from viewer.index.summary import unpack
+
+        with self._store() as store:
+            packed = store.newest(os.path.normpath(directory), limit)
+        summaries: list[Summary] = []
+        for path, size, mtime_ns, data in packed:
+            try:
+                summaries.append(unpack(data, path, size, mtime_ns))
+            except (ValueError, TypeError):
+                continue  # damaged; `refresh` reads the file anew
+        return sorted(summaries, key=lambda summary: (summary.when, str(summary.path)), reverse=True)
+
+    def all(self) -> list[Summary]:
+        """Every session known by now, newest first."""
+        with uncollected():
+            self._unpack()
+            return [summary for _, path, _ in self._sorted() if (summary := self._unpacked.get(path)) is not None]
+
+    def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
+        """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
+        are done. `progress` is called with the bytes read and the bytes there are to read.
+        """
+        from viewer.sessions.discover import discover
+
+        self._load()
+        with uncollected():
+            found = self._found = discover(self._env)
+            files = {file.file: file for file in found.files}
+            rows = self._rows
+            gone = [path for path in rows if path not in files]
+            for path in gone:
+                del rows[path]
+            stale = [
+                file
+                for path, file in files.items()
+                if (row := rows.get(path)) is None or not _is_as_read(row, file) or sides_changed(row.side)
+            ]
+        if not gone and not stale:
+            return
+        from viewer.index.worker import index_all  # a list that is up to date need not wait for it
+
+        with self._store() as store:
+            if gone:
+                store.delete(gone)
+            total, done = sum(file.size for file in stale), 0
+            batch: list[Indexed] = []
+            due = time.monotonic() + _BATCH_SECONDS
+            for indexed in index_all(stale):
+                batch.append(indexed)
+                done += indexed.size
+                if progress:
+                    progress(done, total)
+                if time.monotonic() >= due:
+                    yield self._take(batch, store)
+                    batch, due = [], time.monotonic() + _BATCH_SECONDS
+            if batch:
+                yield self._take(batch, store)
+
+    def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None) -> list[Summary]:
+        """`refresh` to its end, then `all`."""
+        for _ in self.refresh(progress):
+            pass
+        return self.all()
+
+    def responses(self) -> Iterator[tuple[Summary, Table]]:
+        """The responses of each session and its subagents, inherited ones too, for sums in which one that lies in
+        several files counts once.
+        """
+        from schemas.costs.responses import Table
+
+        with self._store() as store:
+            stored = store.groups()
+        for summary in self.all():
+            name = os.fspath(summary.path)
+            yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
+
+    def responses_of(self, summary: Summary) -> list[Response]:
+        """The responses of one session, without what it inherited, then those of its subagents."""
+        from schemas.costs.responses import Table
+
+        name = os.fspath(summary.path)
+        with self._store() as store:
+            table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+        return [row for row in table.rows(summary.source, summary.when) if not row.inherited]
+
+    def standing(self, file: SessionFile) -> Standing | None:
+        """Return the place of a file in lists; None where the index does not know it as it is now."""
+        self._load()
+        row = self._rows.get(file.file)
+        if row is None or not _is_as_read(row, file):
+            return None
+        return Standing(row.when, bool(row.blank) or not row.listed)
+
+    def session_id(self, file: SessionFile) -> str | None:
+        """The id of the session in a file, in full; None where the index does not know the file. It stays the same
+        while the file grows.
+        """
+        return self._told(file, "id")
+
+    def workspace(self, file: SessionFile) -> str | None:
+        """Return the workspace of the session in a file; None where it is not known."""
+        return self._told(file, "workspaceRoot")
+
+    def touched(self, file: SessionFile) -> float:
+        """Return the time at which a session or something beside it was written last, in seconds since 1970."""
+        self._load()
+        row = self._rows.get(file.file)
+        return max(file.mtime_ns, newest_side(row.side) if row is not None else 0) / 1e9
+
+    def newest(self, file: SessionFile) -> float | None:
+        """The time of the newest record of a session and its subagents; where the index does not know them all as they
+        are now, when they were written. None where they tell no time.
+        """
+        row = self._rows.get(file.file) if self.standing(file) else None
+        return self.touched(file) if row is None or newest_side(row.side) > row.touched_ns else row.newest
+
+    def list_json(self, *, everything: bool) -> bytes:
+        """The answer of `list --json` when nothing is filtered: kept ready made, since 10,000 rows are much to make."""
+        now = time.time()
+        pieces = [b"["]
+        with uncollected():
+            for _, _, row in self._sorted():
+                if everything or not row.blank:
+                    pieces += row.listed, b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
+        if len(pieces) > 1:
+            pieces[-1] = pieces[-1][:-1]
+        pieces.append(b"]\n")
+        return b"".join(pieces)
+
+    def files(self) -> list[tuple[Path, int]]:
+        """Every file that holds messages, with its size: the sessions newest first, each followed by its subagents."""
+        files: dict[Path, int] = {}
+        for _, name, row in self._sorted():
+            files[Path(name)] = row.size
+            for path, size, _, holds in json.loads(row.side):
+                if size > 0 and holds:
+                    files.setdefault(Path(path), size)
+        return list(files.items())
+
+    @property
+    def found(self) -> Found:
+        """The last discovery."""
+        from viewer.sessions.discover import Found
+
+        return self._found or Found()
+
+    @property
+    def unread(self) -> list[Problem]:
+        """List the files that are no session or cannot be read, and why."""
+        from schemas.provider import Problem
+
+        return [Problem(Path(path), row.error) for path, row in self._rows.items() if row.error]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """List what could not be looked into or read, and why there is no index if there is none."""
+        from schemas.provider import Problem
+
+        store = [Problem(self._path, self._store_problem)] if self._store_problem else []
+        return [*self.found.problems, *self.unread, *store]
+
+    # -- keeping ---------------------------------------------------------------------------------------------------
+
+    def _sorted(self) -> list[tuple[float, str, Row]]:
+        """The sessions among the rows, newest first, each with its time and its path. Since no two have one path, rows
+        themselves are never compared; a key for each would take as long again.
+        """
+        rows = [(row.when, path, row) for path, row in self._rows.items() if row.listed]
+        rows.sort(reverse=True)
+        return rows
+
+    def _unpack(self) -> None:
+        """Make the summaries that are not made yet. A damaged one's row goes, so that `refresh` reads the file anew."""
+        missing = [(path, row) for path, row in self._rows.items() if row.listed and path not in self._unpacked]
+        if not missing:
+            return
+        from viewer.index.summary import unpack
+
+        with self._store() as store:
+            packed = store.summaries()
+        for path, row in missing:
+            try:
+                self._unpacked[path] = unpack(packed[path], path, row.size, row.mtime_ns)
+            except (KeyError, ValueError, TypeError):
+                self._rows.pop(path, None)
+
+    def _told(self, file: SessionFile, key: str) -> str | None:
+        """Read a file's row of `list --json` without its summary: a TARGET is looked for among 10,000."""
+        self._load()
+        row = self._rows.get(file.file)
+        if row is None or not row.listed:
+            return None
+        try:
+            value = orjson.loads(row.listed + b"null}")[key]
+        except (ValueError, LookupError, TypeError):
+            return None  # damaged
+        return value if isinstance(value, str) else None
+
+    def _store(self) -> Store:
+        return Store(self._path, self._reader, self._note_store_problem)
+
+    def _note_store_problem(self, reason: str) -> None:
+        self._store_problem = reason
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        self._loaded = True
+        with self._store() as store, uncollected():
+            self._rows = store.rows()
+
+    def _take(self, batch: list[Indexed], store: Store) -> list[Summary]:
+        from viewer.index.summary import unpack
+
+        kept = store.write(batch)
+        summaries: list[Summary] = []
+        for item in batch:
+            self._groups.pop(item.path, None)
+            if not kept:
+                self._groups[item.path] = item.groups
+            self._unpacked.pop(item.path, None)
+            if item.summary:
+                summaries.append(unpack(item.summary, item.path, item.size, item.mtime_ns))
+                self._unpacked[item.path] = summaries[-1]
+            self._rows[item.path] = row_of(item)
+        return summaries
+
+    @property
+    def path(self) -> Path:
+        """The path of the index."""
+        return self._path
+
+
+def _is_as_read(row: Row, file: SessionFile) -> bool:
+    """Tell whether a file is what it was when today's parsers indexed it, whatever became of those beside it."""
+    return row.size == file.size and row.mtime_ns == file.mtime_ns and bool(row.current)
+
+
+def _reader() -> str:
+    """Name what the files were read with: a summary made by other parsers is made again.
+
+    The version, and the state of the parsers' files, so that a development tree needs no new version for each edit.
+    """
+    folder = os.path.dirname(os.path.abspath(schemas.__file__))
+    state = 0
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            if name.endswith(".py"):
+                stat = os.stat(os.path.join(base, name))
+                state = crc32(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode(), state)
+    return f"{schemas.__version__} {LAYOUT} {state:08x}"

@@ -1,0 +1,75 @@
+"""Text as every search compares it: without regard to case, and to how a letter with a mark is encoded.
+
+macOS writes `Ü` in file names as `U` and a combining mark, keyboards send one character: a person sees the same word.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import normalize
+
+_STRETCH = re.compile(r"(?:[\x00-\x7f](?![^\x00-\x7f]))+|[\x00-\x7f]?[^\x00-\x7f]+")
+"""Text that folds by itself: ASCII, and what stands between, with the letter before, to which a mark may belong."""
+_RUN = re.compile(r"[A-Za-z0-9]+")
+
+
+def search_key(text: str) -> str:
+    """`text` folded for comparison: two texts that read alike but for case have the same key."""
+    if text.isascii():
+        return text.lower()
+    return normalize("NFC", normalize("NFC", text).casefold())
+
+
+def find_all(text: str, key: str) -> list[tuple[int, int]]:
+    """Start and end in `text` of each match of `key`, which is the `search_key` of what is looked for."""
+    if not key:
+        return []
+    folded = search_key(text)
+    found: list[tuple[int, int]] = []
+    at = folded.find(key)
+    while at >= 0:
+        found.append((at, at + len(key)))
+        at = folded.find(key, at + len(key))
+    return in_text(text, found)
+
+
+def in_text(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in the key of `text` as places in `text` itself."""
+    if not spans or text.isascii() or _is_even(text):
+        return spans
+    origins = _origins(text)
+    return [(origins[start][0], origins[end - 1][1]) for start, end in spans]
+
+
+def _origins(text: str) -> list[tuple[int, int]]:
+    """Return for each character of the key of `text` the start and end of what it was made of."""
+    origins: list[tuple[int, int]] = []
+    for match in _STRETCH.finditer(text):
+        stretch, start = match[0], match.start()
+        if stretch.isascii() or _is_even(stretch):
+            origins.extend((at, at + 1) for at in range(start, match.end()))
+            continue
+        begin = start
+        for end in range(start + 1, match.end() + 1):
+            cluster = text[begin:end]
+            # A mark, or a part of a Korean syllable, that joins what stands before it.
+            if end < match.end() and len(search_key(text[begin : end + 1])) <= len(search_key(cluster)):
+                continue
+            origins.extend([(begin, end)] * len(search_key(cluster)))
+            begin = end
+    return origins
+
+
+def _is_even(text: str) -> bool:
+    """Tell whether each character folds to one, so that the key's places are the text's: folding never shortens."""
+    composed = normalize("NFC", text)
+    return composed == text and len(composed.casefold()) == len(text) == len(search_key(text))
+
+
+def plain_runs(sought: str) -> list[str]:
+    """The runs of ASCII letters and digits in what is looked for, in lower case: they stand like that, in whatever
+    case, in the bytes of a file that holds it, however it writes the rest. A run ends within `ss`, which the file may
+    have as `ß`.
+    """
+    runs = (run.lower() for run in _RUN.findall(normalize("NFC", sought)))
+    return [piece for run in runs for piece in run.split("ss") if piece]

@@ -1,0 +1,307 @@
+"""The summary of a session, which the library keeps, and how it is made from the session's file."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from schemas.clean import clean, one_line
+from schemas.costs.responses import Origin, Response, Source, Table, each_once, family, tally
+from schemas.json_output import json_bytes
+from schemas.message import Flag, Kind
+from schemas.paths import address_json, path_text
+from schemas.session import Lineage, Session
+from schemas.usage import TokenUsage
+from viewer.sessions.freshness import Side, file_state, is_live
+
+if TYPE_CHECKING:
+    from schemas.provider import Problem, Reading
+
+_AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
+
+
+@dataclass(slots=True)
+class Summary:
+    """A session in a list: all that can be shown of it without its file."""
+
+    provider: str
+    id: str
+    path: Path
+    title: str
+    workspace_root: str | None
+    branch: str | None
+    created: float | None
+    """Seconds since 1970, from the session's own records."""
+    updated: float | None
+    exchanges: int
+    """Opened by a person, not rewound, not inherited."""
+    messages: int
+    agent_messages: int
+    models: list[str]
+    usage: TokenUsage | None
+    """Its own tokens."""
+    usage_with_subagents: TokenUsage | None
+    subagents: int
+    """How many of them are counted in `usage_with_subagents`."""
+    first_prompt: str
+    last_prompt: str
+    last_text: str
+    """The beginning of what the agent said last."""
+    size: int
+    mtime_ns: int
+    touched_ns: int
+    """When it or one of its subagents was written last."""
+    newest: float | None = None
+    """The time of the newest record of it and its subagents."""
+    lineage: Lineage = field(default_factory=Lineage)
+    unreadable: dict[str, list[int]] = field(default_factory=dict)
+    """Lines that could not be read, by the files beside its own in which they stand; its own is empty."""
+    unknown: dict[str, int] = field(default_factory=dict)
+    """Record types that nobody described, and how many of each."""
+    archived: bool = False
+    """Whether the agent has put it away."""
+
+    @property
+    def live(self) -> bool:
+        """Tell whether it is being written."""
+        return is_live(self.touched_ns / 1e9, self.newest)
+
+    @property
+    def blank(self) -> bool:
+        """Tell whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
+        return not self.exchanges and not self.agent_messages
+
+    @property
+    def when(self) -> float:
+        """By which lists are sorted: its last record's time, the file's where it has none."""
+        return self.mtime_ns / 1e9 if self.updated is None else self.updated
+
+    @property
+    def origin(self) -> Origin:
+        """Return what tells whether it is a copy of another."""
+        return Origin(self.path, self.id, self.created, self.updated, self.lineage)
+
+    @property
+    def source(self) -> Source:
+        """The session as its responses are charged to it."""
+        title = self.title or self.first_prompt
+        return Source(self.provider, self.id, path_text(self.path), title, self.workspace_root)
+
+
+@dataclass(slots=True)
+class Indexed:
+    """The outcome of indexing a file, as the library stores it. `error` says why there is no summary, or why a subagent
+    is not in it.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    summary: bytes = b""
+    listed: bytes = b""
+    """Its row of `list --json` up to the value of `live`."""
+    blank: bool = False
+    touched_ns: int = 0
+    newest: float | None = None
+    when: float = 0.0
+    side: str = "[]"
+    groups: bytes = b""
+    error: str = ""
+    root: str | None = None
+    """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
+
+
+def pack(summary: Summary) -> bytes:
+    """A summary as bytes, its path and the file's state apart."""
+    s = summary
+    lineage = (s.lineage.forked_from, s.lineage.continues, s.lineage.parent, s.lineage.agent_id)
+    both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
+    before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
+    after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
+    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived)
+    return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
+
+
+def _figures(usage: TokenUsage | None) -> list[int | None] | None:
+    return None if usage is None else list(usage)
+
+
+def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
+    """Read what `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
+    provider, session_id, before, models, own, both, after, touched, *rest = orjson.loads(data)
+    lineage, unreadable, unknown, archived = rest
+    subagents, first_prompt, last_prompt, last_text = after
+    touched_ns, newest = touched
+    title, root, branch, created, updated, exchanges, messages, agent_messages = before
+    usage = None if own is None else TokenUsage(*own)
+    return Summary(
+        provider,
+        session_id,
+        Path(path),
+        title,
+        root,
+        branch,
+        created,
+        updated,
+        exchanges,
+        messages,
+        agent_messages,
+        models,
+        usage,
+        usage if both is True else None if both is None else TokenUsage(*both),
+        subagents,
+        first_prompt,
+        last_prompt,
+        last_text,
+        size,
+        mtime_ns,
+        touched_ns,
+        newest,
+        _NO_LINEAGE if lineage is None else Lineage(*lineage),
+        unreadable,
+        unknown,
+        archived,
+    )
+
+
+_NO_LINEAGE = Lineage()
+"""Shared by most summaries; nobody changes a summary's lineage."""
+
+
+def list_object(summary: Summary) -> dict[str, Any]:
+    """A row of `list --json`; `live`, which changes with time, is its last value."""
+    from renderers.facts import iso_time
+
+    return {
+        "provider": summary.provider,
+        "id": summary.id,
+        **address_json(summary.path),
+        "title": summary.title,
+        "workspaceRoot": summary.workspace_root,
+        "createdAt": None if summary.created is None else iso_time(summary.created),
+        "updatedAt": None if summary.updated is None else iso_time(summary.updated),
+        "exchanges": summary.exchanges,
+        "messages": summary.messages,
+        "models": summary.models,
+        "usage": None if summary.usage is None else summary.usage.to_json(),
+        "archived": summary.archived,
+        "live": summary.live,
+    }
+
+
+def index_file(path: str, found: tuple[int, int] | None = None, agent: str = "") -> Indexed:
+    """Read a session and its subagents, one after the other, and keep what a list needs.
+
+    `found` is the size and the time of the session as discovery saw it: of a source with several files they are not
+    those of one of them. `agent` is the one in whose home it was found.
+    """
+    # Imported here: a list that is up to date reads no session.
+    from schemas.opening import OpenError, open_reading, read_to_end
+
+    state = file_state(path) if found is None else Side(path, *found)
+    indexed = Indexed(path, state.size, state.mtime_ns)
+    sides: dict[str, Side] = {}
+    try:
+        reading = open_reading(Path(path), agent=agent)
+        _add_sources(reading, sides)
+        session = read_to_end(reading)
+        _add_sources(reading, sides)  # what it found only now
+    except OpenError as error:
+        indexed.error = error.reason
+        return indexed
+    try:
+        members = 0
+        responses: list[Response] = []
+        failed: list[Problem] = []
+        newest: float | None = None
+        for member, rows in family(session, failed):
+            newest = max((t for t in (newest, member.updated or member.created) if t is not None), default=None)
+            responses += rows
+            members += 1
+            if member.path != session.path:
+                for beside in (str(member.path), str(member.path.parent)):
+                    sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
+        if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
+            # The folder may be made later, without a change of the session's own file.
+            beside = str(Path(path).with_suffix(""))
+            sides.setdefault(beside, file_state(beside)._replace(holds=False))
+        indexed.groups = Table.of(responses).to_bytes()
+        both = session.usage() if members == 1 else tally(each_once(responses)).usage
+        summary = summarise(session, state, both, members - 1)
+        summary.touched_ns = max(state.mtime_ns, *(s.mtime_ns for s in sides.values()), 0)
+        summary.newest = newest
+        indexed.summary = pack(summary)
+        row = list_object(summary)
+        del row["live"]
+        indexed.listed = json_bytes(row)[:-1] + b',"live":'
+        indexed.blank, indexed.when = summary.blank, summary.when
+        indexed.touched_ns, indexed.newest = summary.touched_ns, newest
+        # The standard json keeps file names that are no UTF-8.
+        indexed.side = json.dumps(list(sides.values()))
+        indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
+        indexed.error = "; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed)
+    except OSError as error:
+        indexed.error = (error.strerror or str(error)).lower()
+    finally:
+        session.close()
+    return indexed
+
+
+def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
+    """Note the files beside its own that a session is read from: a database's log, a transcript."""
+    for source in map(str, reading.sources):
+        if source != str(reading.session.path) and source not in sides:
+            sides[source] = file_state(source)._replace(holds=False)
+
+
+def says_something(session: Session) -> bool:
+    """Tell whether there is anything to read in what was read of a session by now: what `Summary.blank` denies."""
+    kinds = session.messages.kind
+    return any(kind in kinds for kind in _AGENT_KINDS) or bool(session.live_exchanges)
+
+
+def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, subagents: int) -> Summary:
+    """The summary of a session that has been read."""
+    live = session.live_exchanges
+    kinds = session.messages.kind
+    return Summary(
+        session.provider,
+        session.id,
+        session.path,
+        session.title or (one_line(live[0].prompt) if live else ""),
+        session.workspace_root,
+        session.branch,
+        session.created,
+        session.updated,
+        len(live),
+        len(session.messages),
+        sum(kinds.count(kind) for kind in _AGENT_KINDS),
+        [model for model in session.models if model],
+        session.usage(),
+        with_subagents,
+        subagents,
+        live[0].prompt if live else "",
+        live[-1].prompt if live else "",
+        _last_text(session),
+        state.size,
+        state.mtime_ns,
+        state.mtime_ns,
+        session.updated,
+        session.lineage,
+        {file: lines[:100] for file, lines in session.unreadable_lines().items()},
+        dict(session.unknown),
+        session.metadata.get("archived") is True,
+    )
+
+
+def _last_text(session: Session) -> str:
+    left_out = Flag.REWOUND | Flag.INHERITED
+    for index in range(len(session.messages) - 1, -1, -1):
+        if session.messages.kind[index] == Kind.TEXT and not session.messages.flags[index] & left_out:
+            return one_line(session.message(index).text, 300)
+    return ""

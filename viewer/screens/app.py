@@ -1,0 +1,354 @@
+"""The Textual app: it holds the screens together. What the first picture does not need is imported after it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+
+from renderers.facts import format_size, plural
+from schemas.clean import one_line
+from viewer.output import short_path
+from viewer.screens.bindings import Config, ConfigError, config_path, effective
+from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
+from viewer.usage.breakable import break_off
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.command import Provider
+
+    from schemas.session import Session
+    from viewer.follow.pipe import Spool
+
+_TWICE = 3.0
+"""Seconds in which ctrl+c must be pressed again to leave."""
+
+
+def _commands() -> type[Provider]:
+    from viewer.screens.palette import Commands
+
+    return Commands
+
+
+class TurnlogApp(App[None]):
+    """The screens of turnlog, on one stack: the list (if there is one), transcripts above it, dialogs above those."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "turnlog"
+    COMMANDS = {_commands}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", show=False, priority=True),
+        # Before any widget's own: in a line that one types in, ctrl+c is the way out, too.
+        Binding("ctrl+c", "copy_or_quit", show=False, system=True, priority=True),
+        Binding("ctrl+z", "stop", show=False, priority=True),
+    ]
+
+    def __init__(self, config: Config | None = None, spool: Spool | None = None) -> None:
+        config = config or Config()
+        # NO_COLOR then takes all colours away, and not only their hues.
+        colourless = "NO_COLOR" in os.environ and config.theme in (None, ANSI.name)
+        super().__init__(ansi_color=True if colourless else None)
+        # Before the filter that takes colours away, where there is one.
+        self._filters.insert(0, DimGrey(lambda: self.native_ansi_color))
+        self.spool = spool
+        """Standard input, where a session comes from it."""
+        self.drain = False
+        """Whether standard input is to be read to its end when the screen is gone."""
+        self.animation_level = "none"
+        self.keymap = config.keymap
+        """The person's own keys, by the ids of bindings."""
+        self.set_keymap(config.keymap)
+        for theme in (DARK, LIGHT, ANSI):
+            self.register_theme(theme)
+        if config.theme is not None and config.theme not in self.available_themes:
+            names = ", ".join(sorted(self.available_themes))
+            raise ConfigError(f"{config_path()}: there is no theme {one_line(config.theme)!r}; there are {names}")
+        self.theme = config.theme or fitting_theme(os.environ, self.console.color_system)
+        self._asked_to_leave = -_TWICE
+        """When ctrl+c was pressed last with nothing to copy (monotonic clock)."""
+        self._first: Screen[None] | None = None
+        self._events: asyncio.AbstractEventLoop | None = None
+
+    def start_with(self, screen: Screen[None]) -> None:
+        """The screen to begin with; leaving it leaves the program."""
+        self._first = screen
+        # Textual reads a screen's style sheet when it is pushed, and this one never is.
+        self.stylesheet.read_all(screen.css_path)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The first screen is the stack's bottom, so that no empty one is drawn before it."""
+        return self._first or super().get_default_screen()
+
+    def on_load(self) -> None:
+        """Let the end be asked for from outside from now on."""
+        self._events = asyncio.get_running_loop()
+
+    def on_mount(self) -> None:
+        """Keep the garbage collector from causing pauses."""
+        # What was said on one screen is no longer about the next.
+        self.screen_change_signal.subscribe(self, lambda _: self.clear_notifications(), immediate=True)
+        # Textual takes the terminal back after `fg`, and draws what changes from then on only.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True), immediate=True)
+        # Textual's handler writes to the terminal. Where it interrupts a write it would wait for a lock that its own
+        # thread holds, for ever; so it runs between two events.
+        if sys.platform != "win32" and callable(stop := signal.getsignal(signal.SIGTSTP)):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, stop, signal.SIGTSTP, None)
+        self.call_after_refresh(self._settle)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave, without waiting for what is still being imported."""
+        break_off()
+        super().exit(result, return_code, message)
+
+    def leave(self, code: int) -> bool:
+        """Ask for an end in order, which gives the terminal back (no mouse reports, its own screen).
+
+        From any thread; False when the program does not run yet.
+        """
+        if self._events is None:
+            return False
+        with suppress(RuntimeError):  # it has just ended
+            self._events.call_soon_threadsafe(partial(self.exit, return_code=code))
+        return True
+
+    def _settle(self) -> None:
+        """Keep what is loaded by now from being collected again and again, which makes scrolling stutter."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+        gc.enable()
+
+    # -- saying things ---------------------------------------------------------------------------------------------
+
+    def say(self, text: str, *, title: str = "", bad: bool = False) -> None:
+        """A short notice. The text may hold anything: it is never read as markup."""
+        self.notify(
+            text, title=title, severity="error" if bad else "information", markup=False, timeout=8 if bad else 5
+        )
+
+    def action_command_palette(self) -> None:
+        """Show all commands."""
+        from viewer.screens.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    # -- screens ---------------------------------------------------------------------------------------------------
+
+    def open_session(self, path: Path, *, follow: bool = False) -> None:
+        """Open a transcript above what is shown."""
+        from schemas.opening import OpenError
+        from viewer.follow.follower import Follower
+
+        try:
+            follower = Follower(path, from_end=follow, wait=follow)
+        except (OpenError, OSError) as error:
+            self.say(one_line(str(error), 400), title="Cannot open", bad=True)
+            return
+        from viewer.screens.transcript import TranscriptScreen
+
+        self.push_screen(TranscriptScreen(follower, follow=follow))
+
+    def show_help(self, table: str) -> None:
+        """Show the keys of a screen."""
+        from viewer.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(table, effective(table, self.keymap)))
+
+    def show_message(self, title: str, body: Content) -> None:
+        """Show something longer than a notice."""
+        from viewer.screens.dialog import MessageScreen
+
+        self.push_screen(MessageScreen(title, body))
+
+    async def action_copy_or_quit(self) -> None:
+        """Copy what is selected; with nothing selected, leave when asked twice."""
+        from textual.widgets import Input
+
+        box = self.screen.focused
+        selected = self.screen.get_selected_text()
+        if not selected and isinstance(box, Input):
+            selected = box.selected_text
+        if selected:
+            self._copy_selection(selected)
+        elif time.monotonic() - self._asked_to_leave < _TWICE:
+            await self.action_quit()
+        else:
+            self._asked_to_leave = time.monotonic()
+            self.notify("Press ctrl+c again to leave turnlog.", markup=False, timeout=_TWICE)
+
+    def _copy_selection(self, text: str) -> None:
+        from viewer.screens.transcript import TranscriptScreen
+        from viewer.transcript.clipboard import put_on_clipboard, redacted_text
+
+        if isinstance(self.screen, TranscriptScreen) and self.screen.selections:
+            self.screen.action_copy_block()
+            return
+        self.say(put_on_clipboard(self, redacted_text("the selection", text), ""))
+        self.screen.clear_selection()
+
+    def action_stop(self) -> None:
+        """Stop as programs do on ctrl+z, with all of a pipeline; not where no shell is there that could go on with it:
+        then the group is that of the session's first process.
+        """
+        if sys.platform != "win32" and os.getpgrp() != os.getsid(0):
+            os.killpg(os.getpgrp(), signal.SIGTSTP)
+
+    async def action_quit(self) -> None:
+        """Leave. While an agent still writes to standard input, which would end it, ask first."""
+        from viewer.screens.leaving import LeaveScreen
+
+        spool = self.spool
+        if spool is None or spool.ended:
+            self.exit()
+        elif not isinstance(self.screen, LeaveScreen):
+            self.push_screen(LeaveScreen(lambda: spool.ended), self._leave_as)
+
+    def _leave_as(self, answer: str | None) -> None:
+        """Act on the answer to the question that quitting asks."""
+        if answer == "save":
+            self.action_save_stream()
+        elif answer is not None:
+            self.drain = answer == "drain"
+            self.exit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """List what the command palette offers besides the screen's own actions."""
+        from viewer.screens.transcript import TranscriptScreen
+
+        if isinstance(screen, TranscriptScreen):
+            for agent in screen.uncalled():
+                title = f"Open {agent.name or agent.id}"
+                yield SystemCommand(title, agent.description or "a subagent", partial(screen.open_subagent, agent))
+        yield SystemCommand("Theme", "choose other colours, for this time", self.action_change_theme)
+        yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
+        yield SystemCommand("Quit", "leave turnlog", self.action_quit)
+
+    # -- save, export and resume -----------------------------------------------------------------------------------
+
+    def export_path(self, path: Path) -> None:
+        """Ask where to, then write the session in a file as Markdown."""
+        self._read(path, self.action_export_session)
+
+    def resume_path(self, path: Path) -> None:
+        """Show and copy the command that resumes the session in a file."""
+        self._read(path, self.action_resume_session)
+
+    @work(thread=True, exclusive=True, group="read")
+    def _read(self, path: Path, then: Callable[[Session], None]) -> None:
+        """Read a whole session, which may take a while, then go on in the app's own thread."""
+        from schemas.opening import OpenError, read_session
+
+        try:
+            session = read_session(path)
+        except (OpenError, OSError) as error:
+            self.call_from_thread(self.say, one_line(str(error), 400), title="Cannot open", bad=True)
+            return
+        self.call_from_thread(then, session)
+
+    def action_export_session(self, session: Session) -> None:
+        """Ask where to, write the session as Markdown, say where it lies and how many secrets were replaced."""
+        from renderers.names import export_name
+
+        self._ask_where("Export as Markdown", export_name(session, ".md"), partial(self._write_export, session))
+
+    def _ask_where(
+        self, title: str, name: str, write: Callable[[Path], object], given: str = "", problem: str = ""
+    ) -> None:
+        """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
+        from viewer.screens.dialog import PathPrompt
+
+        def take(answer: str | None) -> None:
+            if not answer:
+                return
+            path = Path(answer).expanduser()
+            if path.is_dir():
+                path /= name
+            if os.path.lexists(path):
+                self._ask_where(title, name, write, answer, f"{short_path(path)} exists already")
+            else:
+                write(path)
+
+        self.push_screen(PathPrompt(title, given or name, problem), take)
+
+    @work(thread=True, group="export")
+    def _write_export(self, session: Session, path: Path) -> None:
+        """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
+        from renderers.options import Include
+        from renderers.redact import Redactor
+        from schemas.opening import OpenError, read_session
+        from viewer.commands.export import document
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        redactor = Redactor()
+        try:
+            fresh = read_session(session.path)
+            write_file(path, document(fresh, "markdown", Include(), redactor), force=False)
+            fresh.close()
+        except (OpenError, OSError, CallError) as error:
+            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
+            return
+        secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
+        self.call_from_thread(self.say, f"{short_path(path)}\n{secrets}", title="Exported")
+
+    def action_save_stream(self, session: Session | None = None) -> None:
+        """Ask where to, then write what came on standard input so far, as it came."""
+        if self.spool is None:
+            self.say(
+                f"This session is a file already:\n{short_path(session.path)}" if session else "No stream is read."
+            )
+            return
+        name = f"stream-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl"
+        self._ask_where("Save what came on standard input", name, partial(self._write_stream, self.spool))
+
+    @work(thread=True, group="export")
+    def _write_stream(self, spool: Spool, path: Path) -> None:
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        running, size = not spool.ended, spool.size
+        try:
+            write_file(path, spool.received(), force=False)
+        except (OSError, CallError) as error:
+            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
+            return
+        more = "\nThe agent is still writing: this is what came so far." if running else ""
+        self.call_from_thread(self.say, f"{short_path(path)}, {format_size(size)}{more}", title="Saved")
+
+    def action_resume_session(self, session: Session) -> None:
+        """Show and copy the command that lets the agent go on with a session."""
+        from renderers.names import shell_line
+        from schemas.providers import provider_of
+        from viewer.sessions.discover import environment
+
+        provider = provider_of(session.provider)
+        arguments = provider.resume_command(session) if provider else None
+        home = provider.resume_home(session.path, environment()) if provider else None
+        # A root that is no whole path is only a name: Cursor's transcripts tell no more of theirs.
+        root = session.workspace_root if os.path.isabs(session.workspace_root or "") else None
+        line, reason = shell_line(arguments or [], root, home)
+        if line is None:
+            self.say(reason, title="Cannot be resumed", bad=True)
+            return
+        from viewer.transcript.clipboard import Copy, put_on_clipboard
+
+        said = put_on_clipboard(self, Copy(line, line, "the command", 0), "")
+        parts: list[tuple[str, str]] = [(line, "bold"), (f"\n\n{said}", "$text-muted")]
+        if root and not os.path.isdir(root):
+            parts.append((f"\n{short_path(root)} is not there any more.", "$warning"))
+        self.show_message("Resume", Content.assemble(*parts))

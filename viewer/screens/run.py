@@ -1,0 +1,73 @@
+"""Runs the app from its first screen to its end. Screens are imported by whoever begins with them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viewer.screens.app import TurnlogApp
+from viewer.screens.bindings import config_path, read_config
+
+if TYPE_CHECKING:
+    from viewer.follow.pipe import Spool
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
+
+
+def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None, word: str = "") -> None:
+    """Browse sessions until the person leaves; `known` is what `library.first` gave, if it was asked already; `word`
+    is BrowserScreen's.
+
+    Raises ConfigError for a config file that cannot be meant.
+    """
+    from viewer.screens.browser import BrowserScreen
+
+    app = TurnlogApp(read_config(config_path()))
+    app.start_with(BrowserScreen(library, start_directory, known=known, word=word))
+    _run(app)
+
+
+def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> None:
+    """Show one session until the person leaves; `follow` and `loose` are TranscriptScreen's.
+
+    Raises OpenError for what is no session, and ConfigError.
+    """
+    from schemas.opening import OpenError
+    from viewer.follow.follower import Follower
+    from viewer.screens.transcript import TranscriptScreen
+
+    app = TurnlogApp(read_config(config_path()))
+    screen = TranscriptScreen(Follower(path, from_end=follow, wait=follow), follow, loose)
+    if not follow and (reason := screen.shows_nothing()):
+        raise OpenError(path, reason)
+    app.start_with(screen)
+    _run(app)
+
+
+def run_stream(spool: Spool, follow: bool | None = None) -> bool:
+    """Show what comes on standard input until the person leaves; returns whether the rest is to be read all the same.
+
+    What an agent prints while it works is followed, a session file is not, unless `follow` says which.
+    Raises OpenError for what is no session, and ConfigError.
+    """
+    from viewer.follow.pipe import StreamFollower
+    from viewer.screens.transcript import TranscriptScreen
+
+    app = TurnlogApp(read_config(config_path()), spool)
+    follower = StreamFollower(spool)
+    app.start_with(TranscriptScreen(follower, follower.is_stream if follow is None else follow, stream=follower))
+    _run(app)
+    return app.drain
+
+
+def _run(app: TurnlogApp) -> None:
+    if sys.platform == "win32":
+        app.run()
+    else:
+        from viewer.screens.hangup import Guard
+
+        with Guard(app.leave):
+            app.run()
+    if app.return_code:
+        raise SystemExit(app.return_code)

@@ -1,0 +1,131 @@
+"""The sessions a command was asked about, read one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemas.paths import source_of
+from viewer.output import CallError, path_text, warn
+
+if TYPE_CHECKING:
+    from schemas.costs.responses import Ledger
+    from schemas.session import Session
+    from viewer.sessions.targets import Target
+
+
+def chosen(given: tuple[str, ...]) -> list[Target]:
+    """The sessions that the arguments mean, each once, of a database all; without any every session of this machine,
+    the newest first. Raises CallError.
+    """
+    from schemas.opening import addresses_in
+    from viewer.sessions.targets import Target, Targets
+
+    resolver = Targets()
+    if given:
+        named = map(resolver.resolve, given)
+        return list({path: Target(path, one.given) for one in named for path in addresses_in(one.path)}.values())
+    for problem in resolver.found.problems:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
+    return [Target(file.path, str(file.path)) for file in resolver.found.files]
+
+
+def in_order_made(
+    targets: list[Target], progress: Callable[[int, int], None], *, strict: bool
+) -> tuple[list[Target], Ledger]:
+    """The targets as they follow from each other, so that a response counts where it was given and not in a copy, and
+    the ledger that knows what they have in common.
+
+    Targets that were named (`strict`) are read for that; of the others the index knows enough.
+    """
+    from schemas.costs.responses import Ledger, Origin, Table, family, in_order_made
+
+    ledger = Ledger()
+    if len(targets) < 2:
+        return targets, ledger  # which compares what is settled first
+    origins: list[Origin] = []
+    if strict:
+        tables = []
+        for target, session in each_session(targets, progress, strict=True):
+            origins.append(Origin(target.path, session.id, session.created, session.updated, session.lineage))
+            # What fails is said when it is counted.
+            tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
+    else:
+        from viewer.index.library import Library
+
+        library = Library()
+        origins = [summary.origin for summary in library.bring_up_to_date(progress)]
+        tables = [table for _, table in library.responses()]
+    ledger.compare(tables)
+    places = {origin.path: place for place, origin in enumerate(in_order_made(origins))}
+    return sorted(targets, key=lambda target: places.get(target.path, len(places))), ledger
+
+
+def each_session(
+    targets: list[Target], progress: Callable[[int, int], None], *, strict: bool
+) -> Iterator[tuple[Target, Session]]:
+    """The targets' sessions. Each is closed when the next one is asked for, so that only one is in memory.
+
+    A file that is no session is an OpenError where it was named (`strict`), else it is left out and said.
+    """
+    from schemas.opening import OpenError, read_session
+
+    sizes = [_size(target.path) for target in targets]
+    before, everything = 0, sum(sizes)
+    for target, size in zip(targets, sizes, strict=True):
+        offset = before
+
+        def step(done: int, of: int, offset: int = offset, size: int = size) -> None:
+            progress(offset + (size * done // of if of else 0), everything)
+
+        before += size
+        try:
+            session = read_session(target.path, step)
+        except OpenError as error:
+            if strict:
+                raise
+            warn(str(error))
+            continue
+        except Exception as error:  # noqa: BLE001
+            failed(target, error, strict=strict)
+            continue
+        try:
+            yield target, session
+        finally:
+            session.close()
+
+
+def say_others(session: Session, path: Path) -> None:
+    """Say in one line that a source holds other sessions too: those of a document stand and count as subagents of its
+    first; of a database the newest is read.
+    """
+    from renderers.facts import plural
+    from schemas.interchange.toolpath import others_in
+    from schemas.opening import addresses_in
+
+    if session.key and len(held := addresses_in(path)) > 1:
+        which = f"this is the newest, name another like {path_text(held[1])}"
+        warn(f"{path_text(path)}: {plural(len(held), 'session')} in it; {which}")
+    if others := others_in(session):
+        ids = ", ".join(map(path_text, others))
+        warn(f"{path_text(session.path)}: {plural(len(others), 'other session')} in it, taken as subagents: {ids}")
+
+
+def failed(target: Target, error: Exception, *, strict: bool) -> None:
+    """A bug that one file brings to light must not hide the figures of all the others: it is said. Raises CallError
+    where the file was named.
+    """
+    from schemas.troubles import bug
+
+    reason = f"{target.shown_path}: {bug(error)}"
+    if strict:
+        raise CallError(reason) from error
+    warn(reason)
+
+
+def _size(path: Path) -> int:
+    try:
+        return source_of(path)[0].stat().st_size
+    except OSError:
+        return 0  # opening it says what is wrong
