@@ -2,10 +2,10 @@
 
 - `words`: what a record can hold, the vocabulary of `Agent.read`.
 - `history`: what depends on more than one record, a policy class an agent.
-- `agent`: what an agent declares; `bases`: `Lines`, `Stream`, `Document`, `Tree`, `Database` and `Prose`.
+- `agent`: what an agent declares; `bases`: `Lines`, `Stream`, `Document`, `Tree`, `Database` and `Prose`, questions to tables.
 - `files`: the JSON files of a `Tree`, each read again only when it was written.
 - `reader`: the loop over records; `rows`, `talk`, `uses`, `tokens` and `facts` are its subjects.
-- `pipe`, `printed`: what agents print, the runs in it, plain text between them, its end; live or saved.
+- `pipe`: what agents print, the runs in it, plain text between them, its end; live or saved.
 - `build`: a message, folded again from its records when somebody looks at it.
 
 Nothing in here names an agent or an idea of one format.

@@ -26,7 +26,6 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
-from schemas.records import read_record
 from schemas.values import text_of, when
 
 if TYPE_CHECKING:
@@ -137,10 +136,6 @@ class Agent:
     def same_model(self, one: str, other: str) -> bool:
         """Whether a running total's model is that of a call."""
         return one == other
-
-    def growing_input(self, text: str) -> Data:
-        """A tool's input, of which this much has been written."""
-        return read_record(text.encode("utf-8", "replace")) or {"raw": text}
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result as a person reads them, and facts for which a tool has no field."""

@@ -1,4 +1,4 @@
-"""What agents print while they work: one session, filled by one run or several (formats/streams.md 1).
+"""What agents print while they work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
 A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
 Each run has a reader of its own; all of them fill the same session.
@@ -12,12 +12,15 @@ from typing import Any
 
 from schemas.clean import clean_styled, one_line
 from schemas.message import Kind, Message, Part, ToolStatus
+from schemas.provider import beginning
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.rows import BODY
 from schemas.providers.kit.words import Item, Say
-from schemas.records import Record
+from schemas.reading import DocumentReading, LinesReading, open_file
+from schemas.records import UNFINISHED, FileStore, Record, read_document, read_record
 from schemas.session import Change, Op, Session
+from schemas.troubles import guarded
 
 MOST_RECORDS, MOST_BYTES = 200, 1 << 20
 """How far to look for a record that tells who prints."""
@@ -278,6 +281,45 @@ class Pipe:
         elif self._closed and message.tool is not None and message.tool.status is ToolStatus.PENDING:
             message.metadata |= {} if run.reader.talk.ended else {"ending": "stream ended"}
         return message
+
+
+class Printed(LinesReading):
+    """What agents printed, lines and plain text; it has an end."""
+
+    parser: Pipe
+
+    def __init__(self, store: FileStore, parser: Pipe, start: int = 0) -> None:
+        super().__init__(store, parser, start, plain=True)
+
+    @guarded()
+    def finish(self) -> list[Change]:
+        """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
+        records, unreadable = self.lines.finish(), self.session.unreadable
+        cut: Record | None = None
+        if unreadable and unreadable[-1].reason == UNFINISHED:
+            last = unreadable[-1]
+            cut = (last.offset, last.length, last.line, {})
+        return self.parser.finish(records, cut)
+
+
+def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printed | DocumentReading:
+    """Begin to read what agents printed, or the one JSON value that one printed at its end. Raises OSError."""
+    store = open_file(path)
+    if not start and is_document(store):
+        store.close()
+        return DocumentReading(
+            path, lambda: Pipe(agents, path), lambda d: events_in(agents, d), lambda d: bool(events_in(agents, d))
+        )
+    return Printed(store, Pipe(agents, path), start)
+
+
+def is_document(store: FileStore) -> bool:
+    """Whether all of a file is one JSON value that is written over several lines, or a list."""
+    head, _ = beginning(store.read)
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if first[:1] not in (b"{", b"[") or read_record(first.partition(b"\n")[0]):
+        return False
+    return read_document(store.read(0, store.stat().st_size)) is not None
 
 
 def events_in(agents: Sequence[Stream], document: Any) -> list[Data]:
