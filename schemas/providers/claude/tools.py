@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from schemas.clean import as_json, clean, clean_styled, clean_value
-from schemas.diffs import FileDiff, added_file, from_strings, from_structured_patch
 from schemas.message import PREVIEW, Part, Tool, ToolStatus, ToolType
 from schemas.providers.claude.classify import fold_reminders, media_part, media_parts
-from schemas.providers.claude.files import side_dir
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.words import Answer, Use
 from schemas.usage import as_count
-from schemas.values import dict_of, list_of, number, text_of, whole
+from schemas.values import dict_of, number, text_of, whole
 
 _AGENTS = frozenset({"Task", "Agent"})
-_WRITERS = frozenset({"Edit", "MultiEdit", "Write"})
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,10})[ \t]*(?:\n|\Z)")
 _SIZE = re.compile(r"Output too large \(([^)\n]{1,40})\)")
 _SPILLED_TO = re.compile(r"Full output saved to: (.+)")
@@ -33,10 +30,10 @@ _STREAMS = re.compile(r"<(stdout|stderr|output)>\n?(.*?)\n?</\1>", re.DOTALL)
 Object = dict[str, Any]
 
 
-def build_tool(use: Use, answer: Answer | None, session: Path, kind: ToolType) -> tuple[Tool, Object]:
+def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) -> tuple[Tool, Object]:
     """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
 
-    `session` is the session's file, beside which spilled outputs lie. Subagents' files carry no `toolUseResult`. Of a
+    Spilled outputs lie in `folder`. Subagents' files carry no `toolUseResult`. Of a
     use whose JSON was broken the raw text stands under `raw`.
     """
     given: Object = dict(use.input or {})
@@ -48,14 +45,13 @@ def build_tool(use: Use, answer: Answer | None, session: Path, kind: ToolType) -
     if answer is not None:
         block, extra, record = answer.details or ({"content": answer.text}, None, Object())
         details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
-        _take_result(tool, block, details, meta.get("structuredContent"), session, facts)
+        _take_result(tool, block, details, meta.get("structuredContent"), folder, facts)
         tool.status, tool.seconds = answer.status, _seconds(details)
         facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
-    tool.diffs = _diffs(tool, details)
     return tool, facts
 
 
-def _take_result(tool: Tool, result: Object, details: Object, structured: object, session: Path, facts: Object) -> None:
+def _take_result(tool: Tool, result: Object, details: Object, structured: object, folder: Path, facts: Object) -> None:
     failed = result.get("is_error") is True
     text, tool.images = _content(result.get("content"))
     text, reminders = fold_reminders(text)
@@ -77,7 +73,7 @@ def _take_result(tool: Tool, result: Object, details: Object, structured: object
     if tool.name in _AGENTS and not failed:
         text = _without_tail(text)
     if "<persisted-output>" in text[:200]:
-        text = _spilled(tool, text, details, session)
+        text = _spilled(tool, text, details, folder)
     # Nearly always it is what was cleaned above: then the two are one text in memory.
     shown, runs = clean_styled(shown if text is raw and "\x1b[" not in text else text)
     tool.text = shown.rstrip("\n")
@@ -141,7 +137,7 @@ def _shell(tool: Tool, text: str, failed: bool, details: Object, facts: Object) 
     return text
 
 
-def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
+def _spilled(tool: Tool, text: str, details: Object, folder: Path) -> str:
     """The whole output from the file beside the session, else the longest piece that the session holds, and a line that
     says so (faults f26). What a subagent answered stands in its details.
 
@@ -151,7 +147,7 @@ def _spilled(tool: Tool, text: str, details: Object, session: Path) -> str:
     match = _SPILLED_TO.search(text)
     where = match[1] if match else text_of(details.get("persistedOutputPath"))
     name = re.split(r"[/\\]", where.strip())[-1]
-    if (spilled := _read_spilled(side_dir(session) / "tool-results", name)) is not None:
+    if (spilled := _read_spilled(folder, name)) is not None:
         return spilled
     _, _, preview = text.partition("Preview (first")
     preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
@@ -184,27 +180,3 @@ def _seconds(details: Object) -> float | None:
         if (value := number(details.get(key))) is not None and 0 <= value < 1e12:
             return value / unit
     return None
-
-
-def _diffs(tool: Tool, details: Object) -> list[FileDiff]:
-    """What a tool changed: from `structuredPatch`, else from the texts in its input.
-
-    A refused or failed edit changed nothing; one without a result is shown as what was asked for.
-    """
-    name, given = tool.name, tool.input
-    if name not in _WRITERS or tool.status not in (ToolStatus.OK, ToolStatus.PENDING, ToolStatus.BACKGROUND):
-        return []
-    path = text_of(details.get("filePath")) or text_of(given.get("file_path"))
-    diff = from_structured_patch(path, details.get("structuredPatch"))
-    if diff is not None and diff.hunks:
-        return [diff]
-    if name == "Write":
-        content = given.get("content", details.get("content"))
-        # Without the old text an overwritten file can only be shown as what it became.
-        return [added_file(path, content)] if isinstance(content, str) and content else []
-    changed = FileDiff(clean(path))
-    for edit in map(dict_of, list_of(given.get("edits")) if name == "MultiEdit" else [given]):
-        old, new = edit.get("old_string"), edit.get("new_string")
-        if isinstance(old, str) and isinstance(new, str):
-            changed.hunks += from_strings(path, old, new).hunks
-    return [changed] if changed.hunks else []

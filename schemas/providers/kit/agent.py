@@ -16,6 +16,7 @@ from schemas.diffs import (
     OLD_TEXTS,
     WHOLE_TEXTS,
     FileDiff,
+    Hunk,
     added_file,
     from_strings,
     from_unified,
@@ -26,7 +27,7 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
-from schemas.values import text_of, when
+from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Lack, Session
@@ -58,8 +59,6 @@ class Agent:
     """The command that goes on with a session, but for its id at the end."""
     uuids: ClassVar[bool] = False
     """Whether it gives its sessions UUIDs, so that it can go on with no other one."""
-    keeps: ClassVar[Retention | None] = None
-    """What the agent deletes by itself."""
     marks: ClassVar[tuple[bytes, ...]] = ()
     """What stands in the beginning of each of its logs and databases, one of these at least; empty where it is to be
     asked in any case.
@@ -163,9 +162,9 @@ class Agent:
         path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
         if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
             return from_v4a(patch)
-        old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in (OLD_TEXTS, NEW_TEXTS))
-        if old or new:
-            return [from_strings(path, old, new)]
+        hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
+        if hunks:
+            return [FileDiff(clean(path), "update", hunks)]
         content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
         return [added_file(path, content)] if content and path else []
 
@@ -211,10 +210,16 @@ class Agent:
 
     def retention(self, env: Environment) -> Retention | None:
         """What the agent itself deletes."""
-        return self.keeps
+        return None
 
 
 _NOWHERE = Fact()
+
+
+def _hunks_of(path: str, edit: Data) -> list[Hunk]:
+    """What an edit changed: the old text and the new one, by the names that most agents give."""
+    old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
+    return from_strings(path, old, new).hunks if old or new else []
 
 
 def diff_of(path: str, text: str) -> list[FileDiff]:

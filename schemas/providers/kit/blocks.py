@@ -49,7 +49,7 @@ def calls_in(message: dict[str, Any], model: str = "") -> Iterator[Use]:
 
 def task_in(given: dict[str, Any]) -> Task:
     """What the input of a tool use that starts a subagent says of it."""
-    names = (text_of(given.get(key)) for key in ("name", "subagent_type", "agent_type"))
+    names = (text_of(given.get(key)) for key in ("subagent_type", "name", "agent_type"))
     return Task(next(filter(None, names), ""), text_of(given.get("description")), text_of(given.get("prompt")))
 
 
@@ -63,15 +63,17 @@ def figures_in(usage: object) -> TokenUsage:
     inner = dict_of(given.get("prompt_tokens_details")) or dict_of(given.get("input_tokens_details"))
     outer = dict_of(given.get("completion_tokens_details")) or dict_of(given.get("output_tokens_details"))
     read, written = as_count(inner.get("cached_tokens")), as_count(inner.get("cache_write_tokens"))
-    if fresh is not None:
-        fresh = max(0, fresh - (read or 0) - (written or 0))
-    usage = TokenUsage(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
-    return usage if any(usage) else TokenUsage()
+    return _apart(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
 
 
 def inclusive_figures(said: dict[str, Any], *keys: str) -> TokenUsage:
     """The figures of a call under these names: input with both caches in it, output, cache read, written, thinking."""
-    given, output, read, written, thinking = (as_count(said.get(key)) for key in (*keys, "", "", "")[:5])
+    return _apart(*(as_count(said.get(key)) for key in (*keys, "", "", "")[:5]))
+
+
+def _apart(
+    given: int | None, output: int | None, read: int | None, written: int | None, thinking: int | None
+) -> TokenUsage:
     fresh = None if given is None else max(0, given - (read or 0) - (written or 0))
     usage = TokenUsage(fresh, output, read, written, thinking)
     return usage if any(usage) else TokenUsage()

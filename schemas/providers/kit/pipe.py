@@ -78,7 +78,6 @@ class Pipe:
         self._plain: set[int] = set()
         """The messages that are plain text."""
         self._waiting: list[Record] = []
-        self._waiting_bytes = 0
         self._last: Record | None = None
         self._closed = False
 
@@ -99,7 +98,6 @@ class Pipe:
         """Take more records, in the order in which they were printed; returns what changed."""
         first = self._begin()
         for record in records:
-            self._last = (*record[:3], {})
             self._take(record)
         return self._changes(first)
 
@@ -108,7 +106,6 @@ class Pipe:
         first = self._begin()
         self._closed = True
         for record in records:
-            self._last = (*record[:3], {})
             self._take(record)
         if self._waiting:
             self._give_up()
@@ -147,47 +144,32 @@ class Pipe:
     # -- who prints ------------------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
-        if not record[3] and not self._waiting:
-            self._take_plain(record)
-        elif self._current is self._nobody:
+        self._last = (*record[:3], {})
+        if self._current is self._nobody and (record[3] or self._waiting):
             self._wait(record)
-        elif record[3]:
-            self._deliver(record)
         else:
-            self._take_plain(record)
+            self._deliver(record)
 
     def _wait(self, record: Record) -> None:
         """Keep back what comes before a record that tells who prints; they are that agent's."""
         self._waiting.append(record)
-        self._waiting_bytes += record[1]
         if found := self._printer(record[3]):
             self._decide(*found)
-        elif len(self._waiting) >= MOST_RECORDS or self._waiting_bytes >= MOST_BYTES:
+        elif len(self._waiting) >= MOST_RECORDS or sum(one[1] for one in self._waiting) >= MOST_BYTES:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Take what may be an agent's for that, where nothing better came."""
-        records = [record[3] for record in self._waiting]
-        perhaps = next((a for a in self.agents if any(map(a.may_print, filter(None, records)))), None)
-        if perhaps is not None:
-            self._decide(perhaps, "")
-            return
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for record in waiting:
-            if record[3]:
-                self._nobody.reader.take(record)
-            else:
-                self._take_plain(record)
+        """Take what may be an agent's for that, where nothing better came; else it is nobody's."""
+        records = [record[3] for record in self._waiting if record[3]]
+        self._decide(next((agent for agent in self.agents if any(map(agent.may_print, records))), None))
 
-    def _decide(self, agent: Stream, name: str) -> None:
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        names = (agent.run_of(record[3]) for record in waiting if agent.prints(record[3]))
-        self._switch(agent, name or next(filter(None, names), ""), waiting[0])
+    def _decide(self, agent: Stream | None, name: str = "") -> None:
+        waiting, self._waiting = self._waiting, []
+        if agent is not None:
+            names = (agent.run_of(record[3]) for record in waiting if agent.prints(record[3]))
+            self._switch(agent, name or next(filter(None, names), ""), waiting[0])
         for record in waiting:
-            if record[3]:
-                self._deliver(record)
-            else:
-                self._take_plain(record)
+            self._deliver(record)
 
     def _printer(self, record: Data) -> tuple[Stream, str] | None:
         """The agent that prints such a record, and its session as far as the record names it."""
@@ -201,7 +183,10 @@ class Pipe:
         return (agent, agent.run_of(record)) if agent is not None else None
 
     def _deliver(self, record: Record) -> None:
-        """Give a record to its run, which is another one where the record says so."""
+        """Give a record to its run, which is another one where the record says so; plain text is nobody's."""
+        if not record[3]:
+            self._take_plain(record)
+            return
         if (found := self._printer(record[3])) is not None:
             agent, name = found
             if agent is not self._current.agent or (name and name != self._current.id):

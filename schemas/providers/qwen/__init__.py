@@ -34,10 +34,10 @@ from schemas.providers._google import (
     snapshot_text,
     tool_type,
 )
-from schemas.providers.gemini import Gemini
-from schemas.providers.gemini.files import looks_alike
+from schemas.providers.gemini import Gemini, looks_alike
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
@@ -63,7 +63,6 @@ _NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtim
 """Subtypes of user records that the program sends, and what to call them where they have no words for people."""
 STARTERS = frozenset({"agent", "task"})
 """Tools that start a subagent: `task`, since 2026 `agent`."""
-_TASK = ("subagent_type", "description", "prompt")
 _HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
 """What the `prompt_id` of a call has whose answer is in no record."""
 # A hook's context is the last part of a prompt, or stands at the end of its text.
@@ -245,7 +244,7 @@ class Qwen(Google):
                 name, asked = text_of(call.get("name")), dict_of(call.get("args"))
                 yield Use(
                     name=name, use_id=text_of(call.get("id")), input=asked, model=model, type=tool_type(name),
-                    task=Task(*(text_of(asked.get(key)) for key in _TASK)) if name in STARTERS else None,
+                    task=task_in(asked) if name in STARTERS else None,
                 )  # fmt: skip
             elif is_thought(part):
                 if thinking := part["text"].strip("\0"):
