@@ -56,7 +56,6 @@ _SAVED = re.compile(r"checkpoint-(.+)\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _MOST_FILES = 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
-_SAME = ("id", "type", "timestamp", "content", "thoughts", "model")
 _MASKED = "<tool_output_masked>"
 """What a result begins with that the CLI took out of the model's context."""
 _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
@@ -327,7 +326,6 @@ class Gemini(Google):
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
-    rewrites = True
     resume = ("gemini", "--resume")
 
     def retention(self, env: Environment) -> Retention:
@@ -336,12 +334,33 @@ class Gemini(Google):
         return Retention("deletes sessions after 30 days", source)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The sessions, each once; saved chats and prompt logs are opened when asked for, not listed."""
-        return find(location, problems)
+        """The sessions below a location, each once; subagents lie deeper and are left out. Saved chats and prompt logs
+        are opened when asked for, not listed.
+
+        An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
+        lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session. Resumed in a
+        later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G4).
+        """
+        best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
+        for path, stat in matching(location.path, "*/chats/session-*", problems):
+            if match := _SESSION.fullmatch(os.path.basename(path)):
+                project = os.path.basename(os.path.dirname(os.path.dirname(path)))
+                rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
+                file = SessionFile(self.id, path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
+                best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
+        largest: dict[str, int] = {}
+        for _, file in best.values():
+            largest[file.id] = max(file.size, largest.get(file.id, 0))
+        yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
 
     def told(self, head: Head) -> bool:
-        """Whether it is a session in either form, a saved chat or a prompt log, and not an old Qwen Code's."""
-        return ".qwen" not in head.path.parts and looks_alike(head)
+        """Whether it is a session in either form, a saved chat or a prompt log."""
+        return is_document(head.document) or any(
+            is_header(record)
+            or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
+            or record.keys() in ({"$set"}, {"$rewindTo"})
+            for record in head.records[:_LOOK]
+        )
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -402,20 +421,6 @@ class Gemini(Google):
             yield Child(one_line(name, 100), path)
 
     # -- records ---------------------------------------------------------------------------------------------------
-
-    def replaces(self, record: Data, earlier: Data) -> bool | None:
-        """Whether an answer is the one before it with figures, or with more tool uses."""
-        if record.get("type") != "gemini":
-            return None if record.keys() == {"$set"} and "messages" not in dict_of(record["$set"]) else False
-        for key in _SAME:
-            if earlier.get(key) != record.get(key):
-                return False
-        before = list_of(earlier.get("toolCalls"))
-        return (
-            isinstance(record.get("content"), str)
-            and earlier.get("tokens") in (None, record.get("tokens"))
-            and (not before or list_of(record.get("toolCalls"))[: len(before)] == before)
-        )
 
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
@@ -478,26 +483,6 @@ def _folders(session: Session) -> list[Path]:
 # -- where its files lie -----------------------------------------------------------------------------------------------
 
 
-def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-    """The sessions below a location, each once; subagents lie deeper and are left out.
-
-    An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
-    lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session. Resumed in a
-    later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G4).
-    """
-    best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
-    for path, stat in matching(location.path, "*/chats/session-*", problems):
-        if match := _SESSION.fullmatch(os.path.basename(path)):
-            project = os.path.basename(os.path.dirname(os.path.dirname(path)))
-            rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
-            file = SessionFile("gemini", path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
-            best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
-    largest: dict[str, int] = {}
-    for _, file in best.values():
-        largest[file.id] = max(file.size, largest.get(file.id, 0))
-    yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
-
-
 def _is_left_over(file: SessionFile) -> bool:
     """Whether a log holds a header and context, and no message: all its records bring something else up to date."""
     return file.size <= _MOST_LEFT_OVER and all(
@@ -543,16 +528,6 @@ def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, st
 
 
 # -- how they are told -------------------------------------------------------------------------------------------------
-
-
-def looks_alike(head: Head) -> bool:
-    """Whether a file that begins so is a session, a saved chat or a prompt log in Gemini CLI's form."""
-    return is_document(head.document) or any(
-        is_header(record)
-        or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
-        or record.keys() in ({"$set"}, {"$rewindTo"})
-        for record in head.records[:_LOOK]
-    )
 
 
 def is_header(value: Any) -> bool:

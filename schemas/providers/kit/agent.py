@@ -79,9 +79,6 @@ class Agent:
     """Whether a record that is equal to an earlier one, its id or its time too, is a copy of that, which is left out.
     False where a history tells copies otherwise, and where records have nothing that is given once.
     """
-    rewrites: ClassVar[bool] = False
-    """Whether it writes messages again when it knows more of them: then `replaces` is asked of each record."""
-
     # -- what each agent says of itself ----------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
@@ -91,12 +88,6 @@ class Agent:
     def read(self, record: Data) -> Iterable[Item]:
         """What a record holds. Nothing but the record may decide: it is asked again when a message is built."""
         raise NotImplementedError
-
-    def replaces(self, record: Data, earlier: Data) -> bool | None:
-        """Whether a record says all that an earlier one says, in the same order, and perhaps more behind it: then that
-        one need not be read. None for what says nothing of the conversation: the next record may still replace it.
-        """
-        return False
 
     def type(self, record: Data) -> str:
         """The record's type, by which it is counted where it holds nothing."""

@@ -5,6 +5,7 @@ as: `Stream`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from schemas.providers.kit.files import Files
     from schemas.providers.kit.reader import Reader
     from schemas.providers.kit.readings import Found
-    from schemas.session import Session
 
 
 class Source(Agent):
@@ -73,14 +73,6 @@ class Stream(Agent):
         """The id of the session that a record names; empty where it names none."""
         return ""
 
-    def told(self, head: Head) -> bool:
-        """No: what is printed is told by `prints`."""
-        return False
-
-    def stamps(self, session: Session) -> object:
-        """Nothing lies beside a stream."""
-        return ()
-
 
 class Document(Source):
     """One JSON document."""
@@ -107,13 +99,8 @@ class Document(Source):
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
         from schemas.providers.kit.readings import Documents
 
-        return Documents(
-            path,
-            lambda: self.reader(path),
-            self.records,
-            lambda document, sides: self.merged(path, document, sides),
-            lambda: self.sides(path),
-        )
+        make, merged, sides = partial(self.reader, path), partial(self.merged, path), partial(self.sides, path)
+        return Documents(path, make, self.records, merged, sides)
 
 
 class Tree(Source):
@@ -140,7 +127,7 @@ class Tree(Source):
                 return Found(records, files.size, files.unreadable)
             raise OSError(why_unread(path.read_bytes()))
 
-        return Gathered(path, lambda: self.reader(path), gather, lambda: files.watched)
+        return Gathered(path, partial(self.reader, path), gather, lambda: files.watched)
 
 
 class Many(Source):

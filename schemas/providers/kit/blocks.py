@@ -14,12 +14,13 @@ from schemas.values import dict_of, list_of, text_of
 
 
 def image_part(media_type: object, data: object = None, name: object = None) -> Part:
-    """An image as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
+    """An image or a file as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
     kind = one_line(text_of(media_type), 80)
     size = len(data) * 3 // 4 if isinstance(data, str) and data else None
-    words = [one_line(text_of(name), 200) or kind or "of unknown type"]
+    words = [one_line(text_of(name), 300) or kind or "of unknown type"]
     words += [f"{size:,} bytes"] if size is not None else []
-    return Part("image", f"[image {', '.join(words)}]", kind or None, size)
+    what = "image" if not kind or kind.startswith("image") else "file"
+    return Part("image", f"[{what} {', '.join(words)}]", kind or None, size)
 
 
 def arguments_of(said: object, otherwise: str = "input") -> dict[str, Any]:
@@ -83,13 +84,15 @@ def images_in(content: object) -> list[Part]:
     """The images of a message's content, of OpenAI's form or of Anthropic's."""
     found = []
     for part in map(dict_of, list_of(content)):
-        source, url = dict_of(part.get("source")), part.get("image_url")
-        address = text_of(dict_of(url).get("url")) or text_of(url)
-        if part.get("type") == "image":
+        kind = part.get("type")
+        if kind == "image" or kind == "document":
+            source = dict_of(part.get("source"))
             found.append(image_part(source.get("media_type"), source.get("data"), source.get("url")))
-        elif part.get("type") in ("image_url", "input_image"):
-            kind, _, data = address.removeprefix("data:").partition(";base64,")
-            found.append(image_part(kind, data) if data else image_part(None, None, address))
+        elif kind == "image_url" or kind == "input_image":
+            url = part.get("image_url")
+            address = text_of(dict_of(url).get("url")) or text_of(url)
+            media, _, data = address.removeprefix("data:").partition(";base64,")
+            found.append(image_part(media, data) if data else image_part(None, None, address))
     return found
 
 

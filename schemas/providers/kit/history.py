@@ -59,10 +59,6 @@ class History:
         """The messages that were taken back or came back since the last time, each with whether it is live."""
         return iter(())
 
-    def finish(self) -> Iterator[Item]:
-        """What is to be said once no more will come."""
-        return iter(())
-
     def knows(self, name: object) -> bool:
         """Whether the record with that id is in the session."""
         return False
@@ -92,20 +88,6 @@ class Tree:
 
     Reading a record is cheap; `settle` walks the branches, and is asked for after each piece of a file.
     """
-
-    __slots__ = (
-        "_doubtful",
-        "_leaf",
-        "_relinked",
-        "_settled",
-        "known",
-        "last",
-        "leaf",
-        "live",
-        "nodes",
-        "parent",
-        "state",
-    )
 
     def __init__(self) -> None:
         self.known: dict[int, int] = {}
@@ -272,6 +254,3 @@ class Chain(History):
 
     def settle(self) -> Iterator[tuple[int, bool]]:
         return self._tree.settle()
-
-    def knows(self, name: object) -> bool:
-        return isinstance(name, str) and self._tree.find(name) != NOBODY
