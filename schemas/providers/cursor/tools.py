@@ -158,8 +158,7 @@ def picture(part: dict[str, Any]) -> Part:
     given = part.get("image", part.get("data"))
     inner = given if isinstance(given, dict) else {"data": given}
     types = (one.get(key) for one in (part, inner) for key in ("mediaType", "mimeType"))
-    media = next(filter(None, map(text_of, types)), "")
-    data = text_of(inner.get("data"))
+    media, data = next(filter(None, map(text_of, types)), ""), text_of(inner.get("data"))
     if data.startswith("data:"):
         head, _, data = data.partition(",")
         media = media or head[5:].partition(";")[0]
