@@ -62,7 +62,7 @@ class FileDiff:
 
 OLD_TEXTS = ("old_string", "oldString", "old_text", "oldText", "old_str")
 NEW_TEXTS = ("new_string", "newString", "new_text", "newText", "new_str")
-WHOLE_TEXTS = ("content", "file_text")
+WHOLE_TEXTS = ("content", "contents", "file_text", "fileText")
 """What tools that change files call their inputs: the text before and after, and the whole of a new file."""
 
 

@@ -42,14 +42,6 @@ class SpanTable:
         self.following.append(NONE)
         return len(self.following) - 1
 
-    def move(self, first: int, offset: int, length: int, line: int) -> None:
-        """Let the entries from `first` on be of another record of the same store."""
-        for span in range(first, len(self.following)):
-            place = span * _SPAN.size
-            self.data[place : place + _SPAN.size] = pack_span(
-                offset, length, line, *_SPAN.unpack_from(self.data, place)[3:]
-            )
-
     def is_of(self, span: int, store: int, offset: int, role: int, item: int = 0) -> bool:
         """Return whether an entry is of the record at an offset, in that role and with that item."""
         at, _, _, of, found, number = _SPAN.unpack_from(self.data, span * _SPAN.size)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value, one_line
+from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.bases import Data, Lines
+from schemas.providers.kit.blocks import image_part
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
 
@@ -98,14 +99,9 @@ def media_in(content: object) -> list[Part]:
 def _media(part: Data) -> Part | None:
     """An image or a file within a part; of a file elsewhere its address."""
     if isinstance(inline := part.get("inlineData"), dict):
-        kind, data = clean(text_of(inline.get("mimeType"))) or "image", inline.get("data")
-        size = len(data) * 3 // 4 if isinstance(data, str) else None
-        words = ["image" if kind.startswith("image") else "file", clean(text_of(inline.get("displayName")))]
-        label = " ".join(filter(None, [*words, "" if kind == "image" else kind]))
-        return Part("image", f"[{label}, {size:,} bytes]" if size is not None else f"[{label}]", kind, size)
+        return image_part(inline.get("mimeType"), inline.get("data"), inline.get("displayName"))
     if isinstance(file := part.get("fileData"), dict):
-        kind, uri = clean(text_of(file.get("mimeType"))), one_line(text_of(file.get("fileUri")), 300)
-        return Part("image", f"[{' '.join(filter(None, ('file', kind, uri)))}]", kind or None)
+        return image_part(file.get("mimeType"), None, file.get("fileUri"))
     return None
 
 

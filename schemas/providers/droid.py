@@ -15,9 +15,9 @@ from schemas.diffs import FileDiff, Hunk
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
-from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.files import Files
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Total, Turn, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
@@ -210,7 +210,7 @@ class DroidStream(Stream, Droid):
 
 
 def _use(name: str, use_id: str, given: Data, model: str) -> Use:
-    task = Task(*(text_of(given.get(key)) for key in ("subagent_type", "description", "prompt")))
+    task = task_in(given)
     return Use(name=name, use_id=use_id, input=given, model=model, task=task if name == "Task" else None)
 
 

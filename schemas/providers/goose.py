@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, Reading, SessionFile
-from schemas.providers.kit.bases import Data, Database, Home, Tree
+from schemas.providers.kit.bases import Data, Database, Home, Tree, columns_of, rows_of
 from schemas.providers.kit.blocks import arguments_of, image_part, texts_in
 from schemas.providers.kit.files import Files
-from schemas.providers.kit.tables import columns_of, rows_of
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Total, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from schemas.diffs import FileDiff
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.bases import Data, Database, Home, diff_of
+from schemas.providers.kit.bases import Data, Database, Home, columns_of, diff_of, rows_of
 from schemas.providers.kit.blocks import calls_in, texts_in
-from schemas.providers.kit.tables import columns_of, rows_of
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count

@@ -15,7 +15,7 @@ from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers import _kimi_parts as parts
 from schemas.providers.kit.bases import Data, Home, Lines, Stream
-from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
+from schemas.providers.kit.blocks import arguments_of, calls_in, task_in, texts_in
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use
@@ -163,7 +163,7 @@ class KimiCode(Lines):
                     yield Skip(kind)
             case "tool.call":
                 name, given = text_of(event.get("name")), arguments_of(event.get("args"))
-                task = Task(*(text_of(given.get(key)) for key in ("subagent_type", "description", "prompt")))
+                task = task_in(given)
                 yield Use(
                     name=name, use_id=text_of(event.get("toolCallId")), input=given,
                     task=task if name in ("Agent", "Task") else None,

@@ -13,7 +13,7 @@ from schemas.folders import entries_of
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, SessionFile
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
-from schemas.providers.kit.blocks import arguments_of, images_in, texts_in
+from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import Files, bytes_in, object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Use
 from schemas.usage import TokenUsage, as_count
@@ -174,7 +174,7 @@ class OpenHands(Tree):
             yield Say(Kind.THINKING, thought)
         if (text := texts_in(record.get("thought"))).strip():
             yield Say(Kind.TEXT, text)
-        task = Task(*(text_of(given.get(key)) for key in ("subagent_type", "description", "prompt")))
+        task = task_in(given)
         # The editor also shows files.
         reads = name in ("file_editor", "str_replace_editor") and given.get("command") == "view"
         yield Use(

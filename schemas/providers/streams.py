@@ -36,7 +36,7 @@ class Streams(Saved):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a saved stream. Raises OSError."""
-        from schemas.providers.kit.printed import open_printed
+        from schemas.providers.kit.pipe import open_printed
 
         return open_printed(printers(), path, start)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.bases import Data, Database, Home
+from schemas.providers.kit.bases import Data, Database, Home, columns_of, rows_of
 from schemas.providers.kit.blocks import image_part, texts_in
-from schemas.providers.kit.tables import columns_of, rows_of
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count

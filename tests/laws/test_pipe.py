@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History
-from schemas.providers.kit.pipe import MOST_RECORDS, is_printed
-from schemas.providers.kit.printed import Printed, open_printed
+from schemas.providers.kit.pipe import MOST_RECORDS, Printed, is_printed, open_printed
 from schemas.providers.kit.words import Answer, Count, Item, Piece, Say, Total, Turn, Use
 from schemas.records import FileStore
 from schemas.session import Lack, Session

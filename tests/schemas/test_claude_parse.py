@@ -10,7 +10,7 @@ import pytest
 from schemas.message import Flag, Kind
 from schemas.providers.claude import PROVIDER
 from schemas.providers.claude.classify import UserLine, classify, command_label, fold_reminders
-from schemas.providers.kit.keys import key_of
+from schemas.providers.kit.rows import key_of
 from schemas.usage import TokenUsage
 from schemas.values import when
 from tests.schemas.claude_lines import SESSION, Lines, usage
@@ -244,7 +244,7 @@ def test_text_typed_while_the_agent_works(tmp_path: Path) -> None:
         "TEXT working",
         "STEER old: no text in remove",
         "STEER also X",
-        "STEER see [Image]",
+        "STEER see [image of unknown type]",
         "NOTE built",
         "NOTE Typed while the agent worked, and taken back",
         "TEXT done",
@@ -340,7 +340,6 @@ def test_errors_interrupts_and_notices(tmp_path: Path) -> None:
         "API error (server error)",
         "Blocked by hook PreToolUse:Bash",
         "A stop hook failed",
-        "Permission mode: plan",
         "Unknown record system brand_new",
     ]
     exchange = session.exchanges[0]

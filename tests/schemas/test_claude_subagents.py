@@ -11,7 +11,8 @@ import pytest
 
 from schemas.message import Flag
 from schemas.opening import family, usage_with_subagents
-from schemas.providers.claude import PROVIDER, files
+from schemas.providers import claude
+from schemas.providers.claude import PROVIDER
 from schemas.session import Session
 from tests.schemas.claude_lines import SESSION, Lines, usage
 from tests.schemas.conformance import whole
@@ -158,9 +159,9 @@ def test_a_folder_of_sessions_is_looked_into_once(tmp_path: Path, monkeypatch: p
         lines.user("go", uuid=leaf if number == 29 else None)
         paths.append(lines.write(tmp_path / "project", f"{lines.session}.jsonl"))
     opened: list[Path] = []
-    bytes_in = files.bytes_in
-    monkeypatch.setattr(files, "bytes_in", lambda path, most: (opened.append(path), bytes_in(path, most))[1])
-    monkeypatch.setattr(files, "_SECONDS", 1e9)
+    bytes_in = claude.bytes_in
+    monkeypatch.setattr(claude, "bytes_in", lambda path, most: (opened.append(path), bytes_in(path, most))[1])
+    monkeypatch.setattr(claude, "_SECONDS", 1e9)
     assert [whole(PROVIDER, path).title for path in paths] == ["go"] * 29 + ["A title from elsewhere"]
     assert sorted(opened) == paths
     new = main_lines().write(tmp_path / "project")

@@ -128,7 +128,9 @@ def test_envelopes_are_taken_off(tmp_path: Path) -> None:
 def test_images_are_placeholders(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 1000}}
     tool = built(tmp_path, "Read", {}, [image])
-    assert [(p.text, p.media_type, p.size) for p in tool.images] == [("[Image image/png, 3 KB]", "image/png", 3000)]
+    assert [(p.text, p.media_type, p.size) for p in tool.images] == [
+        ("[image image/png, 3,000 bytes]", "image/png", 3000)
+    ]
     extra = {"type": "image", "file": {"base64": "x", "type": "image/gif", "originalSize": 77}}
     assert [(p.media_type, p.size) for p in built(tmp_path, "Read", {}, "", extra).images] == [("image/gif", 77)]
 

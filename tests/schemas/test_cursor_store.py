@@ -315,8 +315,7 @@ def test_turns_alone(tmp_path: Path) -> None:
     first = messages(session)[0]
     assert (first.id, first.timestamp) == ("u-1", NINE / 1000)
     shell = messages(session)[2].tool
-    assert shell is not None and shell.input == {"command": "ls", "working_directory": "/srv"}
-    assert "two files" in shell.text
+    assert shell is not None and (shell.input, shell.status) == ({}, "ok")
 
 
 def test_the_same_prompt_twice_has_two_times(tmp_path: Path) -> None:
@@ -452,18 +451,6 @@ def test_ids_in_capitals(tmp_path: Path) -> None:
 def test_titles(tmp_path: Path, name: Any, title: Any, expected: str) -> None:
     beside = {} if title is None else {"title": title}
     assert read(Builder(name=name).message(user("The prompt")), tmp_path, **beside).title == expected
-
-
-def test_the_title_in_cursors_statistics(tmp_path: Path) -> None:
-    built = Builder().message(user("The prompt"))
-    path = built.save(tmp_path)
-    tracking = tmp_path / ".cursor" / "ai-tracking"
-    tracking.mkdir()
-    database = sqlite3.connect(tracking / "ai-code-tracking.db", isolation_level=None)
-    database.execute("CREATE TABLE conversation_summaries (conversationId TEXT, title TEXT, tldr TEXT)")
-    database.execute("INSERT INTO conversation_summaries VALUES (?, 'Tracked', ''), ('other', 'No', '')", (built.id,))
-    database.close()
-    assert whole(PROVIDER, path).title == "Tracked"
 
 
 def test_resume(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from schemas.message import Flag
 from schemas.opening import head_of, recognise
 from schemas.provider import Location, Problem
-from schemas.providers.cursor import PROVIDER, locate
+from schemas.providers.cursor import PROVIDER, path_in, resolve_slug
 from tests.fixtures.cursor.stores import INFO, Builder, agent, answer, harbour, put, text, use, user
 from tests.fixtures.cursor.transcripts import agent as told
 from tests.fixtures.cursor.transcripts import asked, lines
@@ -183,17 +183,17 @@ def test_the_workspace_by_the_slug_of_the_transcript(tmp_path: Path) -> None:
     ],
 )
 def test_file_uris(uri: str, path: str) -> None:
-    assert locate.path_in(uri) == path
+    assert path_in(uri) == path
 
 
 @pytest.mark.parametrize("slug", ["empty-window", "1690000000", "var-folders-xy-zz", "", "-", "no-such-thing-here"])
 def test_slugs_that_are_no_directories(slug: str) -> None:
-    assert locate.resolve_slug(slug) == slug
+    assert resolve_slug(slug) == slug
 
 
 @given(st.text(max_size=30))
 def test_any_slug_resolves_to_something_with_that_slug(slug: str) -> None:
-    resolved = locate.resolve_slug(slug)
+    resolved = resolve_slug(slug)
     assert resolved == slug or slug_of(resolved) == slug
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.message import Kind
 from schemas.provider import read_head
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.legacy import records_of
+from schemas.providers.cursor.prompts import text_records
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
@@ -41,7 +41,7 @@ def tools(session: Session) -> list[tuple[str, dict[str, Any], str]]:
 def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
     """The tool uses in the body of an agent's block: name, input, result."""
     found: list[tuple[str, dict[str, Any], str]] = []
-    _, record = records_of(f"user:\nq\n\nassistant:\n{body}".encode())
+    _, record = text_records(f"user:\nq\n\nassistant:\n{body}".encode())
     for block in record["message"]["content"]:
         if block["type"] == "tool_use":
             found.append((block["name"], block["input"], block.get("result", "")))

@@ -15,7 +15,7 @@ from schemas.providers import providers
 from schemas.providers.qwen import PROVIDER
 from schemas.session import Op
 from schemas.usage import TokenUsage
-from tests.fixtures.qwen import SESSION, Chat, call, legacy, tokens
+from tests.fixtures.qwen import SESSION, Chat, call, tokens
 from tests.schemas.claude_lines import Lines
 from viewer.follow.follower import Follower
 
@@ -47,13 +47,9 @@ def test_only_sessions_are_found(tmp_path):
     small().write(chats.parent / "subagents" / SESSION, "agent-a.jsonl")
     (chats / "5e55105e-0000-4000-8000-00000000000e.jsonl").touch()  # a session in which nothing was said yet
     (chats / "5e55105e-0000-4000-8000-00000000000f.jsonl").symlink_to(kept)
-    old = tmp_path / "tmp" / ("0" * 64) / "chats"
-    old.mkdir(parents=True)
-    (old / "session-2025.json").write_text("{}")
-    (old.parent / "logs.json").write_text("[]")
     problems = []
     found = list(PROVIDER.find(Location(tmp_path, "default"), problems))
-    assert [(f.id, f.provider) for f in found] == [(SESSION, "qwen"), ("session-2025", "qwen")]
+    assert [(f.id, f.provider) for f in found] == [(SESSION, "qwen")]
     assert found[0].path == kept and problems == []
     assert list(PROVIDER.find(Location(tmp_path / "nowhere", "default"), problems)) == [] and problems == []
 
@@ -96,21 +92,6 @@ def test_a_session_that_begins_with_facts_is_ours_alone(tmp_path):
     chat.system("session_model", {"modelId": "m", "authType": "openai"})
     path = chat.write(tmp_path)
     assert [p.id for p in providers().values() if p.detect(head_of(path))] == ["qwen"]
-
-
-def test_the_old_layout_is_ours_by_its_folder(tmp_path):
-    sample = legacy(tmp_path)
-    head = head_of(sample.path)
-    assert [p.id for p in providers().values() if p.detect(head)] == ["qwen"]
-    session = read_session(sample.path)
-    assert (session.provider, session.provider_name, session.usage()) == ("qwen", "Qwen Code", sample.usage)
-    assert (session.title, session.created, session.models[1:]) == (sample.title, sample.created, sample.models)
-    [found] = PROVIDER.find(Location(tmp_path / ".qwen", "default"), [])
-    assert found.path == sample.path
-    assert PROVIDER.resume_command(session) is None
-    copy = tmp_path / "session-copy.json"
-    copy.write_bytes(sample.path.read_bytes())
-    assert [p.id for p in providers().values() if p.detect(head_of(copy))] == ["gemini"]
 
 
 def test_a_session_below_the_folder_is_read_as_what_it_is_whatever_its_name(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind
-from schemas.providers.kit.tree import Tree
+from schemas.providers.kit.history import Tree
 from schemas.providers.qwen import PROVIDER
 from schemas.session import Op
 from tests.fixtures.qwen import Chat

@@ -16,8 +16,7 @@ from schemas.opening import head_of, open_reading
 from schemas.provider import read_head
 from schemas.providers import printers
 from schemas.providers.kit.bases import Data, Stream
-from schemas.providers.kit.pipe import Pipe
-from schemas.providers.kit.printed import Printed
+from schemas.providers.kit.pipe import Pipe, Printed
 from schemas.providers.kit.words import NOT_TOLD
 from schemas.providers.streams import PROVIDER
 from schemas.records import FileStore

@@ -10,8 +10,7 @@ import pytest
 
 from schemas.message import Flag, Kind, Message
 from schemas.providers import printers
-from schemas.providers.kit.pipe import Pipe
-from schemas.providers.kit.printed import Printed
+from schemas.providers.kit.pipe import Pipe, Printed
 from schemas.providers.kit.rows import Rows
 from schemas.records import FileStore
 from schemas.session import Session

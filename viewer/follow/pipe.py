@@ -259,8 +259,7 @@ class StreamFollower(Follower):
 
     def _give_time(self) -> None:
         """Let what an agent prints without times have those at which it came (formats/streams.md 1.3)."""
-        from schemas.providers.kit.pipe import Pipe
-        from schemas.providers.kit.printed import Printed
+        from schemas.providers.kit.pipe import Pipe, Printed
         from schemas.reading import LinesReading, ParsedReading
 
         reading = self.reading

@@ -1,7 +1,792 @@
-"""Claude Code: its sessions (`agent`) and what it prints (`stream`)."""
+"""Claude Code's sessions: JSON lines, one for each content block of a response (formats/claude-code.md).
+
+Each line of a response repeats its usage. What a user line really is, `classify` tells. Subagents have files of their
+own; a project's folder is looked at once for all its sessions, as thousands of them may lie side by side.
+"""
 
 from __future__ import annotations
 
-from schemas.providers.claude.agent import Claude
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from schemas.clean import as_json, one_line
+from schemas.diffs import FileDiff, from_structured_patch
+from schemas.folders import entries_of, stat_of, state_of
+from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
+from schemas.provider import (
+    HEAD_BYTES,
+    Environment,
+    Format,
+    Head,
+    Location,
+    Problem,
+    Retention,
+    SessionFile,
+    moved_home,
+)
+from schemas.providers.claude.classify import (
+    UserLine,
+    attachment_says,
+    build_tool,
+    classify,
+    command_label,
+    command_output,
+    compaction_label,
+    context_label,
+    fold_reminders,
+    notification,
+    system_says,
+    tag,
+    typed_text,
+)
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
+from schemas.providers.kit.bases import Data, Lines
+from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
+from schemas.providers.kit.files import bytes_in, object_in
+from schemas.providers.kit.history import History
+from schemas.providers.kit.words import (
+    Answer,
+    Child,
+    Count,
+    Fact,
+    Item,
+    Link,
+    Piece,
+    Say,
+    Skip,
+    Task,
+    Title,
+    Total,
+    Turn,
+    Use,
+)
+from schemas.records import JsonLines, read_record
+from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, number, text_of, when
+
+if TYPE_CHECKING:
+    from schemas.provider import Reading
+    from schemas.session import Session
+
+
+BOOKKEEPING = frozenset(
+    """progress file-history-snapshot file-history-delta last-prompt continued-in resume-head-vouch api-request-shape
+    api-request-blob api-request api-request-resumed host-row content-replacement data-flow-records
+    data-flow-incomplete fork-context-ref frame-link artifact-comment-monitor memory-mode derived-from summary
+    custom-title ended-by-model ai-title tag relocated agent-name agent-color agent-setting pr-link
+    artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode isolation-latch
+    session-owner dev-mods atis-latch tools-used worktree-state cost-state observer-ref repl-mode hybrid-organization
+    started result speculation-accept marble-origami-commit marble-origami-snapshot permission-mode
+    queue-operation""".split()  # noqa: SIM905
+)
+"""The program's own table of record types (2.1.332), and what older ones wrote."""
+_TALK = frozenset({"user", "assistant"})
+_CHAIN = _TALK | {"system", "attachment", "progress", "compact_boundary"}
+CUSTOM, RENAMED, AI, SUMMARY, BORROWED, _FIRST_PROMPT, COMMAND, LAST, STEM = range(5, -4, -1)
+"""Where a title is from, the best first."""
+_PROJECT = re.compile(r"-|[A-Za-z]--")
+"""How a project's folder begins: its path with every other sign as a hyphen, `/home` or `C:\\` at the start."""
+_MOST_SIBLINGS = 200
+"""Files that are looked into for titles: old ones only, and each for its first 64 KB."""
+_MOST_FOLDERS = 20
+_MOST_AGENTS = 5000
+_SECONDS = 2.0
+"""A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
+_TELLING = frozenset(
+    """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
+    permission-mode queue-operation""".split()  # noqa: SIM905
+)
+"""Those of the program's types that say something of the session, or are links of the chain."""
+_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary", "turn_duration"})
+_TOOLS: dict[ToolType, str] = {
+    "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
+    "read": "read webfetch read_file view_file cat",
+    "search": "grep glob websearch",
+    "shell": "bash taskoutput killshell bashoutput killbash",
+    "task": "notebookedit todowrite taskcreate taskupdate taskget tasklist",
+    "generic": "enterplanmode exitplanmode askuserquestion skill lsp task agent",
+}
+"""Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
+USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
+_NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
+"""Commands that name no session."""
+_AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
+_INTERRUPTED = "[Request interrupted"
+_REFUSED = ("User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to")
+_SILENT_DENIALS = [2, 1, 280]
+"""The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
+_PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
+"""What changes the price of a call, and the words for what does not (faults f14)."""
+_TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
+_FACTS = {
+    "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
+    "permissionMode": "permissionMode", "promptSource": "promptSource", "apiErrorStatus": "apiErrorStatus",
+    "isAbortedMidStream": "abortedMidStream", "attributionSkill": "skill", "attributionAgent": "agent",
+    "attributionPlugin": "plugin", "attributionMcpServer": "mcpServer", "sourceToolUseID": "sourceToolUseId",
+    "supersedesUuids": "supersedes",
+}  # fmt: skip
+_PROGRESS = (Skip("progress"),)
+
+
+class Claude(Lines):
+    """Claude Code, from 1.0.98 to 2.1.332."""
+
+    id = "claude"
+    name = "Claude Code"
+    verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 2.1.332; shapes between on made-up files"
+    counting = (
+        "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
+        "of them, so lines with one message id are one group, which counts once: of each figure the largest. "
+        "Input does not include what was read from or written to the cache. What a process spent and no line shows "
+        "(a compaction, small helpers) is counted from its own total, as in no record."
+    )
+    uncounted: ClassVar[Mapping[str, str]] = {
+        "progress": "what is told of a subagent, whose responses are counted by themselves",
+        "user": "what is told of a subagent, whose responses are counted by themselves",
+        "system": "a report about responses, no response",
+        "result": "a sum of responses, which are counted one by one",
+    }
+    formats: ClassVar[tuple[Format, ...]] = (
+        Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
+    )
+    marks: ClassVar[tuple[bytes, ...]] = (b'"uuid"', b'"sessionId"', b'"messageId"', b'"leafUuid"')
+    resume, uuids = ("claude", "--resume"), True
+    silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
+    history: ClassVar[type[History]] = Rewinds
+    copies = False  # its history tells them by their uuids
+    recount, answers = "largest", "first"
+    tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
+    starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
+    """Tools that start subagents."""
+    said: ClassVar[type[Say]] = Say
+    """The word for a text or a thinking, which `once` begins with its response."""
+
+    def __init__(self) -> None:
+        self._served: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
+        """The usage read last, with its model, and what they say."""
+        self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
+            "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
+            "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
+        }  # fmt: skip
+
+    # -- which sources there are ---------------------------------------------------------------------------------------
+
+    def locations(self, env: Environment) -> list[Location]:
+        """Every folder of projects such a machine can have, those named by variables first, none twice.
+
+        Claude Code takes one path in CLAUDE_CONFIG_DIR; other tools read lists from it and from CLAUDE_CONFIG_DIRS, so
+        lists are taken. The default places are looked into as well: what was written before a variable was set is
+        there.
+        """
+        found: list[Location] = []
+        for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIRS"):
+            for text in re.split("[,;]" if env.platform == "win32" else "[,:]", env.variables.get(name, "")):
+                if text.strip():
+                    path = _expand(text.strip(), env.home)
+                    found.append(Location(path if path.name == "projects" else path / "projects", name))
+        found.append(Location(env.home / ".claude" / "projects", "default"))
+        if env.platform == "win32" and (profile := env.variables.get("USERPROFILE")):
+            found.append(Location(Path(profile) / ".claude" / "projects", "USERPROFILE"))
+        config = env.variables.get("XDG_CONFIG_HOME")
+        base = _expand(config, env.home) if config else env.home / ".config"
+        found.append(Location(base / "claude" / "projects", "XDG_CONFIG_HOME" if config else "default"))
+        siblings = sorted(path for path in env.home.glob(".claude-*/projects") if path.is_dir())
+        found += [Location(path, "a home beside ~/.claude") for path in siblings]
+        if env.platform == "darwin":
+            desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
+            found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
+        distinct = {os.path.realpath(place.path): place for place in reversed(found)}
+        return [place for place in found if distinct[os.path.realpath(place.path)] is place]
+
+    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
+        """The `*.jsonl` directly in each project folder, subagents' apart.
+
+        `sessions-index.json` is not trusted; it is missing or old in most places.
+        """
+        for project in entries_of(location.path, problems, is_root=True):
+            for entry in entries_of(project.path, problems) if project.is_dir() else ():
+                name = entry.name
+                is_session = name.endswith(".jsonl") and not name.startswith("agent-") and entry.is_file()
+                if is_session and (stat := stat_of(entry, problems)) is not None:
+                    yield SessionFile(self.id, entry.path, name[:-6], stat.st_size, stat.st_mtime_ns)
+
+    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
+        """CLAUDE_CONFIG_DIR, where the session lies in another folder than that names, or `~/.claude`."""
+        project = Path(os.path.abspath(path)).parent
+        is_there = project.parent.name == "projects" and _PROJECT.match(project.name)
+        return moved_home("CLAUDE_CONFIG_DIR", project.parent.parent if is_there else None, [_home(env)])
+
+    def retention(self, env: Environment) -> Retention:
+        """The days after which Claude Code deletes a session, and what says so (formats/claude-code.md 1)."""
+        days = object_in(_home(env) / "settings.json").get("cleanupPeriodDays")
+        if isinstance(days, int | float) and days >= 0:
+            return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
+        return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
+
+    def told(self, head: Head) -> bool:
+        """Whether a record of the conversation is there that only Claude Code writes, or most records are its.
+
+        One is enough, since record types come with every release: what is unknown says nothing against the rest.
+        A file of `summary` lines alone is no session: they name sessions of other files. A stream
+        (`--output-format stream-json`) has `session_id` where a session has `sessionId`.
+        """
+        records = head.records
+        if head.compressed or any(map(_is_telling, records)):
+            return not head.compressed
+        ours, summaries = sum(map(_is_ours, records)), sum(map(_is_summary, records))
+        if not ours:
+            return bool(summaries) and summaries == len(records) and len(head.data) >= HEAD_BYTES
+        return (ours + summaries) * 2 >= len(records)
+
+    def is_foreword(self, records: list[Data]) -> bool:
+        """Whether there is nothing yet but the titles of other sessions, which stand before a session's first record
+        (faults f04).
+        """
+        return bool(records) and all(map(_is_summary, records))
+
+    # -- files beside --------------------------------------------------------------------------------------------------
+
+    def stamps(self, session: Session) -> object:
+        """When the folders of its subagents and of its project changed."""
+        return [state_of(folder) for folder in _folders_of(session.path)]
+
+    def beside(self, session: Session) -> Iterable[Item]:
+        """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
+        yield from _subagents_of(session)
+        path = session.path
+        yield Title(path.stem, STEM)
+        if not path.name.startswith("agent-"):
+            yield Title(text_of(_object_in(side_dir(path) / "custom-title.json").get("customTitle")), CUSTOM)
+            for leaf, text in _summaries_in(*_now(path.parent)).items():
+                yield Title(text, BORROWED, leaf)
+
+    def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
+        """What the files of subagents tell: `cost-state` counts it too."""
+        try:
+            return [one for path in paths for one in _spent(path, state_of(path), self.open)]
+        except OSError:
+            return None
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    def time(self, record: Data) -> float | None:
+        """Bookkeeping may be written much later, so it has none."""
+        return when(record.get("timestamp")) if "uuid" in record else None
+
+    def name_of(self, record: Data) -> str:
+        """The record's uuid."""
+        uuid = record.get("uuid")
+        return uuid if type(uuid) is str else ""
+
+    def setting(self, record: Data) -> Fact:
+        return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
+
+    def facts(self, record: Data) -> Data:
+        """What SessionData has no field for."""
+        message = dict_of(record.get("message"))
+        found = {"recordType": one_line(str(record.get("type")), 60)}
+        found |= {key: record[name] for name, key in _FACTS.items() if record.get(name) not in (None, "")}
+        more = {
+            "origin": dict_of(record.get("origin")).get("kind"), "stopReason": message.get("stop_reason"),
+            "stopSequence": message.get("stop_sequence"),
+            "serviceTier": dict_of(message.get("usage")).get("service_tier"),
+        }  # fmt: skip
+        return found | {key: text for key, text in more.items() if isinstance(text, str) and text}
+
+    def read(self, record: Data) -> Iterable[Item]:
+        kind = record.get("type")
+        reader = self._kinds.get(kind) if type(kind) is str else None
+        return reader(record) if reader is not None else self._other(record, kind)
+
+    # -- the agent's lines ---------------------------------------------------------------------------------------------
+
+    def _assistant(self, record: Data) -> Iterator[Item]:
+        message = record.get("message")
+        if type(message) is str:  # faults f25
+            message = {"content": message}
+        if type(message) is not dict:
+            yield Skip("assistant empty")
+            return
+        content, model = message.get("content"), message.get("model")
+        if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
+            yield self.synthetic(record, content)
+            return
+        name = message.get("id") or record.get("requestId") or record.get("uuid")
+        name, model = name if type(name) is str else "", model if type(model) is str else ""
+        for block in content if type(content) is list else (content,):
+            if (item := self._block(block, name, model)) is not None:
+                yield item
+        usage = message.get("usage")
+        if type(usage) is dict:
+            if self._served[:2] != (usage, model):  # the lines of a response repeat it
+                self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
+            if (figures := self._served[2]) is not None:
+                yield Count(figures, name, self._served[3])
+            if usage.get("iterations"):
+                yield from self._advised(usage["iterations"], name)
+
+    def _block(self, block: object, name: str, model: str) -> Item | None:
+        """A block of response `name`. Later lines may repeat it."""
+        if type(block) is str:
+            block = {"type": "text", "text": block}
+        if type(block) is not dict:
+            return None
+        kind = block.get("type")
+        if kind == "text":
+            text = block.get("text")
+            if type(text) is not str or not text or text.isspace():
+                return None
+            return self.said(_TEXT, text, "", model, "", (name, text))
+        if kind == "thinking" or kind == "redacted_thinking":
+            text = text_of(block.get("thinking"))
+            seal = text or text_of(block.get("signature")) or text_of(block.get("data"))
+            flags = NO_FLAGS if text else Flag.WITHHELD
+            return self.said(_THINKING, text, "", model, "", (name, (0, seal)), flags=flags)
+        kind = text_of(kind)
+        if kind in USES:
+            given, tool = arguments_of(block.get("input")), text_of(block.get("name"))
+            task = task_in(given) if tool in self.starters else None
+            return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
+        if kind.endswith("tool_result"):
+            return self.result({}, block, alone=False)
+        if kind in ("image", "document"):
+            return Say(Kind.TEXT, model=model, images=images_in([block]))
+        return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
+
+    def _advised(self, iterations: object, name: str) -> Iterator[Item]:
+        """The calls of an advisor, which a response's own figures leave out (faults f14); its other iterations repeat
+        what those say.
+        """
+        for at, one in enumerate(iterations if type(iterations) is list else ()):
+            if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
+                yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
+
+    def usage_of(self, usage: Data) -> TokenUsage | None:
+        """The figures of a call, which do not overlap; None if there is not one of them."""
+        get = usage.get
+        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
+        written = as_count(get("cache_creation_input_tokens"))
+        if type(kept) is dict:
+            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+            if written is None:
+                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+        if type(details) is dict:
+            reasoning = as_count(details.get("thinking_tokens"))
+        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+        read = as_count(get("cache_read_input_tokens"))
+        if given is None and said is None and read is None and written is None:
+            return None
+        return TokenUsage(given, said, read, written, reasoning, hour)
+
+    def synthetic(self, record: Data, content: object) -> Item:
+        """What Claude Code wrote in the model's place: an API error, or a note."""
+        text = texts_in(content).strip()
+        error = record.get("error")
+        if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
+            kind, code = text_of(error).replace("_", " "), as_count(record.get("apiErrorStatus"))
+            label = f"API error{f' {code}' if code else ''}{f' ({one_line(kind, 80)})' if kind else ''}"
+            return Say(Kind.ERROR, text, label)
+        label, body = notification(text)
+        return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
+
+    # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
+
+    def _user(self, record: Data) -> Iterator[Item]:
+        message = record.get("message")
+        content = message if type(message) is str else dict_of(message).get("content")
+        if type(content) is not list:
+            yield from self.typed(record, content)
+            return
+        results = [] if record.get("isCompactSummary") is True else [block for block in content if is_result(block)]
+        for block in results:
+            yield self.result(record, block, alone=len(results) == 1)
+        if len(results) == len(content) > 0:
+            return
+        for item in self.typed(record, [block for block in content if not is_result(block)] if results else content):
+            if results and isinstance(item, Say) and item.kind is Kind.PROMPT:
+                item.kind = Kind.STEER  # what a person typed when refusing
+            yield item
+        for block in content:
+            if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
+                yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
+
+    def typed(self, record: Data, content: object) -> Iterator[Item]:
+        """What a person typed, and all that is dressed like it (formats/claude-code.md 5)."""
+        line, text = classify(record, content)
+        images = images_in(content)
+        if line is UserLine.TEAMMATE and record.get("isSidechain") is True:
+            line = UserLine.PROMPT
+        match line:
+            case UserLine.PROMPT:
+                label, body = notification(text) if text.lstrip().startswith(("<teammate", "<agent-m")) else ("", text)
+                label = "plan" if text_of(record.get("planContent")) else label
+                extra = {"injected": found} if (found := typed_text(content)[1]) else None
+                yield Held(Kind.PROMPT, body, label, images=images, extra=extra, role="typed")
+                yield Held(Kind.NOTE, label=BELOW)
+            case UserLine.COMMAND:
+                yield from command(text)
+            case UserLine.OUTPUT:
+                asks = record.get("turnOrigin") == "human"  # lab/faults/claude-3
+                yield Say(Kind.OUTPUT, command_output(text), "Output", asks=asks)
+            case UserLine.SUMMARY:
+                parent = text_of(record.get("parentUuid")) or text_of(record.get("uuid"))
+                yield Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
+            case UserLine.INTERRUPT:
+                label = "Interrupted during a tool use" if "for tool use" in text else "Interrupted"
+                yield Say(Kind.INTERRUPT, text, label)
+            case UserLine.NOTIFICATION | UserLine.TEAMMATE:
+                yield from notified(text)
+            case UserLine.CAVEAT | UserLine.EMPTY:
+                yield Skip(f"user {line.name.lower()}")
+            case _:
+                yield Say(Kind.CONTEXT, texts_in(content), context_label(text), images=images)
+
+    # -- results -------------------------------------------------------------------------------------------------------
+
+    def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
+        """The result of a tool use; `alone`: what the record says beside it is of this one."""
+        content, extra = block.get("content"), record.get("toolUseResult") if alone else None
+        text = content if type(content) is str else texts_in(content, "\n")
+        if text.endswith("</system-reminder>"):
+            text = fold_reminders(text)[0]
+        status = _OK
+        if block.get("is_error") is True:
+            status = _failure(record, text, extra)
+            if text.startswith("Exit code "):
+                text = text.partition("\n")[2]
+        elif type(extra) is dict:
+            if extra.get("interrupted") is True:
+                status = ToolStatus.INTERRUPTED
+            elif extra.get("backgroundTaskId") or extra.get("status") == "async_launched":
+                status = ToolStatus.BACKGROUND
+        agent = ""
+        if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
+            agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
+        if not agent and text.find("agentId: ", -4000) >= 0 and (found := _AGENT_ID.search(text[-4000:])):
+            agent = found[1]
+        return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
+
+    def tool_type(self, name: str) -> ToolType:
+        return self.tools.get(name.lower(), "unknown")
+
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use and its result: `toolUseResult` says more than the model got."""
+        tool, facts = build_tool(use, answer, side_dir(path) / "tool-results", self.tool_type(use.name))
+        tool.diffs = self.diffs(tool, answer)
+        return tool, facts
+
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """What a tool changed: by `structuredPatch`, else by its input. What failed has none."""
+        details = dict_of(answer.details[1]) if answer is not None and answer.details else {}
+        path = text_of(details.get("filePath")) or text_of(tool.input.get("file_path"))
+        diff = from_structured_patch(path, details.get("structuredPatch"))
+        known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
+        return [diff] if known and diff is not None else super().diffs(tool, answer)
+
+    # -- beside the talk -----------------------------------------------------------------------------------------------
+
+    def _system(self, record: Data) -> Iterator[Item]:
+        subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
+        content = text_of(record.get("content"))
+        if subtype == "compact_boundary":
+            facts = dict_of(record.get("compactMetadata"))
+            yield Piece(
+                Kind.COMPACTION, label=compaction_label(facts), id=f"{text_of(record.get('uuid'))}:compaction",
+                extra={"compaction": facts} if facts else None,
+            )  # fmt: skip
+        elif subtype == "local_command" and not content.lstrip().startswith("<local-command-"):
+            yield from command(content.lstrip())
+        elif subtype == "local_command":
+            shown = tag(content, "local-command-stdout").strip()
+            if shown.startswith("Session renamed to: "):
+                yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
+            yield Say(Kind.OUTPUT, command_output(content), "Output")
+        elif (said := system_says(record)) is not None:
+            yield said
+        elif subtype in _SILENT_SUBTYPES:
+            spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
+            if spent is not None and 0 <= spent < 1e12:
+                yield Turn(begins=False, seconds=spent / 1000)
+            yield Skip(f"system {subtype}".strip())
+        else:
+            yield Say(Kind.UNKNOWN, label=f"system {subtype}")
+
+    def _attachment(self, record: Data) -> Iterator[Item]:
+        inner = dict_of(record.get("attachment"))
+        kind = text_of(inner.get("type"))
+        if kind == "queued_command":
+            prompt = inner.get("prompt")
+            line, text = classify(inner, prompt)
+            if line in (UserLine.EMPTY, UserLine.META):
+                yield Skip("attachment queued_command")
+            elif inner.get("commandMode") == "task-notification" or line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
+                yield from notified(text)
+            else:
+                extra = {"injected": found} if (found := typed_text(prompt)[1]) else None
+                yield Held(Kind.STEER, text, images=images_in(prompt), extra=extra, role="typed")
+        else:
+            yield attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
+
+    def _queue(self, record: Data) -> Iterator[Item]:
+        text, time = text_of(record.get("content")), when(record.get("timestamp"))
+        if text.lstrip().startswith("<task-notification>"):
+            yield from (item for item in notified(text) if type(item) is Link)
+        typed, operation = typed_text(text)[0], text_of(record.get("operation"))
+        yield Held(Kind.STEER, typed, "Queued, not delivered", role=operation, time=time)
+        yield Held(Kind.STEER, typed, time=time)
+        yield Held(Kind.NOTE, label=TAKEN_BACK)
+        yield Skip("queue-operation")
+
+    def _progress(self, record: Data) -> Iterable[Item]:
+        """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
+        data = record.get("data")
+        if type(data) is not dict or data.get("type") != "agent_progress":
+            return _PROGRESS
+        return Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId"))), *_PROGRESS
+
+    def _other(self, record: Data, kind: object) -> Iterator[Item]:
+        """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""
+        match kind:
+            case "custom-title" | "ai-title":
+                yield Title(text_of(record.get("customTitle")), CUSTOM)
+                yield Title(text_of(record.get("aiTitle")), AI)
+            case "summary":
+                yield Title(text_of(record.get("summary")), SUMMARY, hash(text_of(record.get("leafUuid"))))
+            case "last-prompt":
+                yield Title(text_of(record.get("lastPrompt")), LAST)
+            case "pr-link" | "frame-link":
+                yield Fact(link=text_of(record.get("prUrl")))
+                yield Fact(link=text_of(record.get("frameUrl")))
+            case "cost-state":
+                for name, usage in model_usage(record.get("modelUsage")).items():
+                    yield Total(usage, name, beside=True)
+            case "worktree-state" | "relocated":
+                inner = dict_of(record.get("worktreeSession"))
+                yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
+            case "permission-mode":
+                yield Fact(permissionMode=text_of(record.get("permissionMode")))
+        name = "(no type)" if kind is None else str(kind)
+        yield Skip(name) if name in BOOKKEEPING else Say(Kind.UNKNOWN, label=name)
+
+    def same_model(self, one: str, other: str) -> bool:
+        """A date, the mark of a longer context and what else changes the price stand in one of them only."""
+        return not other or bare_model(one) == bare_model(other)
+
+
+# -- parts of records --------------------------------------------------------------------------------------------------
+
+
+def priced_as(model: str, usage: Data) -> str:
+    """The model, with what makes its calls cost something else than the model's own price says."""
+    get, marks = usage.get, []
+    for name, plain in _PLAIN:
+        if (said := get(name)) is not None and said not in plain and (mark := text_of(said)):
+            marks.append(mark)
+    served = get("server_tool_use")
+    if type(served) is dict and as_count(served.get("web_search_requests")):
+        marks.append("web search")
+    return f"{model} ({', '.join(marks)})" if marks and model else model
+
+
+def bare_model(name: str) -> str:
+    """A model's name without its date and marks."""
+    name = name.partition("[")[0].partition(" (")[0]
+    head, _, date = name.rpartition("-")
+    return head if len(date) == 8 and date.isdigit() else name
+
+
+def model_usage(value: object) -> dict[str, TokenUsage]:
+    """The figures of a `modelUsage`, by model."""
+    keys = (
+        "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens",
+    )  # fmt: skip
+    found = {name: TokenUsage(*(as_count(dict_of(v).get(k)) for k in keys)) for name, v in dict_of(value).items()}
+    return {one_line(name, 100): usage for name, usage in found.items() if any(usage)}
+
+
+def _failure(record: Data, text: str, extra: object) -> ToolStatus:
+    """How a use ended whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
+    said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
+    if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
+        return ToolStatus.INTERRUPTED
+    if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
+        return ToolStatus.ERROR
+    late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
+    version = text_of(record.get("version")).split(".")
+    numbers = [int(n) if n.isascii() and n.isdigit() and len(n) < 9 else -1 for n in version]
+    return ToolStatus.INTERRUPTED if late and numbers > _SILENT_DENIALS else ToolStatus.DENIED
+
+
+def command(text: str) -> Iterator[Item]:
+    """A slash command, a `!` command or a note, which names a session that nothing else does."""
+    label = command_label(text)
+    if label.split(" ", 1)[0] not in _NAMELESS:
+        yield Title(label, COMMAND, first=True)
+    yield Say(Kind.COMMAND, label, one_line(label))
+
+
+def notified(text: str) -> Iterator[Item]:
+    """A background task's end, or mail."""
+    label, body = notification(text)
+    yield Say(Kind.NOTE, body, label)
+    if (use := tag(text, "tool-use-id")) and (agent := tag(text, "task-id")):
+        yield Link(use.strip(), agent.strip())
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _home(env: Environment) -> Path:
+    """The folder that Claude Code itself looks into: the variable is one path to it."""
+    named = env.variables.get("CLAUDE_CONFIG_DIR", "")
+    return _expand(named, env.home) if named else env.home / ".claude"
+
+
+def _expand(text: str, home: Path) -> Path:
+    if text == "~" or text.startswith(("~/", "~\\")):
+        return home / text[2:]
+    return Path(text)
+
+
+def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
+    """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
+    if (projects := base / ".claude" / "projects").is_dir():
+        yield projects
+    elif depth:
+        for entry in entries_of(base, [], is_root=True):
+            if entry.is_dir():
+                yield from _desktop_projects(Path(entry.path), depth - 1)
+
+
+def _is_summary(record: Data) -> bool:
+    return record.get("type") == "summary" and isinstance(record.get("leafUuid"), str)
+
+
+def _is_chain(record: Data) -> bool:
+    """Whether a record is one of the conversation, or hangs on it (formats/claude-code.md 2)."""
+    kind, message = text_of(record.get("type")), record.get("message")
+    is_linked = isinstance(record.get("uuid"), str) and ("parentUuid" in record or "sessionId" in record)
+    if kind not in _CHAIN or not is_linked:
+        return False
+    if kind not in _TALK:
+        return "systemPayload" not in record
+    if isinstance(message, dict):  # Qwen Code writes the same envelope around Gemini's `parts`
+        return "parts" not in message and ("content" in message or "role" in message)
+    return "message" in record or "isSidechain" in record
+
+
+def _is_telling(record: Data) -> bool:
+    """A prompt or an answer with the whole envelope."""
+    whole = "parentUuid" in record and isinstance(record.get("sessionId"), str)
+    return whole and isinstance(record.get("message"), dict) and _is_chain(record) and record["type"] in _TALK
+
+
+def _is_ours(record: Data) -> bool:
+    named = isinstance(record.get("sessionId"), str) or isinstance(record.get("messageId"), str)
+    return _is_chain(record) or (named and text_of(record.get("type")) in BOOKKEEPING)
+
+
+# -- beside a session --------------------------------------------------------------------------------------------------
+
+
+def side_dir(path: Path) -> Path:
+    """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
+    for parent in list(path.parents)[:3]:
+        if parent.name == "subagents":
+            return parent.parent
+    return path.parent / path.stem
+
+
+def _folders_of(path: Path) -> list[Path]:
+    """The folders in which a session's subagents may lie; versions 2.0.x put them beside the sessions."""
+    base = side_dir(path) / "subagents"
+    flows = base / "workflows"
+    inner = [Path(entry.path) for entry in entries_of(flows, [], is_root=True) if entry.is_dir()]
+    return [base, flows, *inner, *([path.parent] if path.parent != base else [])]
+
+
+def _now(folder: Path) -> tuple[Path, object, int]:
+    """A folder, and what is another one once it has to be looked at again."""
+    return folder, state_of(folder), int(time.monotonic() / _SECONDS)
+
+
+@lru_cache(_MOST_FOLDERS)
+def _names_in(folder: Path, state: object, moment: int) -> tuple[list[str], list[str]]:
+    """The names of the sessions in a folder, sorted, and of the subagents'."""
+    names = [entry.name for entry in entries_of(folder, [], is_root=True) if entry.is_file()]
+    names = [name for name in names if name.endswith(".jsonl")]
+    agents = [name for name in names if name.startswith("agent-")]
+    return [name for name in names if not name.startswith("agent-")], agents
+
+
+@lru_cache(_MOST_FOLDERS)
+def _summaries_in(folder: Path, state: object, moment: int) -> dict[int, str]:
+    """The titles that files of a folder hold for whichever session has the record with such a hash.
+
+    Old versions wrote a session's summary into whatever file was open, beside the uuid of its last record.
+    """
+    summaries: dict[int, str] = {}
+    for name in _names_in(folder, state, moment)[0][:_MOST_SIBLINGS]:
+        data = bytes_in(folder / name, HEAD_BYTES)
+        for record in JsonLines().push(data) if b'"leafUuid"' in data else ():
+            leaf, text = record[3].get("leafUuid"), record[3].get("summary")
+            if record[3].get("type") == "summary" and isinstance(leaf, str) and isinstance(text, str):
+                summaries.pop(hash(leaf), None)  # the last one that is said counts
+                summaries[hash(leaf)] = one_line(text)
+    return summaries
+
+
+def _subagents_of(session: Session) -> Iterator[Child]:
+    """The files of subagents. A subagent's siblings may be its own helpers: those count if one of its uses says so."""
+    own, mine = session.path, (session.id, session.metadata.get("sessionId"))
+    for folder in _folders_of(own):
+        beside_sessions = folder == own.parent and folder.name != "subagents"
+        for name in _names_in(*_now(folder))[1][:_MOST_AGENTS]:
+            if (path := folder / name) == own:
+                continue
+            meta, prompt = _object_in(path.with_suffix(".meta.json")), ""
+            use = text_of(meta.get("toolUseId"))
+            if beside_sessions or not use:
+                source, prompt = _opening(path, state_of(path))
+                if beside_sessions and source not in mine:
+                    continue
+            agent = path.stem.removeprefix("agent-")
+            about = text_of(meta.get("description")) or text_of(meta.get("name"))
+            task, is_internal = Task(text_of(meta.get("agentType")), about, prompt), agent.startswith("acompact-")
+            yield Child(agent, path, "", task, use, internal=is_internal, own=not own.name.startswith("agent-"))
+
+
+@lru_cache(_MOST_AGENTS)
+def _opening(path: Path, state: object) -> tuple[str, str]:
+    """The session that a subagent's file names, and its first prompt."""
+    lines, source = JsonLines(), ""
+    for record in lines.push(bytes_in(path, HEAD_BYTES)) + lines.take_tail():
+        source = source or text_of(record[3].get("sessionId"))
+        if record[3].get("type") == "user":
+            text = typed_text(dict_of(record[3].get("message")).get("content"))[0]
+            return source, notification(text)[1] if text.startswith("<teammate-message") else text
+    return source, ""
+
+
+@lru_cache(_MOST_AGENTS)
+def _spent(path: Path, state: object, open_: Callable[[Path], Reading]) -> list[tuple[str, TokenUsage]]:
+    """What the responses in a subagent's file took, each with its model. Raises OSError."""
+    reading = open_(path)
+    while not reading.done:
+        reading.step()
+    groups, models = reading.session.groups, reading.session.models
+    return [(models[groups.model[g]], groups.usage[g]) for g in range(len(groups))]
+
+
+def _object_in(path: Path) -> Data:
+    return read_record(bytes_in(path, HEAD_BYTES)) if path.is_file() and not path.is_symlink() else {}
+
 
 PROVIDER = Claude()

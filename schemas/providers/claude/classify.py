@@ -1,21 +1,37 @@
 """What a line of type `user` really is: only a minority of them were typed by a person (formats/claude-code.md 5).
 
-And what is said of it, of images and documents, and of what stands beside the talk: a label in a few words, and the
-text if there is more to read.
+And what is said of it and of what stands beside the talk, a label in a few words and the text if there is more to read;
+and a tool use with its result, as a person reads them.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from enum import Enum
 from html import unescape
+from pathlib import Path
 
-from schemas.clean import as_json, clean, clean_value, one_line
+from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.envelopes import strip_envelopes
-from schemas.message import Kind, Part
-from schemas.providers.kit.words import Data, Say
-from schemas.values import dict_of, list_of, text_of, whole
+from schemas.message import PREVIEW, Kind, Part, Tool, ToolStatus, ToolType
+from schemas.providers.kit.blocks import image_part, images_in, texts_in
+from schemas.providers.kit.files import bytes_in
+from schemas.providers.kit.words import Answer, Data, Say, Use
+from schemas.usage import as_count
+from schemas.values import dict_of, list_of, number, text_of, whole
 
+_AGENTS = frozenset({"Task", "Agent"})
+_EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,10})[ \t]*(?:\n|\Z)")
+_SIZE = re.compile(r"Output too large \(([^)\n]{1,40})\)")
+_SPILLED_TO = re.compile(r"Full output saved to: (.+)")
+_AGENT_TAIL = re.compile(r"\n*agentId: [A-Za-z0-9_-]+ \([^\n]*\)[^\n]*(?:\s*<usage>.*?</usage>)?\s*\Z", re.DOTALL)
+_USAGE_TAIL = re.compile(r"\s*<usage>[^<]*</usage>\s*\Z")
+_SHELL_FACTS = {"returnCodeInterpretation": "returnCode", "backgroundTaskId": "backgroundTask"}
+_RESULT_FACTS = {"toolDenialKind": "denial", "userFeedback": "feedback"}
+_MOST_SPILLED = 16 << 20
+_STREAMS = re.compile(r"<(stdout|stderr|output)>\n?(.*?)\n?</\1>", re.DOTALL)
 UserLine = Enum("UserLine", "SUMMARY META CAVEAT INTERRUPT NOTIFICATION TEAMMATE COMMAND OUTPUT EMPTY PROMPT")
 """What a line of type `user` is that holds no result of a tool use (formats/claude-code.md 5.1).
 
@@ -70,7 +86,7 @@ def classify(value: Data, content: object) -> tuple[UserLine, str]:
     if text.startswith(_SUMMARY_START):
         return UserLine.SUMMARY, text
     if value.get("isMeta") is True:
-        if text.startswith(("<local-command-caveat>", _CAVEAT)) or not (text or envelopes or media_parts(content)):
+        if text.startswith(("<local-command-caveat>", _CAVEAT)) or not (text or envelopes or images_in(content)):
             return UserLine.CAVEAT, text
         return UserLine.META, text or "\n\n".join(envelopes)
     line = next((line for starts, line in _STARTS if text.startswith(starts)), None)
@@ -80,7 +96,7 @@ def classify(value: Data, content: object) -> tuple[UserLine, str]:
         line = UserLine.NOTIFICATION
     if line is not None:
         return line, text
-    if not text and not media_parts(content):
+    if not text and not images_in(content):
         return (UserLine.META, "\n\n".join(envelopes)) if envelopes else (UserLine.EMPTY, "")
     return UserLine.PROMPT, text
 
@@ -131,31 +147,6 @@ def command_output(text: str) -> str:
     return "" if re.fullmatch(r"\s*(?:<([a-z-]+)>\s*</\1>\s*)+", text) else text
 
 
-_MEDIA = {"image": "Image", "document": "Document"}
-
-
-def media_parts(content: object) -> list[Part]:
-    """A placeholder for each image and document among the blocks of a message."""
-    return [media_part(b) for b in list_of(content) if text_of(dict_of(b).get("type")) in _MEDIA]
-
-
-def media_part(block: Data) -> Part:
-    """`[Image image/png, 311 KB]`, or the address of an image that is not in the session."""
-    source = dict_of(block.get("source"))
-    media_type = one_line(text_of(source.get("media_type")), 60) or None
-    data, size = source.get("data"), None
-    if isinstance(data, str) and source.get("type") == "text":
-        return Part("text", clean(data), media_type)
-    if isinstance(data, str):
-        size = max(0, len(data) * 3 // 4 - data[-2:].count("="))
-    told = None if size is None else f"{size} bytes" if size < 1000 else f"{size / 1000:.0f} KB"
-    if size is not None and size >= 1_000_000:
-        told = f"{size / 1_000_000:.1f} MB"
-    facts = ", ".join(filter(None, [media_type, told]))
-    words = [_MEDIA.get(text_of(block.get("type")), "Image"), facts, one_line(text_of(source.get("url")), 300)]
-    return Part("image", f"[{' '.join(filter(None, words))}]", media_type, size)
-
-
 # -- labels, and the text if there is more to read ---------------------------------------------------------------------
 
 
@@ -200,13 +191,6 @@ def system_says(value: Data) -> Say | None:
             lines += filter(None, [text_of(value.get("stopReason"))])
             label = "A stop hook kept the agent from stopping" if stopped else "A stop hook failed"
             return Say(Kind.ERROR, "\n".join(lines), label)
-        case "microcompact_boundary":
-            saved = whole(dict_of(value.get("microcompactMetadata")).get("tokensSaved"))
-            more = f", {saved:,} tokens saved" if saved is not None else ""
-            return Say(Kind.NOTE, label=f"Old tool results cleared{more}")
-        case "model_refusal_fallback":
-            models = (one_line(str(value.get(key) or "?"), 80) for key in ("originalModel", "fallbackModel"))
-            return Say(Kind.NOTE, text, f"Model switched after a refusal: {' → '.join(models)}")
         case "api_refusal":
             category, why = text_of(value.get("apiRefusalCategory")), text_of(value.get("apiRefusalExplanation"))
             return Say(
@@ -214,19 +198,17 @@ def system_says(value: Data) -> Say | None:
             )
         case "error":
             return Say(Kind.ERROR, _error_text(value.get("error")) or text, "Error")
-        case "bridge_status":
-            return Say(Kind.NOTE, label=one_line(text or f"Remote control {value.get('url') or ''}"))
-        case "away_summary" | "scheduled_task_fire" | "agents_killed":
-            return Say(Kind.NOTE, text, _NOTES[subtype])
-        case "informational" | "notification" | "model_refusal_no_fallback":
+        case _ if subtype in _NOTES:
             label, text = _shortened(text, text)
-            return Say(Kind.NOTE, text, label)
+            return Say(Kind.NOTE, text, label or subtype.replace("_", " ").capitalize())
     return None
 
 
-_NOTES = {
-    "away_summary": "While you were away", "scheduled_task_fire": "Scheduled task", "agents_killed": "Agents stopped",
-}  # fmt: skip
+_NOTES = frozenset(
+    """agents_killed away_summary bridge_status informational microcompact_boundary model_refusal_fallback
+    model_refusal_no_fallback notification scheduled_task_fire""".split()  # noqa: SIM905
+)
+"""Subtypes that are worth a line: their own words, or else their names."""
 
 
 def retry_label(attempt: object, most: object, error: str) -> str:
@@ -273,9 +255,6 @@ def attachment_says(inner: Data) -> Say | None:
             error, hook = inner.get("blockingError"), text_of(inner.get("hookName"))
             text = error.get("blockingError") if isinstance(error, dict) else error
             return Say(Kind.ERROR, str(text or ""), f"Blocked by {f'hook {hook}' if hook else 'a hook'}")
-        case "task_status":
-            words = filter(None, (text_of(inner.get(key)) for key in ("description", "status")))
-            return Say(Kind.NOTE, text_of(inner.get("deltaSummary")), "Background task: " + ", ".join(words))
         case "plan_mode" | "plan_mode_exit" as kind:
             verb = "Left" if kind == "plan_mode_exit" else "Entered"
             return Say(Kind.NOTE, label=f"{verb} plan mode {name}".strip())
@@ -292,3 +271,150 @@ def compaction_label(facts: Data) -> str:
     )
     label += f"{before} tokens before" if before else ""
     return label + (f"{after}{'' if before else ' tokens'} after" if after else "")
+
+
+# -- a tool use and its result (note 7) --------------------------------------------------------------------------------
+
+
+def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) -> tuple[Tool, Data]:
+    """The tool of a `tool_use` block, its `tool_result` block and the line's `toolUseResult`; and facts beside it.
+
+    Spilled outputs lie in `folder`. Subagents' files carry no `toolUseResult`. Of a
+    use whose JSON was broken the raw text stands under `raw`.
+    """
+    given: Data = dict(use.input or {})
+    if isinstance(raw := dict_of(given.get("__unparsedToolInput")).get("raw"), str):
+        given = {"raw": raw}
+    name, status = clean(use.name) or "(unnamed tool)", ToolStatus.PENDING
+    tool, facts = Tool(name, kind, clean(use.use_id), clean_value(given), status=status), Data()
+    details = Data()
+    if answer is not None:
+        block, extra, record = answer.details or ({"content": answer.text}, None, Data())
+        details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
+        _take_result(tool, block, details, meta.get("structuredContent"), folder, facts)
+        tool.status, tool.seconds = answer.status, _seconds(details)
+        facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
+    return tool, facts
+
+
+def _take_result(tool: Tool, result: Data, details: Data, structured: object, folder: Path, facts: Data) -> None:
+    failed = result.get("is_error") is True
+    text, tool.images = _content(result.get("content"))
+    text, reminders = fold_reminders(text)
+    if reminders:
+        facts["reminders"] = [clean(reminder) for reminder in reminders]
+    raw, shown = text, clean(text)
+    tool.output = {"content": shown, "is_error": failed}
+    # What SpecStory adds to an output from `toolUseResult`: small facts, no bodies.
+    tool.output |= {key: clean(said) for key in ("type", "filePath") if isinstance(said := details.get(key), str)}
+    if structured is not None:
+        tool.output["structuredContent"] = clean_value(structured)
+        if (said := as_json(structured)) not in text:
+            text = "\n".join(filter(None, (text, said)))
+    bare = text.strip()
+    if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
+        text = bare[len("<tool_use_error>") : -len("</tool_use_error>")]
+    if tool.type == "shell" or tool.name == "Monitor":
+        text = _shell(tool, text, failed, details, facts)
+    if tool.name in _AGENTS and not failed:
+        text = _without_tail(text)
+    if "<persisted-output>" in text[:200]:
+        text = _spilled(tool, text, details, folder)
+    # Nearly always it is what was cleaned above: then the two are one text in memory.
+    shown, runs = clean_styled(shown if text is raw and "\x1b[" not in text else text)
+    tool.text = shown.rstrip("\n")
+    end = len(tool.text)
+    tool.runs = [run._replace(end=min(run.end, end)) for run in runs if run.start < end]
+    file = dict_of(details.get("file"))
+    if details.get("type") == "image" and file:  # which Read gave back
+        tool.images = tool.images or [image_part(file.get("type"), file.get("base64"))]
+        tool.images[0].size = as_count(file.get("originalSize")) or tool.images[0].size
+
+
+def _without_tail(text: str) -> str:
+    """What a subagent answered, without the few lines for the program behind it."""
+    start = max(0, len(text) - 4000)
+    for tail in (_AGENT_TAIL, _USAGE_TAIL):
+        if match := tail.search(text, start):
+            text = text[: match.start()]
+    return text
+
+
+def _content(content: object) -> tuple[str, list[Part]]:
+    """The text of a result and its images. References to tools are named, what is unknown is shown as it is."""
+    if isinstance(content, str):
+        return content, []
+    if not isinstance(content, Sequence):
+        return ("", []) if content is None else (as_json(content), [])
+    return "\n".join(filter(None, map(_block_text, content))), images_in(content)
+
+
+def _block_text(block: object) -> str:
+    if not isinstance(block, dict):
+        return text_of(block)
+    match block.get("type"):
+        case "text":
+            return text_of(block.get("text"))
+        case "tool_reference":
+            return text_of(block.get("tool_name"))
+        case "web_search_result":
+            return f"{text_of(block.get('title'))}\n{text_of(block.get('url'))}"
+        case "resource_link":  # faults f21
+            return f"{text_of(block.get('name'))} {text_of(block.get('uri'))}".strip()
+        case "resource":
+            inner = dict_of(block.get("resource"))
+            return f"{text_of(inner.get('uri'))}\n{text_of(inner.get('text'))}".strip() or as_json(block)
+        case "image" | "document":
+            return ""
+    return as_json(block)
+
+
+def _shell(tool: Tool, text: str, failed: bool, details: Data, facts: Data) -> str:
+    """The output of a shell tool: without the line that says the exit code, streams without their tags."""
+    code = whole(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
+    tool.exit_code = tool.exit_code if code is None else code
+    if failed and (match := _EXIT.match(text)):
+        tool.exit_code = int(match[1])
+        text = text[match.end() :]
+    elif tool.name in ("BashOutput", "TaskOutput") and (found := _STREAMS.findall(text)):
+        text = "\n".join(body for _, body in found if body.strip())
+    facts |= {key: clean(said) for name, key in _SHELL_FACTS.items() if isinstance(said := details.get(name), str)}
+    return text
+
+
+def _spilled(tool: Tool, text: str, details: Data, folder: Path) -> str:
+    """The whole output from the file beside the session, else the longest piece that the session holds, and a line that
+    says so (faults f26). What a subagent answered stands in its details.
+
+    The recorded path is another machine's and not to be trusted: only its last part counts, in this session's folder.
+    """
+    tool.spilled = True
+    match = _SPILLED_TO.search(text)
+    where = match[1] if match else text_of(details.get("persistedOutputPath"))
+    name = re.split(r"[/\\]", where.strip())[-1]
+    if (spilled := _read_spilled(folder, name)) is not None:
+        return spilled
+    _, _, preview = text.partition("Preview (first")
+    preview = preview.partition("\n")[2].replace("</persisted-output>", "").rstrip("\n")
+    if tool.name in _AGENTS and (answer := texts_in(details.get("content"), "\n")):
+        return answer
+    size, stdout = as_count(details.get("persistedOutputSize")), text_of(details.get("stdout"))
+    said = f"{size:,} bytes" if size is not None else found[1] if (found := _SIZE.search(text)) else "it"
+    longer = stdout if len(stdout) > len(preview) else preview or text
+    return f"{longer}\n\n{PREVIEW}{said}; the whole was saved to {where.strip() or 'a file'}]"
+
+
+def _read_spilled(folder: Path, name: str) -> str | None:
+    path = folder / name
+    if any(map(os.path.islink, (folder.parent, folder, path))) or name in ("", ".", "..") or not os.path.isfile(path):
+        return None
+    data = bytes_in(path, _MOST_SPILLED + 1)
+    text = data[:_MOST_SPILLED].decode("utf-8", "replace")
+    return text if len(data) <= _MOST_SPILLED else text + "\n… (cut at 16 MiB)"
+
+
+def _seconds(details: Data) -> float | None:
+    for key, unit in (("durationMs", 1000.0), ("totalDurationMs", 1000.0), ("durationSeconds", 1.0)):
+        if (value := number(details.get(key))) is not None and 0 <= value < 1e12:
+            return value / unit
+    return None

@@ -38,9 +38,9 @@ _MOST_QUEUED = 1000
 
 @dataclass(slots=True)
 class Held(Say):
-    """What other records have a say in: what somebody `typed`, which may have stood in the queue, an operation of that,
-    a permission `mode`, which is worth a line if it is another one than before; else what the record's message is if a
-    later record says so.
+    """What other records have a say in: what somebody `typed`, which may have stood in the queue, an operation of that;
+    else what the record's message is if a later record says so. In a stream: what the program `inserted`, what has
+    `woken` the agent, and where its turn `begins`.
     """
 
     role: str = ""
@@ -84,7 +84,6 @@ class Rewinds(History):
         self._facts: Data | None = None
         self._answer: Data | None = None
         """The last answer, while nothing came after it."""
-        self._mode = ""
         self._waiting: list[tuple[Record, int, Held]] = []
         """Text typed while the agent works."""
         self._shown: dict[int, str] = {}
@@ -225,7 +224,7 @@ class Rewinds(History):
         """Whether the record with a uuid of that hash is in the session."""
         return name in self._nodes
 
-    # -- the queue, and modes ------------------------------------------------------------------------------------------
+    # -- the queue ----------------------------------------------------------------------------------------------------
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Text of the queue is one message, wherever it is told."""
@@ -240,10 +239,6 @@ class Rewinds(History):
                 yield record, number, as_word(item, Say, id="" if moved else name)
                 if moved:
                     yield record, number + 1, Say(Kind.NOTE, label=BELOW, id=name)
-            case "mode":
-                if self._mode and item.id != self._mode:
-                    yield record, number, as_word(item, Say, id="")
-                self._mode = item.id
             case "enqueue" | "dequeue" | "popAll" | "remove":
                 yield from self._take(record, number, item)
 

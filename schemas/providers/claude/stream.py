@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.claude.agent import USES, Claude, model_usage
-from schemas.providers.claude.classify import UserLine, classify, media_parts, retry_label, system_says
+from schemas.providers.claude import USES, Claude, model_usage
+from schemas.providers.claude.classify import UserLine, classify, retry_label, system_says
+from schemas.providers.claude.history import Held
 from schemas.providers.kit.bases import Data, Stream
-from schemas.providers.kit.blocks import texts_in
+from schemas.providers.kit.blocks import images_in, texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
@@ -30,7 +31,7 @@ _QUIET = frozenset(
     """plugin_install files_persisted session_state_changed background_tasks_changed commands_changed thinking_tokens
     memory_recall elicitation_complete mirror_error worker_shutting_down control_request_progress hook_started
     hook_progress task_progress task_started auth_status prompt_suggestion conversation_reset tool_progress
-    subagent_token_usage control_request control_response control_cancel_request keep_alive""".split()  # noqa: SIM905
+    subagent_token_usage tool_use_summary control_request control_response control_cancel_request keep_alive""".split()  # noqa: SIM905
 )
 """Types and subtypes that hold nothing to read."""
 _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
@@ -61,6 +62,10 @@ _RESULT = {
 }  # fmt: skip
 
 
+WOKEN = Held(Kind.NOTE, role="woken")
+"""Something other than a person lets the agent go on."""
+
+
 # -- words of its own: a delta does not say of which response it is, nor a line whether its block was written ----------
 
 
@@ -87,18 +92,6 @@ class Block(Say):
     once: tuple[str, Hashable] = ("", "")
     response: str = ""
     """The response's id, where `once` does not begin with it."""
-
-
-@dataclass(slots=True)
-class Inserted(Piece):
-    """What the program says in the person's place: behind a compaction its summary."""
-
-
-@dataclass(slots=True)
-class Woken:
-    """The agent goes on: a turn begins, or something other than a person lets it begin one."""
-
-    begins: bool = False
 
 
 @dataclass(slots=True)
@@ -141,9 +134,6 @@ class Run(History):
         self._boundary = ""
         self._woken = self._spoke = self._compacted = False
         self._turn = 0
-        self._uuid = 0
-        self._rows: dict[int, list[int]] = {}
-        self._gone: list[int] = []
         self._uses: dict[str, str] = {}
         self._ambient: set[str] = set()
         self._earlier: dict[str, TokenUsage] | None = None
@@ -157,30 +147,17 @@ class Run(History):
         return text_of(record.get("parent_tool_use_id"))
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Note whose a line is, a compaction, to which the summary that follows belongs, and what was taken back."""
+        """Note which response begins, and a compaction, to which the summary that follows belongs."""
         value = record[3]
-        uuid, event = text_of(value.get("uuid")), dict_of(value.get("event"))
-        self._uuid, self.whole = hash(uuid), event.get("type") == "message_start"  # the last response is over
+        event = dict_of(value.get("event"))
+        self.whole = event.get("type") == "message_start"  # the last response is over
         if self.whole:
             message = dict_of(event.get("message"))
             self._response, self._model = text_of(message.get("id")), text_of(message.get("model"))
             self._drafts = {key: names for key, names in self._drafts.items() if key[0] == self._response}
-        if value.get("type") == "system":
-            if value.get("subtype") == "compact_boundary":
-                self._boundary, self._compacted = f"{uuid}:compaction", True
-            for name in list_of(value.get("retracted_message_uuids")):
-                self._gone += self._rows.get(hash(name), ()) if type(name) is str else ()
+        if value.get("type") == "system" and value.get("subtype") == "compact_boundary":
+            self._boundary, self._compacted = f"{text_of(value.get('uuid'))}:compaction", True
         return True
-
-    def own(self, row: int, kind: int) -> None:
-        """Note the messages of a line, should it be retracted."""
-        if self._uuid and kind != Kind.PROMPT:
-            self._rows.setdefault(self._uuid, []).append(row)
-
-    def settle(self) -> Iterator[tuple[int, bool]]:
-        """The messages of retracted lines."""
-        gone, self._gone = self._gone, []
-        return ((row, False) for row in gone)
 
     def _draft(self, index: int | None, record: Record, *, begins: bool) -> str:
         """The id of the block that is being written; Qwen Code numbers those of one response anew after each."""
@@ -216,15 +193,10 @@ class Run(History):
                     self._complete.add(name := drafts.pop(0))
                     if item.text:  # else it keeps back what its deltas said
                         yield *here, as_word(item, Say, id=name)
-            case Inserted() if self._boundary:
-                yield *here, as_word(item, Piece, kind=Kind.COMPACTION, id=self._boundary)
+            case Held(role="inserted") if self._boundary:
+                yield *here, Piece(Kind.COMPACTION, item.text, id=self._boundary)
                 self._boundary = ""
-            case Inserted():
-                self._woken = True
-                yield *here, Say(item.kind, item.text, item.label)
-            case Woken(begins=False):
-                self._woken = True
-            case Woken():
+            case Held(role="begins"):
                 self._response = self._model = ""
                 self._spoke, self._turn = False, self._turn + 1
                 self._drafts.clear()
@@ -232,6 +204,10 @@ class Run(History):
                 if not self._woken:
                     yield *here, Turn()
                 self._woken = False
+            case Held():
+                self._woken = True
+                if item.role == "inserted":
+                    yield *here, as_word(item, Say)
             case Event():  # later ones of a task may not name the use
                 self._ambient |= {item.task_id} if item.ambient else set()
                 if use := item.use_id or self._uses.get(item.task_id, ""):
@@ -323,12 +299,6 @@ class ClaudeStream(Stream, Claude):
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
-    def _assistant(self, record: Data) -> Iterator[Item]:
-        yield from super()._assistant(record)
-        message = dict_of(record.get("message"))
-        if type(record.get("error")) is str and message.get("model") != "<synthetic>":
-            yield Say(Kind.ERROR, record["error"], "Error")
-
     def synthetic(self, record: Data, content: object) -> Item:
         """An error in the model's place is told again by the result."""
         item = super().synthetic(record, content)
@@ -367,15 +337,15 @@ class ClaudeStream(Stream, Claude):
         if record.get("parent_tool_use_id") and line not in (UserLine.EMPTY, UserLine.CAVEAT):
             yield Say(Kind.PROMPT, text or texts_in(content))
         elif line is UserLine.SUMMARY:
-            yield Inserted(Kind.COMPACTION, text)
+            yield Held(Kind.COMPACTION, text, role="inserted")
         elif line is UserLine.META or (synthetic_ and line is UserLine.PROMPT):
-            yield Inserted(Kind.CONTEXT, texts_in(content), "Added by Claude Code")
+            yield Held(Kind.CONTEXT, texts_in(content), "Added by Claude Code", role="inserted")
         elif line is UserLine.PROMPT:
-            yield Say(Kind.PROMPT, text, images=media_parts(content))
+            yield Say(Kind.PROMPT, text, images=images_in(content))
         else:
             yield from super().typed(record, content)
             if line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
-                yield Woken()
+                yield WOKEN
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use, whose details are spelt otherwise here."""
@@ -387,7 +357,7 @@ class ClaudeStream(Stream, Claude):
         match what:
             case "init":
                 yield Fact(**{key: record.get(name) for name, key in _SETTING.items() if text_of(record.get(name))})
-                yield Woken(begins=True)
+                yield Held(Kind.NOTE, role="begins")
                 yield Skip("system init")
             case "compact_boundary":
                 facts = dict_of(record.get("compact_metadata"))
@@ -411,8 +381,7 @@ class ClaudeStream(Stream, Claude):
             case _ if what in _QUIET:
                 yield Skip(f"system {what}")
             case _:
-                models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
-                said = system_says({"subtype": what, "content": text} | models)
+                said = system_says({"subtype": what, "content": text})
                 yield said or Say(Kind.UNKNOWN, label=f"system {what}".strip())
 
     def _end(self, record: Data) -> Iterator[Any]:
@@ -425,9 +394,6 @@ class ClaudeStream(Stream, Claude):
             yield Answer(text_of(denial.get("tool_use_id")), None, ToolStatus.DENIED)
         windows = (whole(dict_of(entry).get("contextWindow")) for entry in dict_of(record.get("modelUsage")).values())
         yield Fact(context_window=max(filter(None, windows), default=None))
-        if not failed and not text and record.get("stop_reason") == "tool_use":
-            name = one_line(text_of(dict_of(record.get("deferred_tool_use")).get("name")), 80)
-            yield Say(Kind.NOTE, label="Stopped mid-call" + (f": {name}" if name else ""))
         if failed:
             said = [error for error in list_of(record.get("errors")) if isinstance(error, str)]
             said += [text, text_of(record.get("startup_failure_reason"))]
@@ -443,14 +409,13 @@ class ClaudeStream(Stream, Claude):
         yield Skip("result")
 
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
-        if kind == "rate_limit_event":
-            info = dict_of(record.get("rate_limit_info"))
-            limited = text_of(info.get("status")) not in ("allowed", "")
-            yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
-        elif kind == "tool_use_summary":
-            yield Say(Kind.NOTE, label=one_line(text_of(record.get("summary"))))
-        else:
+        if kind != "rate_limit_event":
             yield Say(Kind.UNKNOWN, label=self.type(record))
+            return
+        info = dict_of(record.get("rate_limit_info"))
+        status, what = (one_line(text_of(info.get(key)), 60).replace("_", " ") for key in ("status", "rateLimitType"))
+        label = f"Rate limit: {status}{f' ({what})' if what else ''}"
+        yield Skip(kind) if status in ("allowed", "") else Say(Kind.NOTE, label=label)
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -484,19 +449,6 @@ def _hook(record: Data) -> Item:
     label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
     before = record.get("hook_event") in _FIRST_HOOKS  # nobody has asked anything yet
     return Say(Kind.NOTE if before or outcome == "cancelled" else Kind.ERROR, printed, label)
-
-
-def _limit_label(info: Data) -> str:
-    """`Rate limit is near (five hour), 91% used`."""
-    status, kind = text_of(info.get("status")), text_of(info.get("rateLimitType"))
-    words = {"rejected": "Rate limit reached", "allowed_warning": "Rate limit is near"}
-    label = words.get(status, f"Rate limit: {one_line(status, 60)}")
-    if kind:
-        label += f" ({one_line(kind, 60).replace('_', ' ')})"
-    used = number(info.get("utilization"))
-    if used is not None and 0 <= used <= 1000:
-        label += f", {used * 100 if used <= 1 else used:.0f}% used"
-    return label
 
 
 STREAM = ClaudeStream()

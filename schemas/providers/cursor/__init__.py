@@ -6,31 +6,42 @@ of times only those of prompts.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from glob import escape
+from hashlib import md5
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from schemas.clean import as_json, one_line
-from schemas.folders import state_of
+from schemas.folders import entries_of, matching, state_of
 from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
-from schemas.providers.cursor import legacy, locate, store
-from schemas.providers.cursor.prompts import split, workspace_of
+from schemas.providers.cursor import store
+from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
 from schemas.providers.cursor.tools import Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Turn, Use
-from schemas.records import JsonLines, Record
+from schemas.records import JsonLines, Record, read_record
 from schemas.values import dict_of, list_of, number, text_of, texts_of
 
 if TYPE_CHECKING:
     from schemas.providers.kit.reader import Reader
     from schemas.session import Session
 
+_TRANSCRIPTS = "agent-transcripts"
+_ENDINGS = (".jsonl", ".txt")
+_MOST_META = 1 << 20
+_MOST_FOLDERS = 400
+"""Directories that resolving one slug may look into."""
+_DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
 _DECIDING = 50
 """Records that are looked at for one that says whose they are."""
 # What other agents put beside role and message, or into the message: an id, a time, a model.
@@ -142,12 +153,29 @@ class Cursor(Tools, Lines):
     # -- which sources there are -----------------------------------------------------------------------------------
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """Each session once: its store, or its transcript where it has none."""
-        return locate.find(location, problems)
+        """The sessions in a folder of Cursor, each once: its newest store, or else its newest transcript."""
+        stores, lone, hidden = dict[str, SessionFile](), dict[str, SessionFile](), set[str]()
+        for path, stat in matching(location.path / "chats", "*/*/store.db", problems):
+            chat = os.path.dirname(path)
+            name = os.path.basename(chat)
+            if read_meta(chat).get("isSubagent") is True:
+                hidden.add(name)
+            elif stat.st_size:  # else it was begun, but nothing was written yet
+                files = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
+                size, time = sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
+                file = SessionFile(self.id, path, name, size, time)
+                stores[name] = max(stores.get(name, file), file, key=lambda one: one.mtime_ns)
+        for name, path, stat in _transcripts(location.path, "*", problems):
+            if name not in stores and name not in hidden:
+                file = SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns)
+                lone[name] = max(
+                    lone.get(name, file), file, key=lambda one: (one.mtime_ns, one.file.endswith(".jsonl"))
+                )
+        yield from (*stores.values(), *lone.values())
 
     def told(self, head: Head) -> bool:
         """Whether it is a store or a transcript: of lines, one that only Cursor writes tells it."""
-        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or legacy.is_text(head.data)
+        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or is_text(head.data)
 
     def id_of(self, path: Path) -> str:
         """The name of a store's folder; a transcript, and a lone database, goes by its own."""
@@ -155,7 +183,7 @@ class Cursor(Tools, Lines):
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """CURSOR_CONFIG_DIR, where the session lies in none of the folders that Cursor looks into."""
-        return moved_home("CURSOR_CONFIG_DIR", locate.root_of(path), [place.path for place in self.locations(env)])
+        return moved_home("CURSOR_CONFIG_DIR", root_of(path), [place.path for place in self.locations(env)])
 
     def reader(self, path: Path, name: str = "") -> Reader:
         """A reader; a transcript among those of subagents is one of the session whose folder that is."""
@@ -172,7 +200,7 @@ class Cursor(Tools, Lines):
 
         def text() -> Found:
             data = path.read_bytes()
-            return Found(legacy.records_of(data), len(data))
+            return Found(text_records(data), len(data))
 
         def chat() -> Reader:
             reader = self.reader(path)
@@ -180,7 +208,7 @@ class Cursor(Tools, Lines):
             return reader
 
         def blobs() -> Found:
-            beside = locate.read_meta(path.parent)
+            beside = read_meta(path.parent)
             return Found(read_database(path, lambda database: list(store.read_store(database, beside))), 0)
 
         file = open_file(path)
@@ -189,7 +217,7 @@ class Cursor(Tools, Lines):
         if data.startswith(MAGIC):
             sources = [path, log_of(path), path.with_name("meta.json")]
             return Gathered(path, chat, blobs, lambda: sources)
-        if legacy.is_text(data) or (path.suffix == ".txt" and not data):
+        if is_text(data) or (path.suffix == ".txt" and not data):
             return Gathered(path, lambda: self.reader(path), text, lambda: [path])
         return super().open(path, start=start)
 
@@ -232,7 +260,7 @@ class Cursor(Tools, Lines):
         """The workspace: by the file beside a store, by its root, or as the environment message says it."""
         ours, message = dict_of(record.get(OURS)), record.get("message", record)
         if "beside" in ours:
-            paths = map(locate.path_in, reversed(texts_of(ours.get("workspaces"))))
+            paths = map(path_in, reversed(texts_of(ours.get("workspaces"))))
             named = text_of(dict_of(ours["beside"]).get("cwd"))
             return Fact(workspace_root=named or next(filter(None, paths), ""))
         if record.get("role") != "user":
@@ -243,21 +271,18 @@ class Cursor(Tools, Lines):
     # -- beside a session ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
-        """When the subagents' transcripts and Cursor's titles changed."""
-        root = locate.root_of(session.path)
-        titles = [locate.tracking_of(root)] if root is not None else []
-        return [state_of(path) for path in (*titles, *locate.subagents_of(session.path))]
+        """When the subagents' transcripts changed."""
+        return list(map(state_of, subagents_of(session.path)))
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """The session's title, its workspace where it says none, other transcripts of its id, and its subagents."""
-        yield Title(locate.title_of(session.path, session.id))
-        found = locate.transcripts_of(locate.root_of(session.path), session.id)
+        """The session's workspace where it says none, other transcripts of its id, and its subagents."""
+        found = transcripts_of(root_of(session.path), session.id)
         mine = [session.path] if session.path.name != "store.db" else found[:1]
         transcripts = [*mine, *(path for path in found if path not in mine)]
         if not session.workspace_root:
-            yield Fact(workspace_root=locate.workspace_by_name(session.path, transcripts))
+            yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
         yield Fact(otherTranscripts=[str(path) for path in transcripts[1:]])
-        for path in locate.subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
+        for path in subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
             if prompt := _first_prompt(path):  # else nothing is written yet
                 yield Child(path.stem, path, task=Task("", prompt, prompt))
 
@@ -283,6 +308,101 @@ def _first_prompt(path: Path) -> str:
         if prompt := prompt_in(dict_of(record[3].get("message"))):
             return prompt
     return ""
+
+
+# -- where the sessions lie, and what lies beside one (formats note 3.1) -----------------------------------------------
+
+
+def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
+    """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
+    for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
+        for path, stat in matching(root / "projects", pattern, problems):
+            stem, ending = os.path.splitext(os.path.basename(path))
+            if ending in _ENDINGS and stat.st_size and os.path.basename(os.path.dirname(path)) in (stem, _TRANSCRIPTS):
+                yield stem, path, stat
+
+
+def read_meta(chat: str | Path) -> dict[str, Any]:
+    """The `meta.json` in a chat's folder; empty where there is none."""
+    return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
+
+
+# -- beside a session --------------------------------------------------------------------------------------------------
+
+
+def root_of(path: Path) -> Path | None:
+    """The Cursor folder in whose `chats` or `projects` a file lies."""
+    parents = path.absolute().parents
+    if len(parents) > 3 and parents[2].name == "chats":
+        return parents[3]
+    projects = (parent.parents[1] for parent in parents if parent.name == _TRANSCRIPTS)
+    return next((folder.parent for folder in projects if folder.name == "projects"), None)
+
+
+def transcripts_of(root: Path | None, name: str) -> list[Path]:
+    """The transcripts of a session, the one written last first: its id may stand under several projects."""
+    found = _transcripts(root, escape(name), []) if root is not None and name else ()
+    return [Path(path) for _, path in sorted(((stat.st_mtime_ns, path) for _, path, stat in found), reverse=True)]
+
+
+def subagents_of(transcript: Path) -> list[Path]:
+    """The transcripts of the runs that a session's tool uses started."""
+    folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
+    return [
+        Path(path) for path, _ in matching(folder / "subagents", "*.*", [], is_root=False) if path.endswith(_ENDINGS)
+    ]
+
+
+# -- the workspace -----------------------------------------------------------------------------------------------------
+
+
+def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
+    """The directory that a chat's folder or a project's is named after: the first is the MD5 of the path, the second is
+    the path with everything but letters and digits as `-`. Empty where none is known.
+    """
+    projects = (one.absolute() for one in transcripts)
+    slug = next((parent.parent.name for one in projects for parent in one.parents if parent.name == _TRANSCRIPTS), "")
+    resolved = resolve_slug(slug)
+    if path.name == "store.db":
+        workspace = path.absolute().parents[1]
+        known = (text_of(read_meta(entry.path).get("cwd")) for entry in entries_of(workspace, []))
+        return next((one for one in (*known, resolved) if _hash_of(one) == workspace.name), resolved)
+    return resolved
+
+
+def _hash_of(path: str) -> str:
+    """What Cursor calls the folder of the chats of a directory."""
+    return md5(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def path_in(uri: str) -> str:
+    """The path in a `file:` URI; empty for any other."""
+    return _DRIVE.sub("", unquote(uri[7:])) if uri.startswith("file:///") else ""
+
+
+@lru_cache(maxsize=512)
+def resolve_slug(slug: str) -> str:
+    """The directory on this machine that has the slug; the slug itself where there is none."""
+    folder, rest = (f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)
+    return (slug and _descend(folder, rest, [_MOST_FOLDERS])) or slug
+
+
+def _descend(folder: str, rest: str, budget: list[int]) -> str:
+    """The directory below `folder` whose remaining path has the slug `rest`: the longest names are tried first."""
+    budget[0] -= 1
+    if not rest or budget[0] < 0:
+        return folder if not rest else ""
+    fitting = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = re.sub(r"[^A-Za-z0-9]", "-", entry.name)
+                # A hidden directory's dot is a dash of its own behind that of the slash.
+                if (rest == name or rest.startswith(f"{name}-")) and entry.is_dir():
+                    fitting.append((len(rest) - len(name), entry.path, rest[len(name) + 1 :]))
+    except OSError:
+        return ""
+    return next(filter(None, (_descend(path, left, budget) for _, path, left in sorted(fitting))), "")
 
 
 # -- what records hold -------------------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ _USE_ID = 57
 
 # -- protocol buffers without a schema ---------------------------------------------------------------------------------
 
-_DEEPEST = 8
 _FIXED = {1: 8, 5: 4}
 """The sizes of numbers by their wire types."""
 
@@ -113,22 +112,6 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & 0xFFFF_FFFF_FFFF_FFFF, position + place + 1
     raise IndexError
-
-
-def readable(fields: Fields, depth: int = 0) -> Data:
-    """The fields of a message that nobody described, by their numbers: texts, numbers, messages."""
-    found = {number: [_shown(value, depth) for value in values] for number, values in fields.values.items()}
-    return {str(number): shown[0] if len(shown) == 1 else shown for number, shown in found.items()}
-
-
-def _shown(value: int | bytes, depth: int) -> Any:
-    if isinstance(value, int):
-        return value
-    text = value.decode("utf-8", "surrogateescape")
-    if all(" " <= c < "\udc80" or c > "\udcff" or c in "\t\n\r\x1b" for c in text):
-        return text
-    inner = decode(value)
-    return readable(inner, depth + 1) if inner.whole and depth < _DEEPEST else f"({len(value):,} bytes)"
 
 
 # -- blobs -------------------------------------------------------------------------------------------------------------
@@ -247,15 +230,12 @@ def _turn(blobs: _Blobs, value: bytes) -> list[Data]:
 
 
 def _call(call: Fields) -> Iterator[Data]:
+    """A tool use; what it was asked and gave back has another message for each tool, which nobody described."""
     number = next((n for n in call.values if n != _USE_ID and call.blobs(n)), 0)
-    body, use_id = call.message(number) or Fields({}), call.text(_USE_ID)
-    given = readable(body.message(1) or Fields({}))
-    if number == 1:  # only of this one it is known what its fields are called
-        names = {"1": "command", "2": "working_directory"}
-        given = {names.get(key, key): value for key, value in given.items()}
-    yield {"type": "tool-call", "toolCallId": use_id, "toolName": _TOOLS.get(number, f"tool {number}"), "args": given}
-    if (answer := body.message(2)) is not None:
-        yield {"type": "tool-result", "toolCallId": use_id, "result": readable(answer)}
+    use_id, name = call.text(_USE_ID), _TOOLS.get(number, f"tool {number}")
+    yield {"type": "tool-call", "toolCallId": use_id, "toolName": name}
+    if (call.message(number) or Fields({})).blobs(2):
+        yield {"type": "tool-result", "toolCallId": use_id, "result": ""}
 
 
 def _with_turns(messages: list[Data], turns: list[list[Data]]) -> Iterator[Data]:

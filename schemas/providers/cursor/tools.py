@@ -10,12 +10,12 @@ import re
 from typing import Any
 
 from schemas.clean import as_json, one_line
-from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk, added_file, from_strings, from_unified
+from schemas.diffs import FileDiff, from_unified
 from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.blocks import arguments_of, image_part
-from schemas.providers.kit.words import Answer, Task, Use
-from schemas.values import dict_of, list_of, number, text_of, whole
+from schemas.providers.kit.blocks import arguments_of, image_part, task_in
+from schemas.providers.kit.words import Answer, Use
+from schemas.values import dict_of, number, text_of, whole
 
 _NAMES: dict[ToolType, str] = {
     "write": "Write StrReplace MultiStrReplace Delete ApplyPatch EditNotebook edit_file edit_file_v2 MultiEdit reapply"
@@ -33,8 +33,7 @@ _NAMES: dict[ToolType, str] = {
 TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 """Interchange note 5.1, and the names that came after it; of the editor too, whose agent writes transcripts."""
 _SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
-"""Tools that start a subagent, and what they say of it."""
-_TASK = ("subagent_type", "description", "prompt")
+"""Tools that start a subagent."""
 _SERVER = re.compile(r"[A-Za-z0-9_]+-[A-Za-z0-9_-]+")
 _WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
 _SHELL = re.compile(
@@ -60,7 +59,7 @@ class Call(Use):
 def call_of(name: object, use_id: str, given: object, answer: Answer | None = None, model: str = "") -> Call:
     """A tool use, its input given as an object or a text."""
     tool, asked = one_line(text_of(name)).removeprefix("functions."), arguments_of(given)
-    task = Task(*(text_of(asked.get(key)) for key in _TASK)) if tool in _SPAWNS else None
+    task = task_in(asked) if tool in _SPAWNS else None
     return Call(
         name=tool, use_id=use_id, input=asked, type=tool_type(tool), task=task, answer=answer, model=model,
         flags=Flag.SUBAGENT if task else NO_FLAGS,
@@ -75,23 +74,15 @@ class Tools(Agent):
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """What a tool changed: by the difference that Cursor recorded, else by what it was asked."""
-        if tool.status not in (ToolStatus.OK, ToolStatus.PENDING) or tool.type != "write":
-            return []
-        asked, known, hunks = tool.input, dict_of(answer.details if answer is not None else None), list[Hunk]()
-        paths = (text_of(one) for one in (asked.get("path"), asked.get("file_path"), known.get("path")))
-        path, patches = next(filter(None, paths), ""), (text_of(known.get("diff")), text_of(asked.get("patch")))
-        if patch := next((text for text in patches if "@@ -" in text), ""):
-            return [from_unified(path, patch)]
-        if path and tool.name in ("Delete", "delete_file", "delete"):
-            return [FileDiff(path, "delete")]
-        if path and (content := text_of(asked.get("contents")) or text_of(asked.get("fileText"))):
-            return [added_file(path, content)]
-        for edit in map(dict_of, list_of(asked.get("edits"))):
-            old, new = (
-                next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS)
-            )
-            hunks += from_strings(path, old, new).hunks
-        return [FileDiff(path, "update", hunks)] if hunks else super().diffs(tool, answer)
+        known, asked = dict_of(answer.details if answer is not None else None), tool.input
+        path = next(filter(None, map(text_of, (asked.get("path"), asked.get("file_path"), known.get("path")))), "")
+        patch = next((text for text in map(text_of, (known.get("diff"), asked.get("patch"))) if "@@ -" in text), "")
+        if tool.status in (ToolStatus.OK, ToolStatus.PENDING) and tool.type == "write":
+            if patch:
+                return [from_unified(path, patch)]
+            if path and tool.name in ("Delete", "delete_file", "delete"):
+                return [FileDiff(path, "delete")]
+        return super().diffs(tool, answer)
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -167,8 +158,7 @@ def picture(part: dict[str, Any]) -> Part:
     given = part.get("image", part.get("data"))
     inner = given if isinstance(given, dict) else {"data": given}
     types = (one.get(key) for one in (part, inner) for key in ("mediaType", "mimeType"))
-    media = next(filter(None, map(text_of, types)), "")
-    data = text_of(inner.get("data"))
+    media, data = next(filter(None, map(text_of, types)), ""), text_of(inner.get("data"))
     if data.startswith("data:"):
         head, _, data = data.partition(",")
         media = media or head[5:].partition(";")[0]

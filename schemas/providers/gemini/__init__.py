@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import matching, state_of
+from schemas.folders import entries_of, matching, state_of
 from schemas.message import Kind, Tool
-from schemas.provider import Format, Head, Location, Problem, Reading, Retention, SessionFile
+from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers._google import (
     SUMMARY,
     Google,
@@ -23,33 +26,281 @@ from schemas.providers._google import (
     media_in,
     normalised,
     parts_of,
+    read_result,
     responses_in,
     said_text,
     snapshot_text,
     tool_type,
 )
-from schemas.providers.gemini import files
-from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
 from schemas.providers.kit.bases import Data, Home
-from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title, Use
+from schemas.providers.kit.files import bytes_in, object_in
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
-from schemas.usage import overlapping
+from schemas.usage import TokenUsage, overlapping
 from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.providers.kit.reader import Reader
+    from schemas.records import Record
     from schemas.session import Session
 
+TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
+_LOOK = 50
+_SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_MOST_LEFT_OVER = 1 << 20
+"""Bytes of context that a resume leaves in a file of its own, at most."""
+_LONGEST, _MOST_FOLDERS = 8192, 5000
 _SAVED = re.compile(r"checkpoint-(.+)\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _MOST_FILES = 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
-_SAME = ("id", "type", "timestamp", "content", "thoughts", "model")
 _MASKED = "<tool_output_masked>"
 """What a result begins with that the CLI took out of the model's context."""
 _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 """What the program lets the model say to the context, or to a summary."""
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
+
+
+# -- words of its own, and what a record of a log means for others ----------------------------------------------------
+
+
+@dataclass(slots=True)
+class Said(Say):
+    """What a message says; its id begins with the message's."""
+
+    again: tuple[str, ...] = ()
+    """Texts that may be earlier prompts: the CLI writes a cancelled one again, behind the session's context."""
+
+
+@dataclass(slots=True)
+class Call(Use):
+    """A tool use of a message, which may be written again."""
+
+    call: dict[str, Any] | None = None
+
+
+class Reply(Answer):
+    """A result in a record of its own, for a tool use that has none; `details[0]` is what it holds."""
+
+
+class Spent(Count):
+    """Tokens of the model call that made a message."""
+
+
+class Listed(NamedTuple):
+    """The messages that the CLI has from here on."""
+
+    messages: list[str]
+
+
+class Entry(NamedTuple):
+    """What follows is said of that message, one of those that are listed."""
+
+    message: str
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message of the log, however often it was written; it may be listed under further ids."""
+
+    place: int
+    rows: list[int] = field(default_factory=list)
+    usage: TokenUsage | None = None
+    rewound: bool = False
+
+
+class Log(History):
+    """The messages of a log by their ids, what a rewind took back, and which tool use a result is for."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._all: list[_Message] = []
+        """In the order of first writing."""
+        self._named: dict[str, _Message] = {}
+        self._list: dict[str, _Message] = {}
+        """The CLI's own list, in its order."""
+        self._at: _Message | None = None
+        """The message of the item being read."""
+        self._name = ""
+        """What the record calls it."""
+        self._is_listed = self._has_news = False
+        """Whether a checkpoint lists it; whether anything was new in what was read of it."""
+        self._before = 0
+        """How many messages there were before the checkpoint."""
+        self._said: dict[int, int] = {}
+        """The texts of each part of each message, as hashes."""
+        self._known: dict[int, _Message] = {}
+        """The messages by their words, as hashes: a checkpoint may list them under other ids."""
+        self._settled: dict[int, bool] = {}
+        self._calls: dict[int, bool] = {}
+        """Whether each tool use, by the hash of its message and its id, has a result."""
+        self._waiting: dict[str, tuple[int, str]] = {}
+        """The hashes and the tools of uses without a result, by their ids."""
+
+    def enter(self, record: Record, time: float | None) -> bool:
+        """Note whose the record is, and take messages back."""
+        value = record[3]
+        self.branched = self._is_listed = self._has_news = False
+        self._at = None
+        if isinstance(target := value.get("$rewindTo"), str):
+            self._rewind(target)
+        elif isinstance(name := value.get("id"), str):
+            self._name = name
+            self._at = self._list[name] = self._message(name)
+        elif meta_of(value) is None:
+            self._name = f"@{record[0]}"
+            self._at = self._message(self._name)
+        return True
+
+    def _message(self, name: str) -> _Message:
+        """The message of that id, which is there now, whatever was taken back before."""
+        message = self._named.get(name)
+        if message is None:
+            message = self._named[name] = _Message(len(self._all))
+            self._all.append(message)
+        elif message.rewound:
+            message.rewound = False
+            self._settled.update(dict.fromkeys(message.rows, True))
+        return message
+
+    def _rewind(self, target: str) -> None:
+        """Take back a message and all after it; all there are, if it is not there (note 1.3, 1).
+
+        What only a checkpoint left out is there for whoever reads. What comes later in the log, but before it in the
+        CLI's list, stays: a summary that took the place of what was before.
+        """
+        message = self._named.get(target)
+        start = message.place if message is not None and not message.rewound else 0
+        gone = []
+        if target not in self._list:
+            self._list.clear()
+        while target in self._list:
+            gone.append(self._list.popitem()[1])
+        kept = {message.place for message in self._list.values()}
+        gone += [message for message in self._all[start:] if message.place not in kept]
+        for message in gone:
+            if not message.rewound:
+                message.rewound = True
+                self._settled.update(dict.fromkeys(message.rows, False))
+        if self.session.exchanges:
+            opener = self.session.exchanges[-1].start
+            self.branched = any(opener in message.rows for message in gone)
+
+    def own(self, row: int, kind: int) -> None:
+        if self._at is not None and row not in self._at.rows:
+            self._at.rows.append(row)
+
+    def settle(self) -> Iterator[tuple[int, bool]]:
+        settled, self._settled = self._settled, {}
+        return iter(settled.items())
+
+    # -- items -----------------------------------------------------------------------------------------------------
+
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        match item:
+            case Said():
+                if self._is_new(item):
+                    self._has_news = True
+                    yield record, number, item
+            case Call():
+                if (news := self._call(item)) is not None:
+                    self._has_news = True
+                    yield record, number, news
+            case Spent():
+                at, is_listed = self._at, self._is_listed
+                if at is not None and (at.usage is None if is_listed else self._has_news or at.usage != item.usage):
+                    at.usage = item.usage
+                    yield record, number, item
+            case Reply():
+                use_id = item.use_id or next(iter(self._waiting), "")
+                if (waits := self._waiting.pop(use_id, None)) is not None:
+                    self._calls[waits[0]] = True
+                    yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
+            case Entry():
+                self._at = self._message(item.message) if item.message else None
+                self._name, self._is_listed, self._has_news = item.message, True, False
+            case Listed():
+                self._before = len(self._all)
+                self._list = {name: self._message(name) for name in item.messages}
+
+    def _is_new(self, item: Said) -> bool:
+        """Whether something is said that was not said before."""
+        at = self._at
+        if at is None:
+            return True
+        part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
+        if not self._is_listed:
+            # What is written again goes with the figures that come with it; after that it is nothing new.
+            if self._said.get(part) == text and at.usage is not None and not item.images:
+                return False
+            if item.again and all(self._find(_mark(Kind.PROMPT, text)) for text in item.again):
+                self._is_now(self._known[_mark(Kind.PROMPT, item.again[-1])])
+                return False
+        elif part in self._said:
+            return False
+        elif at.place < self._before:
+            item.time = None  # what only a checkpoint tells of a message stands where that does
+        elif not at.rows and (known := self._find(_mark(item.kind, item.text))) is not None:
+            self._is_now(known)
+            return False
+        self._said[part] = text
+        self._known[_mark(item.kind, item.text)] = at
+        return True
+
+    def _find(self, mark: int) -> _Message | None:
+        """The message that said the same before this record, and was not taken back."""
+        message = self._known.get(mark)
+        if message is None or message.rewound or (self._is_listed and message.place >= self._before):
+            return None
+        return message
+
+    def _is_now(self, known: _Message) -> None:
+        """Let the message of the record be one that is known under another id."""
+        self._at = self._named[self._name] = self._list[self._name] = known
+
+    def _call(self, item: Call) -> Call | Answer | None:
+        """What is new of a tool use: itself, its result, or nothing."""
+        at = self._at
+        if self._is_listed and at is not None:
+            known = self._find(hash(item.use_id))
+            if known is not None and not at.rows:
+                self._is_now(known)
+            elif at.rows and not (item.call or {}).get("id"):
+                return None  # one of those that are known, but nothing tells which
+            elif at.place < self._before:
+                item.time = None
+            at = self._at
+        key, answer = hash((self._name if at is None else at.place, item.use_id)), item.answer
+        has_result = self._calls.get(key)
+        if has_result or (has_result is not None and answer is None):
+            return None
+        self._calls[key] = answer is not None
+        if answer is None:
+            self._waiting[item.use_id] = key, item.name
+        else:
+            self._waiting.pop(item.use_id, None)
+            _read(answer, item.name)
+        if has_result is not None:
+            return answer
+        if at is not None:
+            self._known[hash(item.use_id)] = at
+        return item
+
+
+def _read(answer: Answer, tool: str) -> Answer:
+    """A result with what it says, which is not looked at before it is known to be new."""
+    answer.text, answer.status, answer.exit_code = read_result(tool, *answer.details)
+    return answer
+
+
+def _mark(kind: Kind, text: str) -> int:
+    """What is said as a number. A checkpoint joins the parts of a thought with other white space."""
+    return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
+
+
+# -- the agent ---------------------------------------------------------------------------------------------------------
 
 
 class Gemini(Google):
@@ -75,20 +326,41 @@ class Gemini(Google):
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
     history = Log
-    rewrites = True
     resume = ("gemini", "--resume")
-    keeps = Retention(
-        "deletes sessions after 30 days",
-        "default of present versions; general.sessionRetention in settings.json changes it",
-    )
+
+    def retention(self, env: Environment) -> Retention:
+        """The rule of present versions, whatever the settings say."""
+        source = "default of present versions; general.sessionRetention in settings.json changes it"
+        return Retention("deletes sessions after 30 days", source)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The sessions, each once; saved chats and prompt logs are opened when asked for, not listed."""
-        return files.find(location, problems)
+        """The sessions below a location, each once; subagents lie deeper and are left out. Saved chats and prompt logs
+        are opened when asked for, not listed.
+
+        An upgrade copied the folder named by a hash to one named by a slug, and a session that goes on after an upgrade
+        lies beside its older self (`.json`, then `.jsonl`): the slug's and the newer form is the session. Resumed in a
+        later minute it goes on in its file, and leaves a second one with nothing but its context (found-…, G4).
+        """
+        best: dict[str, tuple[tuple[bool, bool, int], SessionFile]] = {}
+        for path, stat in matching(location.path, "*/chats/session-*", problems):
+            if match := _SESSION.fullmatch(os.path.basename(path)):
+                project = os.path.basename(os.path.dirname(os.path.dirname(path)))
+                rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
+                file = SessionFile(self.id, path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
+                best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
+        largest: dict[str, int] = {}
+        for _, file in best.values():
+            largest[file.id] = max(file.size, largest.get(file.id, 0))
+        yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
 
     def told(self, head: Head) -> bool:
-        """Whether it is a session in either form, a saved chat or a prompt log, and not an old Qwen Code's."""
-        return ".qwen" not in head.path.parts and files.looks_alike(head)
+        """Whether it is a session in either form, a saved chat or a prompt log."""
+        return is_document(head.document) or any(
+            is_header(record)
+            or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
+            or record.keys() in ({"$set"}, {"$rewindTo"})
+            for record in head.records[:_LOOK]
+        )
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -99,14 +371,14 @@ class Gemini(Google):
         store = open_file(path)
         header = read_record(first := store.first_line())
         # A log's header is a record of its own, and may hold messages.
-        if not header or files.saved(header) or (files.is_chat(header) and path.suffix != ".jsonl"):
+        if not header or saved(header) or (is_chat(header) and path.suffix != ".jsonl"):
             document = read_document(store.read(0, store.stat().st_size))
-            if files.is_document(document):
+            if is_document(document):
                 store.close()
-                return DocumentReading(path, lambda: self._of(path, document), files.items_of, files.is_document)
+                return DocumentReading(path, lambda: self._of(path, document), items_of, is_document)
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
-        if start and files.is_header(header):
+        if start and is_header(header):
             # So that a big file's end has its name, its id and its project too.
             reader.feed([(0, len(first), 1, header)])
         return reading
@@ -117,7 +389,7 @@ class Gemini(Google):
         folder = path.absolute().parent
         if folder.parent.name == "chats":
             reader.facts.learn(Fact(parent=folder.name, agent_id=reader.session.id))
-        reader.facts.learn(Fact(workspace_root=files.project_root(path)))
+        reader.facts.learn(Fact(workspace_root=project_root(path)))
         return reader
 
     def _of(self, path: Path, document: Any) -> Reader:
@@ -125,9 +397,9 @@ class Gemini(Google):
         from schemas.session import Lack
 
         reader = self.reader(path)
-        if files.is_log(document):
+        if is_log(document):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
-        elif not files.is_chat(document):
+        elif not is_chat(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
             if match := _SAVED.fullmatch(path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
@@ -150,35 +422,21 @@ class Gemini(Google):
 
     # -- records ---------------------------------------------------------------------------------------------------
 
-    def replaces(self, record: Data, earlier: Data) -> bool | None:
-        """Whether an answer is the one before it with figures, or with more tool uses."""
-        if record.get("type") != "gemini":
-            return None if record.keys() == {"$set"} and "messages" not in dict_of(record["$set"]) else False
-        for key in _SAME:
-            if earlier.get(key) != record.get(key):
-                return False
-        before = list_of(earlier.get("toolCalls"))
-        return (
-            isinstance(record.get("content"), str)
-            and earlier.get("tokens") in (None, record.get("tokens"))
-            and (not before or list_of(record.get("toolCalls"))[: len(before)] == before)
-        )
-
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
             return "$rewindTo"
-        if not isinstance(record.get("id"), str) and files.meta_of(record) is not None:
+        if not isinstance(record.get("id"), str) and meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
         if kind == "user" and responses_in(parts_of(record.get("content"))):
             return "tool response"
-        return "message with nothing new" if kind in files.TYPES else kind
+        return "message with nothing new" if kind in TYPES else kind
 
     def time(self, record: Data) -> float | None:
         """When a message was written, or the session begun or changed."""
         if (stamp := record.get("timestamp")) is not None:
             return when(stamp)
-        meta = files.meta_of(record)
+        meta = meta_of(record)
         return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
 
     def facts(self, record: Data) -> Data:
@@ -189,7 +447,7 @@ class Gemini(Google):
         """What a record holds, in the CLI's order of classification (note 1.3)."""
         if isinstance(record.get("$rewindTo"), str):
             return ()
-        if isinstance(record.get("id"), str) or (meta := files.meta_of(record)) is None:
+        if isinstance(record.get("id"), str) or (meta := meta_of(record)) is None:
             return _read_message(record)
         return _read_meta(meta)
 
@@ -222,6 +480,127 @@ def _folders(session: Session) -> list[Path]:
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
 
 
+# -- where its files lie -----------------------------------------------------------------------------------------------
+
+
+def _is_left_over(file: SessionFile) -> bool:
+    """Whether a log holds a header and context, and no message: all its records bring something else up to date."""
+    return file.size <= _MOST_LEFT_OVER and all(
+        ("sessionId" in one and "messages" not in one) or "$set" in one
+        for one in map(read_record, bytes_in(file.path).splitlines())
+    )
+
+
+# -- the project -------------------------------------------------------------------------------------------------------
+
+
+def project_root(path: Path) -> str | None:
+    """The project's directory of the session in a file, clean; None where nobody tells.
+
+    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash that is
+    the folder's name among those of all directories that are known.
+    """
+    parents = list(path.absolute().parents)
+    folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])
+    if (root := _read_root(folder)) or folder.parent.name != "tmp":
+        return root or None
+    home = folder.parent.parent
+    stamp = tuple(state_of(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
+    slugs, hashes = _known(home, stamp)
+    return slugs.get(folder.name) or hashes.get(folder.name)
+
+
+def _read_root(folder: Path) -> str:
+    return clean(bytes_in(folder / ".project_root", _LONGEST).decode("utf-8", "replace")).strip()
+
+
+@lru_cache(maxsize=8)
+def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """Directories by slug, and by their hash; `stamp` tells when they must be looked up again."""
+    from hashlib import sha256  # brings OpenSSL, for which most sessions need not wait
+
+    listed = dict_of(object_in(home / "projects.json").get("projects"))
+    slugs = {text_of(slug): clean(path) for path, slug in listed.items()}
+    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_FOLDERS])
+    roots = filter(None, (_read_root(Path(folder)) for folder in folders))
+    known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
+    return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+
+
+# -- how they are told -------------------------------------------------------------------------------------------------
+
+
+def is_header(value: Any) -> bool:
+    """Whether a value is the header of a log, with which an older document begins too."""
+    given = dict_of(value)
+    return isinstance(given.get("sessionId"), str) and isinstance(given.get("projectHash"), str)
+
+
+def is_document(value: Any) -> bool:
+    """Whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
+    return is_header(value) or bool(saved(value)) or is_log(value)
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a document is a session as it was written before the log: header and messages in one object."""
+    return is_header(value) and isinstance(value.get("messages"), list)
+
+
+def saved(value: Any) -> list[Data]:
+    """The contents of a saved chat (`/chat save`), or of a restore point; empty if it is none."""
+    if isinstance(value, dict):
+        return saved(value.get("clientHistory")) or saved(value.get("history"))
+    contents = list_of(value)
+    looks = all(
+        c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in map(dict_of, contents[:_LOOK])
+    )
+    return contents if looks and all(isinstance(content, dict) for content in contents) else []
+
+
+def is_log(value: Any) -> bool:
+    """Whether a document is a prompt log, `logs.json`."""
+    items = value[:_LOOK] if isinstance(value, list) else []
+    return bool(items) and all(
+        "messageId" in item and isinstance(item.get("sessionId"), str) and isinstance(item.get("message"), str)
+        for item in map(dict_of, items)
+    )
+
+
+def meta_of(record: Data) -> Data | None:
+    """What a record says of the session: a header, or a change of one."""
+    if isinstance(changed := record.get("$set"), dict):
+        return changed
+    return record if is_header(record) else None
+
+
+def items_of(value: Any) -> list[Data]:
+    """The records of a log that a document stands for."""
+    if contents := saved(value):
+        return [
+            {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
+            for number, one in enumerate(contents)
+        ]
+    if isinstance(value, list):
+        return [
+            {
+                # The prompt log's own numbers begin anew with every session.
+                "id": f"{item.get('sessionId')}.{item.get('messageId')}.{number}",
+                "timestamp": item.get("timestamp"),
+                "type": kind if (kind := text_of(item.get("type"))) in TYPES else "user",
+                "content": item.get("message"),
+                "sessionId": item.get("sessionId"),
+            }
+            for number, item in enumerate(map(dict_of, value))
+        ]
+    header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
+    return [header, *messages_of(value)]
+
+
+def messages_of(value: Data) -> list[Data]:
+    """The messages in a document, or in a change of a log."""
+    return [item if isinstance(item, dict) else {"value": item} for item in list_of(value.get("messages"))]
+
+
 # -- what records hold -------------------------------------------------------------------------------------------------
 
 
@@ -238,11 +617,11 @@ def _read_meta(meta: Data) -> Iterator[Any]:
     if "summary" in meta:
         yield Title(summary_title(meta["summary"]))
     if isinstance(meta.get("messages"), list):
-        messages = files.messages_of(meta)
+        messages = messages_of(meta)
         yield Listed([name for value in messages if (name := text_of(value.get("id")))])
         for value in messages:
             yield Entry(text_of(value.get("id")))
-            known = text_of(value.get("type")) in files.TYPES
+            known = text_of(value.get("type")) in TYPES
             yield from _read_message(value, "" if known else as_json(value, indent=True))
 
 

@@ -16,6 +16,7 @@ from schemas.diffs import (
     OLD_TEXTS,
     WHOLE_TEXTS,
     FileDiff,
+    Hunk,
     added_file,
     from_strings,
     from_unified,
@@ -26,8 +27,7 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
-from schemas.records import read_record
-from schemas.values import text_of, when
+from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Lack, Session
@@ -59,8 +59,6 @@ class Agent:
     """The command that goes on with a session, but for its id at the end."""
     uuids: ClassVar[bool] = False
     """Whether it gives its sessions UUIDs, so that it can go on with no other one."""
-    keeps: ClassVar[Retention | None] = None
-    """What the agent deletes by itself."""
     marks: ClassVar[tuple[bytes, ...]] = ()
     """What stands in the beginning of each of its logs and databases, one of these at least; empty where it is to be
     asked in any case.
@@ -81,9 +79,6 @@ class Agent:
     """Whether a record that is equal to an earlier one, its id or its time too, is a copy of that, which is left out.
     False where a history tells copies otherwise, and where records have nothing that is given once.
     """
-    rewrites: ClassVar[bool] = False
-    """Whether it writes messages again when it knows more of them: then `replaces` is asked of each record."""
-
     # -- what each agent says of itself ----------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
@@ -93,12 +88,6 @@ class Agent:
     def read(self, record: Data) -> Iterable[Item]:
         """What a record holds. Nothing but the record may decide: it is asked again when a message is built."""
         raise NotImplementedError
-
-    def replaces(self, record: Data, earlier: Data) -> bool | None:
-        """Whether a record says all that an earlier one says, in the same order, and perhaps more behind it: then that
-        one need not be read. None for what says nothing of the conversation: the next record may still replace it.
-        """
-        return False
 
     def type(self, record: Data) -> str:
         """The record's type, by which it is counted where it holds nothing."""
@@ -138,10 +127,6 @@ class Agent:
         """Whether a running total's model is that of a call."""
         return one == other
 
-    def growing_input(self, text: str) -> Data:
-        """A tool's input, of which this much has been written."""
-        return read_record(text.encode("utf-8", "replace")) or {"raw": text}
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result as a person reads them, and facts for which a tool has no field."""
         tool = Tool(
@@ -168,9 +153,9 @@ class Agent:
         path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
         if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
             return from_v4a(patch)
-        old, new = (next((text_of(given[key]) for key in keys if key in given), "") for keys in (OLD_TEXTS, NEW_TEXTS))
-        if old or new:
-            return [from_strings(path, old, new)]
+        hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
+        if hunks:
+            return [FileDiff(clean(path), "update", hunks)]
         content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
         return [added_file(path, content)] if content and path else []
 
@@ -216,10 +201,16 @@ class Agent:
 
     def retention(self, env: Environment) -> Retention | None:
         """What the agent itself deletes."""
-        return self.keeps
+        return None
 
 
 _NOWHERE = Fact()
+
+
+def _hunks_of(path: str, edit: Data) -> list[Hunk]:
+    """What an edit changed: the old text and the new one, by the names that most agents give."""
+    old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
+    return from_strings(path, old, new).hunks if old or new else []
 
 
 def diff_of(path: str, text: str) -> list[FileDiff]:

@@ -5,6 +5,7 @@ as: `Stream`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from schemas.providers.kit.files import Files
     from schemas.providers.kit.reader import Reader
     from schemas.providers.kit.readings import Found
-    from schemas.session import Session
 
 
 class Source(Agent):
@@ -73,14 +73,6 @@ class Stream(Agent):
         """The id of the session that a record names; empty where it names none."""
         return ""
 
-    def told(self, head: Head) -> bool:
-        """No: what is printed is told by `prints`."""
-        return False
-
-    def stamps(self, session: Session) -> object:
-        """Nothing lies beside a stream."""
-        return ()
-
 
 class Document(Source):
     """One JSON document."""
@@ -107,13 +99,8 @@ class Document(Source):
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
         from schemas.providers.kit.readings import Documents
 
-        return Documents(
-            path,
-            lambda: self.reader(path),
-            self.records,
-            lambda document, sides: self.merged(path, document, sides),
-            lambda: self.sides(path),
-        )
+        make, merged, sides = partial(self.reader, path), partial(self.merged, path), partial(self.sides, path)
+        return Documents(path, make, self.records, merged, sides)
 
 
 class Tree(Source):
@@ -140,7 +127,7 @@ class Tree(Source):
                 return Found(records, files.size, files.unreadable)
             raise OSError(why_unread(path.read_bytes()))
 
-        return Gathered(path, lambda: self.reader(path), gather, lambda: files.watched)
+        return Gathered(path, partial(self.reader, path), gather, lambda: files.watched)
 
 
 class Many(Source):
@@ -280,3 +267,26 @@ class Database(Many):
         if not (rows := read_database(path, lambda database: list(self.rows(database, key)))):
             raise OSError(f"no session {key} in it")
         return Found(rows, 0)
+
+
+# -- questions to a database some of whose tables and columns may be missing -------------------------------------------
+
+
+def columns_of(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    """The names of a table's columns; none where there is no such table."""
+    return frozenset(name for (name,) in database.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+
+
+def rows_of(database: sqlite3.Connection, table: str, where: str = "", *values: object) -> list[Data]:
+    """The rows of a table as objects; none where the table, or the column that `where` begins with, is missing."""
+    columns = columns_of(database, table)
+    if not columns or (where and where.split()[0] not in columns):
+        return []
+    return objects_in(database, f"SELECT * FROM {table}{f' WHERE {where}' if where else ''}", *values)
+
+
+def objects_in(database: sqlite3.Connection, query: str, *values: object) -> list[Data]:
+    """The answers to a query as objects."""
+    cursor = database.execute(query, values)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]

@@ -14,12 +14,13 @@ from schemas.values import dict_of, list_of, text_of
 
 
 def image_part(media_type: object, data: object = None, name: object = None) -> Part:
-    """An image as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
+    """An image or a file as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
     kind = one_line(text_of(media_type), 80)
     size = len(data) * 3 // 4 if isinstance(data, str) and data else None
-    words = [one_line(text_of(name), 200) or kind or "of unknown type"]
+    words = [one_line(text_of(name), 300) or kind or "of unknown type"]
     words += [f"{size:,} bytes"] if size is not None else []
-    return Part("image", f"[image {', '.join(words)}]", kind or None, size)
+    what = "image" if not kind or kind.startswith("image") else "file"
+    return Part("image", f"[{what} {', '.join(words)}]", kind or None, size)
 
 
 def arguments_of(said: object, otherwise: str = "input") -> dict[str, Any]:
@@ -49,7 +50,7 @@ def calls_in(message: dict[str, Any], model: str = "") -> Iterator[Use]:
 
 def task_in(given: dict[str, Any]) -> Task:
     """What the input of a tool use that starts a subagent says of it."""
-    names = (text_of(given.get(key)) for key in ("name", "subagent_type", "agent_type"))
+    names = (text_of(given.get(key)) for key in ("subagent_type", "name", "agent_type"))
     return Task(next(filter(None, names), ""), text_of(given.get("description")), text_of(given.get("prompt")))
 
 
@@ -63,15 +64,17 @@ def figures_in(usage: object) -> TokenUsage:
     inner = dict_of(given.get("prompt_tokens_details")) or dict_of(given.get("input_tokens_details"))
     outer = dict_of(given.get("completion_tokens_details")) or dict_of(given.get("output_tokens_details"))
     read, written = as_count(inner.get("cached_tokens")), as_count(inner.get("cache_write_tokens"))
-    if fresh is not None:
-        fresh = max(0, fresh - (read or 0) - (written or 0))
-    usage = TokenUsage(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
-    return usage if any(usage) else TokenUsage()
+    return _apart(fresh, output, read, written, as_count(outer.get("reasoning_tokens")))
 
 
 def inclusive_figures(said: dict[str, Any], *keys: str) -> TokenUsage:
     """The figures of a call under these names: input with both caches in it, output, cache read, written, thinking."""
-    given, output, read, written, thinking = (as_count(said.get(key)) for key in (*keys, "", "", "")[:5])
+    return _apart(*(as_count(said.get(key)) for key in (*keys, "", "", "")[:5]))
+
+
+def _apart(
+    given: int | None, output: int | None, read: int | None, written: int | None, thinking: int | None
+) -> TokenUsage:
     fresh = None if given is None else max(0, given - (read or 0) - (written or 0))
     usage = TokenUsage(fresh, output, read, written, thinking)
     return usage if any(usage) else TokenUsage()
@@ -81,13 +84,15 @@ def images_in(content: object) -> list[Part]:
     """The images of a message's content, of OpenAI's form or of Anthropic's."""
     found = []
     for part in map(dict_of, list_of(content)):
-        source, url = dict_of(part.get("source")), part.get("image_url")
-        address = text_of(dict_of(url).get("url")) or text_of(url)
-        if part.get("type") == "image":
+        kind = part.get("type")
+        if kind == "image" or kind == "document":
+            source = dict_of(part.get("source"))
             found.append(image_part(source.get("media_type"), source.get("data"), source.get("url")))
-        elif part.get("type") in ("image_url", "input_image"):
-            kind, _, data = address.removeprefix("data:").partition(";base64,")
-            found.append(image_part(kind, data) if data else image_part(None, None, address))
+        elif kind == "image_url" or kind == "input_image":
+            url = part.get("image_url")
+            address = text_of(dict_of(url).get("url")) or text_of(url)
+            media, _, data = address.removeprefix("data:").partition(";base64,")
+            found.append(image_part(media, data) if data else image_part(None, None, address))
     return found
 
 

@@ -11,6 +11,7 @@ from schemas.clean import clean, clean_styled, clean_value, one_line
 from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
 from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers.kit.agent import Agent
+from schemas.providers.kit.blocks import arguments_of
 from schemas.providers.kit.rows import Items, Rows
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
@@ -54,7 +55,7 @@ def builder(agent: Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Ses
         if message.kind is Kind.TOOL:
             use = say if isinstance(say, Use) else Use()
             if index in rows.growing and folded.text:
-                use = replace(use, input=agent.growing_input(folded.text))
+                use = replace(use, input=arguments_of(folded.text, "raw"))
             _add_tool(agent, session, message, use, folded.answer, uses)
         else:
             message.parts = _parts(session, message, say, folded)

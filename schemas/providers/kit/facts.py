@@ -36,8 +36,6 @@ class Facts:
                 link = one_line(str(value), 2000)
                 if len(session.links) < _MOST_LINKS and link not in session.links:
                     session.links.append(link)
-            elif name == "title":
-                self.title(Title(value if isinstance(value, str) else ""))
             elif name in _LINEAGE:
                 if isinstance(value, str) and not getattr(session.lineage, name):
                     setattr(session.lineage, name, one_line(value, 300))

@@ -1,4 +1,4 @@
-"""What agents print while they work: one session, filled by one run or several (formats/streams.md 1).
+"""What agents print while they work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
 A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
 Each run has a reader of its own; all of them fill the same session.
@@ -12,12 +12,15 @@ from typing import Any
 
 from schemas.clean import clean_styled, one_line
 from schemas.message import Kind, Message, Part, ToolStatus
+from schemas.provider import beginning
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.rows import BODY
 from schemas.providers.kit.words import Item, Say
-from schemas.records import Record
+from schemas.reading import DocumentReading, LinesReading, open_file
+from schemas.records import UNFINISHED, FileStore, Record, read_document, read_record
 from schemas.session import Change, Op, Session
+from schemas.troubles import guarded
 
 MOST_RECORDS, MOST_BYTES = 200, 1 << 20
 """How far to look for a record that tells who prints."""
@@ -75,7 +78,6 @@ class Pipe:
         self._plain: set[int] = set()
         """The messages that are plain text."""
         self._waiting: list[Record] = []
-        self._waiting_bytes = 0
         self._last: Record | None = None
         self._closed = False
 
@@ -96,7 +98,6 @@ class Pipe:
         """Take more records, in the order in which they were printed; returns what changed."""
         first = self._begin()
         for record in records:
-            self._last = (*record[:3], {})
             self._take(record)
         return self._changes(first)
 
@@ -105,7 +106,6 @@ class Pipe:
         first = self._begin()
         self._closed = True
         for record in records:
-            self._last = (*record[:3], {})
             self._take(record)
         if self._waiting:
             self._give_up()
@@ -144,47 +144,32 @@ class Pipe:
     # -- who prints ------------------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
-        if not record[3] and not self._waiting:
-            self._take_plain(record)
-        elif self._current is self._nobody:
+        self._last = (*record[:3], {})
+        if self._current is self._nobody and (record[3] or self._waiting):
             self._wait(record)
-        elif record[3]:
-            self._deliver(record)
         else:
-            self._take_plain(record)
+            self._deliver(record)
 
     def _wait(self, record: Record) -> None:
         """Keep back what comes before a record that tells who prints; they are that agent's."""
         self._waiting.append(record)
-        self._waiting_bytes += record[1]
         if found := self._printer(record[3]):
             self._decide(*found)
-        elif len(self._waiting) >= MOST_RECORDS or self._waiting_bytes >= MOST_BYTES:
+        elif len(self._waiting) >= MOST_RECORDS or sum(one[1] for one in self._waiting) >= MOST_BYTES:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Take what may be an agent's for that, where nothing better came."""
-        records = [record[3] for record in self._waiting]
-        perhaps = next((a for a in self.agents if any(map(a.may_print, filter(None, records)))), None)
-        if perhaps is not None:
-            self._decide(perhaps, "")
-            return
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for record in waiting:
-            if record[3]:
-                self._nobody.reader.take(record)
-            else:
-                self._take_plain(record)
+        """Take what may be an agent's for that, where nothing better came; else it is nobody's."""
+        records = [record[3] for record in self._waiting if record[3]]
+        self._decide(next((agent for agent in self.agents if any(map(agent.may_print, records))), None))
 
-    def _decide(self, agent: Stream, name: str) -> None:
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        names = (agent.run_of(record[3]) for record in waiting if agent.prints(record[3]))
-        self._switch(agent, name or next(filter(None, names), ""), waiting[0])
+    def _decide(self, agent: Stream | None, name: str = "") -> None:
+        waiting, self._waiting = self._waiting, []
+        if agent is not None:
+            names = (agent.run_of(record[3]) for record in waiting if agent.prints(record[3]))
+            self._switch(agent, name or next(filter(None, names), ""), waiting[0])
         for record in waiting:
-            if record[3]:
-                self._deliver(record)
-            else:
-                self._take_plain(record)
+            self._deliver(record)
 
     def _printer(self, record: Data) -> tuple[Stream, str] | None:
         """The agent that prints such a record, and its session as far as the record names it."""
@@ -198,7 +183,10 @@ class Pipe:
         return (agent, agent.run_of(record)) if agent is not None else None
 
     def _deliver(self, record: Record) -> None:
-        """Give a record to its run, which is another one where the record says so."""
+        """Give a record to its run, which is another one where the record says so; plain text is nobody's."""
+        if not record[3]:
+            self._take_plain(record)
+            return
         if (found := self._printer(record[3])) is not None:
             agent, name = found
             if agent is not self._current.agent or (name and name != self._current.id):
@@ -278,6 +266,45 @@ class Pipe:
         elif self._closed and message.tool is not None and message.tool.status is ToolStatus.PENDING:
             message.metadata |= {} if run.reader.talk.ended else {"ending": "stream ended"}
         return message
+
+
+class Printed(LinesReading):
+    """What agents printed, lines and plain text; it has an end."""
+
+    parser: Pipe
+
+    def __init__(self, store: FileStore, parser: Pipe, start: int = 0) -> None:
+        super().__init__(store, parser, start, plain=True)
+
+    @guarded()
+    def finish(self) -> list[Change]:
+        """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
+        records, unreadable = self.lines.finish(), self.session.unreadable
+        cut: Record | None = None
+        if unreadable and unreadable[-1].reason == UNFINISHED:
+            last = unreadable[-1]
+            cut = (last.offset, last.length, last.line, {})
+        return self.parser.finish(records, cut)
+
+
+def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printed | DocumentReading:
+    """Begin to read what agents printed, or the one JSON value that one printed at its end. Raises OSError."""
+    store = open_file(path)
+    if not start and is_document(store):
+        store.close()
+        return DocumentReading(
+            path, lambda: Pipe(agents, path), lambda d: events_in(agents, d), lambda d: bool(events_in(agents, d))
+        )
+    return Printed(store, Pipe(agents, path), start)
+
+
+def is_document(store: FileStore) -> bool:
+    """Whether all of a file is one JSON value that is written over several lines, or a list."""
+    head, _ = beginning(store.read)
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if first[:1] not in (b"{", b"[") or read_record(first.partition(b"\n")[0]):
+        return False
+    return read_document(store.read(0, store.stat().st_size)) is not None
 
 
 def events_in(agents: Sequence[Stream], document: Any) -> list[Data]:

@@ -45,7 +45,6 @@ from schemas.values import text_of
 _INHERITED, _UNKNOWN = int(Flag.INHERITED), Kind.UNKNOWN
 _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
-_EARLIER = "earlier version"
 _NOWHERE: Record = (0, 0, 0, {})
 _short = lru_cache(256)(partial(one_line, limit=80))  # the same few names, record after record
 
@@ -86,14 +85,6 @@ class Reader:
         self._last: Record = _NOWHERE
         self._settled = 0
         """How many messages were looked at for what they tell."""
-        self._held: Record | None = None
-        """A record that is read once it is known that the next one does not replace it."""
-        self._latest: dict[str, Any] = {}
-        """The last record that was held."""
-        self._begun: tuple[int, int] | None = None
-        """The first span and the first message that came of it, or of those that it replaced."""
-        self._empty = ""
-        """The name under which it was counted where it held nothing new."""
         self._once: set[int] = set()
         self._read: dict[int, tuple[int, int]] = {}
         """Where records stand, by `_is_copy`'s marks: the store and the offset."""
@@ -142,24 +133,11 @@ class Reader:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
-        record, take = self._last, self._hold if self.agent.rewrites else self.take
+        record = self._last
         for record in records:
-            take(record)
-        self._read_held()
+            self.take(record)
         self._last = (*record[:3], {})
         return self._changes(first)
-
-    def finish(self, records: Iterable[Record]) -> list[Change]:
-        """Take the last records: no more will come."""
-        records = list(records)
-        changes = self.feed(records)
-        if self._last[1] == 0:
-            return changes  # nothing was read
-        first, last = len(self.session.messages), records[-1] if records else self._last
-        self.rows.begin(None, False)
-        for item in self.history.finish():
-            self._words[type(item)](last, -1, item)
-        return changes + [change for change in self._changes(first) if change not in changes]
 
     def refresh(self) -> list[Change]:
         """Look again at what lies beside the source."""
@@ -185,53 +163,21 @@ class Reader:
 
     # -- a record --------------------------------------------------------------------------------------------------
 
-    def _hold(self, record: Record) -> None:
-        """Take a record of an agent that writes its messages again: what the next one replaces is not read."""
-        replaces = self.agent.replaces(record[3], self._latest)
-        if replaces is None:
-            self.take(record)
-            return
-        if replaces:
-            self.session.hidden[_EARLIER] += 1
-        else:
-            self._read_held()
-            self._begun, self._empty = None, ""
-        self._held, self._latest = record, record[3]
-
-    def _read_held(self) -> None:
-        """Read the record that is held. If it replaces one that was read, what came of that is of this one now."""
-        record, self._held = self._held, None
-        if record is None:
-            return
-        session = self.session
-        if self._begun is None:
-            self._begun = len(session.spans.following), len(session.messages)
-            self._empty = self.take(record)
-            return
-        session.spans.move(self._begun[0], *record[:3])
-        self.rows.changed.update(range(self._begun[1], len(session.messages)))
-        empty = self.take(record, self._begun[1])
-        if empty or self._empty:  # both are one record: counted once, and only where all of it held nothing
-            session.hidden -= {self._empty or empty: 1}
-        self._empty = empty and self._empty
-
-    def take(self, record: Record, first_row: int | None = None) -> str:
-        """Read a record, whose messages begin with `first_row` if an earlier version of it made some; returns the name
-        under which it was counted if it held nothing.
-        """
+    def take(self, record: Record) -> None:
+        """Read a record."""
         value, agent = record[3], self.agent
         session, history = self._session, self.history
         kind = value.get("type")
         if type(kind) is str and kind in agent.silent:
             session.hidden[kind] += 1
-            return ""
+            return
         if self._sorts and (whose := history.whose(value)):
             child = self._child(whose)
             child.rows.store = self.rows.store
             child.take(record)
             if (row := self._task_rows.get(whose, -1)) >= 0:
                 self.rows.changed.add(row)
-            return ""
+            return
         time = agent.time(value)
         if time is not None:
             self.clock = None
@@ -240,11 +186,11 @@ class Reader:
             time = self.clock()
         if (agent.copies and self._is_copy(record, time)) or not history.enter(record, time):
             session.duplicates += 1
-            return ""
+            return
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
         copied, first, words = history.copied, len(session.messages.kind), self._words
-        self.rows.begin(time, bool(copied), first if first_row is None else first_row)
+        self.rows.begin(time, bool(copied))
         if history.whole and self.rows.growing:
             self.talk.stop_growing()
         if history.branched:
@@ -262,13 +208,11 @@ class Reader:
                 done = (self._meant.get(type(known)) or self._meaning(type(known)))(place, at, known)
                 used, repeats = used or done is True, repeats or done is False
         if used or len(session.messages.kind) > first:
-            return ""
+            return
         if repeats:
             session.duplicates += 1
-            return ""
-        empty = one_line(agent.type(value), 80)
-        session.hidden[empty] += 1
-        return empty
+            return
+        session.hidden[one_line(agent.type(value), 80)] += 1
 
     def _is_copy(self, record: Record, time: float | None) -> bool:
         """Whether an equal record was read before, and its id or its time tells that it is no other one."""

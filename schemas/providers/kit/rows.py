@@ -9,7 +9,6 @@ from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import NO_FLAGS, Flag, Span, SpanRole
-from schemas.providers.kit.keys import block_key, key_of
 from schemas.providers.kit.words import Say
 from schemas.records import Record
 from schemas.session import Exchange, Session, ends
@@ -207,3 +206,21 @@ class Rows:
 _LONGEST = 200
 """Characters of an id that a message's begins with."""
 _NOTHING = Say(kind=0)  # type: ignore[arg-type]  # only its empty id is asked for
+
+
+def key_of(text: str) -> int:
+    """A 61-bit number for an id, the same in every process. A UUID's digits are one already.
+
+    An integer's hash is its remainder by a Mersenne prime: good enough for ids, without the start-up cost of OpenSSL.
+    """
+    if len(text) == 36:
+        try:
+            return hash(int(text.replace("-", ""), 16))
+        except ValueError:
+            pass  # 36 characters, but no UUID
+    return hash(int.from_bytes(text.encode("utf-8", "surrogatepass"), "little"))
+
+
+def block_key(key: int, block: int) -> int:
+    """The number of content block `block` of the record with the number `key`."""
+    return (key + block * 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_FFFF_FFFF

@@ -192,7 +192,7 @@ class Turn(NamedTuple):
 
 @dataclass(slots=True, init=False)
 class Fact:
-    """What is so from here on: a part of `Session` or `Lineage`, `model`, `cwd`, `link`, `title` or a metadata key."""
+    """What is so from here on: a part of `Session` or `Lineage`, `model`, `cwd`, `link` or a metadata key."""
 
     said: dict[str, Any]
 

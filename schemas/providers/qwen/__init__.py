@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from schemas.clean import as_json, clean, one_line
 from schemas.folders import matching, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
-from schemas.provider import Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
+from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers._google import (
     Google,
     context_label,
@@ -34,14 +34,13 @@ from schemas.providers._google import (
     snapshot_text,
     tool_type,
 )
-from schemas.providers.gemini import Gemini
-from schemas.providers.gemini.files import looks_alike
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
-from schemas.records import JsonLines, Record, read_record
+from schemas.records import JsonLines, Record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, texts_of
 
@@ -63,7 +62,6 @@ _NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtim
 """Subtypes of user records that the program sends, and what to call them where they have no words for people."""
 STARTERS = frozenset({"agent", "task"})
 """Tools that start a subagent: `task`, since 2026 `agent`."""
-_TASK = ("subagent_type", "description", "prompt")
 _HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
 """What the `prompt_id` of a call has whose answer is in no record."""
 # A hook's context is the last part of a prompt, or stands at the end of its text.
@@ -145,12 +143,11 @@ class Qwen(Google):
     }
     formats = (
         Format("Qwen Code session, JSON lines", "a record with uuid, sessionId and message.parts, or a systemPayload"),
-        Format("Qwen Code session before 0.4, one JSON document", "Gemini CLI's document, in a folder called .qwen"),
     )
     history = Branches
     answers = "first"
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
-    files = ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json")
+    files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -158,24 +155,12 @@ class Qwen(Google):
         return (file for file in super().find(location, problems) if file.size)
 
     def id_of(self, path: Path) -> str:
-        """The file's name, which is a UUID; sessions of before 0.4 have another."""
-        return path.stem if path.suffix == ".json" or UUID.fullmatch(path.stem) else ""
+        """The file's name, which is a UUID."""
+        return path.stem if UUID.fullmatch(path.stem) else ""
 
     def told(self, head: Head) -> bool:
-        """Whether there is a record with Google's parts in Qwen Code's envelope, or a session of before 0.4."""
-        return any(map(_is_telling, head.records)) or (".qwen" in head.path.parts and looks_alike(head))
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        from schemas.reading import open_file
-
-        store = open_file(path)
-        is_log = path.suffix != ".json" or "uuid" in read_record(store.first_line())
-        store.close()
-        return super().open(path, start=start) if is_log else _BEFORE_0_4.open(path, start=start)
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None also for a session of before 0.4."""
-        return None if session.path.suffix == ".json" else super().resume_command(session)
+        """Whether there is a record with Google's parts in Qwen Code's envelope."""
+        return any(map(_is_telling, head.records))
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """QWEN_HOME, where the session lies in another folder than the variables name, or `~/.qwen`."""
@@ -245,7 +230,7 @@ class Qwen(Google):
                 name, asked = text_of(call.get("name")), dict_of(call.get("args"))
                 yield Use(
                     name=name, use_id=text_of(call.get("id")), input=asked, model=model, type=tool_type(name),
-                    task=Task(*(text_of(asked.get(key)) for key in _TASK)) if name in STARTERS else None,
+                    task=task_in(asked) if name in STARTERS else None,
                 )  # fmt: skip
             elif is_thought(part):
                 if thinking := part["text"].strip("\0"):
@@ -457,11 +442,4 @@ def read_usage(figures: Iterable[object]) -> TokenUsage | None:
     return usage
 
 
-class _Before04(Gemini):
-    """Qwen Code before 0.4, which wrote Gemini CLI's documents."""
-
-    id, name = Qwen.id, Qwen.name
-
-
-_BEFORE_0_4 = _Before04()
 PROVIDER = Qwen()

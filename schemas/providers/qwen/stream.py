@@ -14,7 +14,7 @@ from schemas.message import Kind, Tool
 from schemas.provider import Format
 from schemas.providers._google import make_tool, tool_type, unwrapped
 from schemas.providers.claude.classify import texts_of
-from schemas.providers.claude.stream import Block, ClaudeStream, Result, Run, Woken
+from schemas.providers.claude.stream import WOKEN, Block, ClaudeStream, Result, Run
 from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
@@ -68,7 +68,7 @@ class QwenStream(ClaudeStream):
         text = "".join(texts_of(content))
         if text.startswith(_NOTICE) and text.rstrip().endswith("."):
             yield Say(Kind.NOTE, label=text)
-            yield Woken()
+            yield WOKEN
         else:
             yield from super().typed(record, content)
 
