@@ -8,6 +8,7 @@ from schemas.message import Flag, Kind, ToolStatus
 from schemas.opening import usage_with_subagents
 from tests.fixtures.streams import NOT_TOLD
 from tests.fixtures.streams.claude_cursor import (
+    HAIKU,
     back,
     claude_lines,
     init,
@@ -291,6 +292,19 @@ def test_side_events(tmp_path):
     assert list(session.messages.kind[7:]) == [Kind.UNKNOWN, Kind.UNKNOWN, Kind.NOTE]
     assert dict(session.unknown) == {"system later_subtype": 1, "later_type": 1}
     assert sum(session.hidden.values()) == 1 + len(quiet)
+
+
+def test_retracted_lines_are_greyed_out(tmp_path):
+    gone = says("m", text("I cannot."))
+    fallback = {"original_model": "claude-opus-5", "fallback_model": HAIKU, "retracted_message_uuids": [gone["uuid"]]}
+    session = read(tmp_path, [init(), gone, system("model_refusal_fallback", **fallback, content="Retrying.")])
+    assert session.messages.has(1, Flag.REWOUND)
+    assert session.message(2).label == f"Model switched after a refusal: claude-opus-5 → {HAIKU}"
+
+
+def test_an_error_beside_an_answer_is_shown(tmp_path):
+    failed = says("m", text("I begin")) | {"error": "max_output_tokens"}
+    assert described(read(tmp_path, [init(), failed]))[-3:-1] == ["TEXT I begin", "ERROR max_output_tokens"]
 
 
 def test_qwen_code_is_called_by_its_name(tmp_path):

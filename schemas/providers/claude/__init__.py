@@ -357,6 +357,9 @@ class Claude(Lines):
             return self.result({}, block, alone=False)
         if kind in ("image", "document"):
             return Say(Kind.TEXT, model=model, images=images_in([block]))
+        if kind == "fallback":  # formats note 5
+            models = (one_line(str(dict_of(block.get(key)).get("model")), 80) for key in ("from", "to"))
+            return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
         return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
     def _advised(self, iterations: object, name: str) -> Iterator[Item]:

@@ -198,6 +198,9 @@ def system_says(value: Data) -> Say | None:
             )
         case "error":
             return Say(Kind.ERROR, _error_text(value.get("error")) or text, "Error")
+        case "model_refusal_fallback":
+            models = (one_line(str(value.get(key) or "?"), 80) for key in ("originalModel", "fallbackModel"))
+            return Say(Kind.NOTE, text, f"Model switched after a refusal: {' → '.join(models)}")
         case _ if subtype in _NOTES:
             label, text = _shortened(text, text)
             return Say(Kind.NOTE, text, label or subtype.replace("_", " ").capitalize())
@@ -205,7 +208,7 @@ def system_says(value: Data) -> Say | None:
 
 
 _NOTES = frozenset(
-    """agents_killed away_summary bridge_status informational microcompact_boundary model_refusal_fallback
+    """agents_killed away_summary bridge_status informational microcompact_boundary
     model_refusal_no_fallback notification scheduled_task_fire""".split()  # noqa: SIM905
 )
 """Subtypes that are worth a line: their own words, or else their names."""

@@ -134,6 +134,10 @@ class Run(History):
         self._boundary = ""
         self._woken = self._spoke = self._compacted = False
         self._turn = 0
+        self._uuid = 0
+        self._rows: dict[int, list[int]] = {}
+        """The messages of each line, by the hash of its uuid, should it be retracted."""
+        self._gone: list[int] = []
         self._uses: dict[str, str] = {}
         self._ambient: set[str] = set()
         self._earlier: dict[str, TokenUsage] | None = None
@@ -147,17 +151,30 @@ class Run(History):
         return text_of(record.get("parent_tool_use_id"))
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Note which response begins, and a compaction, to which the summary that follows belongs."""
+        """Note which response begins, a compaction, to which the summary that follows belongs, and retracted lines."""
         value = record[3]
-        event = dict_of(value.get("event"))
-        self.whole = event.get("type") == "message_start"  # the last response is over
+        uuid, event = text_of(value.get("uuid")), dict_of(value.get("event"))
+        self._uuid, self.whole = hash(uuid), event.get("type") == "message_start"  # the last response is over
         if self.whole:
             message = dict_of(event.get("message"))
             self._response, self._model = text_of(message.get("id")), text_of(message.get("model"))
             self._drafts = {key: names for key, names in self._drafts.items() if key[0] == self._response}
-        if value.get("type") == "system" and value.get("subtype") == "compact_boundary":
-            self._boundary, self._compacted = f"{text_of(value.get('uuid'))}:compaction", True
+        if value.get("type") == "system":
+            if value.get("subtype") == "compact_boundary":
+                self._boundary, self._compacted = f"{uuid}:compaction", True
+            for name in list_of(value.get("retracted_message_uuids")):  # formats note, streams 2.3
+                self._gone += self._rows.get(hash(name), ()) if type(name) is str else ()
         return True
+
+    def own(self, row: int, kind: int) -> None:
+        """Note the messages of a line, should it be retracted."""
+        if self._uuid and kind != Kind.PROMPT:
+            self._rows.setdefault(self._uuid, []).append(row)
+
+    def settle(self) -> Iterator[tuple[int, bool]]:
+        """The messages of retracted lines."""
+        gone, self._gone = self._gone, []
+        return ((row, False) for row in gone)
 
     def _draft(self, index: int | None, record: Record, *, begins: bool) -> str:
         """The id of the block that is being written; Qwen Code numbers those of one response anew after each."""
@@ -299,6 +316,12 @@ class ClaudeStream(Stream, Claude):
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
+    def _assistant(self, record: Data) -> Iterator[Item]:
+        yield from super()._assistant(record)
+        message = dict_of(record.get("message"))
+        if type(record.get("error")) is str and message.get("model") != "<synthetic>":  # formats note, streams 2.2
+            yield Say(Kind.ERROR, record["error"], "Error")
+
     def synthetic(self, record: Data, content: object) -> Item:
         """An error in the model's place is told again by the result."""
         item = super().synthetic(record, content)
@@ -381,7 +404,8 @@ class ClaudeStream(Stream, Claude):
             case _ if what in _QUIET:
                 yield Skip(f"system {what}")
             case _:
-                said = system_says({"subtype": what, "content": text})
+                models = {"originalModel": record.get("original_model"), "fallbackModel": record.get("fallback_model")}
+                said = system_says({"subtype": what, "content": text} | models)
                 yield said or Say(Kind.UNKNOWN, label=f"system {what}".strip())
 
     def _end(self, record: Data) -> Iterator[Any]:
