@@ -113,11 +113,6 @@ def test_the_old_layout_is_ours_by_its_folder(tmp_path):
     assert [p.id for p in providers().values() if p.detect(head_of(copy))] == ["gemini"]
 
 
-def test_a_session_below_the_folder_is_read_as_what_it_is_whatever_its_name(tmp_path):
-    path = small().write(tmp_path / ".qwen", "backup.txt")
-    assert read_session(path).title == "hi"
-
-
 def test_an_empty_file_is_no_session_yet(tmp_path):
     path = tmp_path / f"{SESSION}.jsonl"
     path.touch()
