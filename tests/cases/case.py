@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from schemas.opening import head_of, recognise
@@ -64,7 +65,7 @@ class Case:
         read = [line for line in lines if line.startswith("read ")][:1]
         return why + (read or [f"read {self._only_file()}"])
 
-    @property
+    @cached_property
     def files(self) -> list[Path]:
         """Its input."""
         return [path for path in sorted(self.folder.rglob("*")) if path.is_file() and path.name != EXPECTED]
@@ -87,6 +88,7 @@ class Case:
             if source.suffix == ".sql":
                 target = target.with_suffix("")
                 with closing(sqlite3.connect(target)) as database:
+                    database.execute("PRAGMA synchronous = OFF")  # nobody waits for the disk
                     database.executescript(source.read_text("utf-8"))
             else:
                 shutil.copyfile(source, target)
