@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from schemas.message import Message, Tool
 from schemas.providers.streams import PROVIDER
 from schemas.session import Session
 from tests.fixtures.streams import saved
@@ -18,13 +17,3 @@ def read(tmp_path: Path, lines: list[Any]) -> Session:
     assert_sums(session)
     assert_builds_clean(session)
     return session
-
-
-def messages(session: Session) -> list[Message]:
-    """Return all messages of a session."""
-    return [session.message(i) for i in range(len(session.messages))]
-
-
-def tools(session: Session) -> list[Tool]:
-    """Return the tools of a session, in order."""
-    return [message.tool for message in messages(session) if message.tool is not None]

@@ -1,4 +1,4 @@
-"""Aider: one file of many runs; whose a line is; what it says that it did, as tool uses."""
+"""Aider: which runs a file holds, where it is looked for, and a run that grows."""
 
 from __future__ import annotations
 
@@ -24,38 +24,6 @@ def path(tmp_path: Path) -> Path:
     return aider.samples(tmp_path / "lamp-shop")[0].source
 
 
-def test_a_run_as_a_reader_sees_it(path: Path) -> None:
-    session = read_session(address_of(path, KEY))
-    assert described(session) == [
-        "CONTEXT /usr/bin/aider --model kestrel/kestrel-1 lamp.py Aider v0.86",
-        "PROMPT Light the lamp and say so",
-        "THINKING It is off.",
-        "TEXT It was off: > off #### Steps lamp.py ```python <<<<<<< SEARC",
-        "NOTE Aider's estimate: 2.5k sent, 106 received.",
-        "TOOL edit",
-        "NOTE It was off. ```python on = 1 ```",
-        "TOOL shell",
-        "NOTE Running python lamp.py",
-        "COMMAND /tokens",
-        "NOTE 3,000 tokens total",
-        "PROMPT Paint it",
-        "ERROR litellm.BadRequestError: refused",
-        "NOTE because of the colour",
-    ]
-    edit, shell = session.message(5).tool, session.message(7).tool
-    assert edit and edit.diffs[0].unified() == "--- a/lamp.py\n+++ b/lamp.py\n@@ -1,1 +1,1 @@\n-on = 0\n+on = 1\n"
-    assert shell and shell.input == {"command": "python lamp.py"}
-    assert session.message(6).label == "Commit 78d4430 feat: light it"
-    assert (session.version, session.workspace_root, session.id) == ("0.86.2", str(path.parent), f"lamp-shop-{KEY}")
-    assert PROVIDER.resume_command(session) == ["aider", "--restore-chat-history"]
-
-
-def test_an_interrupted_run_keeps_what_came(path: Path) -> None:
-    session = read_session(address_of(path, BOAT))
-    assert described(session)[1:] == ["PROMPT Build a boat", "INTERRUPT ^C again to exit", "TEXT It will"]
-    assert session.exchanges[-1].interrupted
-
-
 def test_the_newest_run_is_opened_and_those_in_which_nothing_was_asked_are_none(path: Path) -> None:
     assert [file.key for file in PROVIDER.held(path)] == [BOAT, KEY]
     assert read_session(path).key == BOAT
@@ -68,47 +36,6 @@ def test_two_runs_that_began_in_the_same_second(tmp_path: Path) -> None:
     path.write_text(aider.BOAT + aider.BOAT.replace("a boat", "a kite"))
     assert [file.key for file in PROVIDER.held(path)] == [f"{BOAT}.2", BOAT]
     assert read_session(address_of(path, f"{BOAT}.2")).title == "Build a kite"
-
-
-BEGUN = "# aider chat started at 2026-05-28 20:26:40\n\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "seen"),
-    [
-        ("#### Hi  \n\nHo\n\n#### Step\n\nx\n\n> Tokens: 1 sent.  \n", ["PROMPT Hi", "TEXT Ho #### Step x"]),
-        ("#### Hi  \n\n> quoted\n\nHo\n\n> Tokens: 1 sent.  \n", ["PROMPT Hi", "TEXT > quoted Ho"]),
-        ("#### Hi  \n\nHo\n\n>>> code\n\n> Tokens: 1 sent.  \n", ["PROMPT Hi", "TEXT Ho >>> code"]),
-        ("#### Hi\n\nHo\n\n#### Step\n\nx\n", ["PROMPT Hi", "TEXT Ho #### Step x"]),
-        ("#### Hi\nHo\n```\n> x\n```\n\n> Tokens: 1 sent.\n\n#### Ha\n", ["PROMPT Hi", "TEXT Ho ``` > x ```"]),
-    ],
-    ids=["heading", "quotation", "prompt of Python", "heading, no spaces", "fence, no spaces"],
-)
-def test_what_looks_like_a_line_of_aiders_in_an_answer(tmp_path: Path, text: str, seen: list[str]) -> None:
-    path = tmp_path / "chat.md"
-    path.write_text(BEGUN + text)
-    rest = described(read_session(path))[1:]
-    assert rest[:2] == seen
-    assert all(line.startswith(("NOTE Aider's estimate", "PROMPT Ha")) for line in rest[2:])
-
-
-@pytest.mark.parametrize(
-    ("remark", "tool"),
-    [
-        ("Applied edit to a b.py", ("edit", "a b.py", "ok")),
-        ("Did not apply edit to a.py (--dry-run)", ("edit", "a.py", "denied")),
-        ("Skipping edits to a.py that matches gitignore spec.", ("edit", "a.py", "denied")),
-        ("ls\n> Run shell command? (Y)es/(N)o/(D)on't ask again [Yes]: n", ("shell", "ls", "denied")),
-        ("ls\n> pwd\n> Run shell commands? (Y)es/(N)o/(D)on't ask again [Yes]: y", ("shell", "ls\npwd", "ok")),
-    ],
-)
-def test_remarks_that_are_tool_uses(tmp_path: Path, remark: str, tool: tuple[str, str, str]) -> None:
-    path = tmp_path / "chat.md"
-    path.write_text(f"{BEGUN}#### Hi  \n\nHo\n\n" + "".join(f"{line}  \n" for line in f"> {remark}".split("\n")))
-    session = read_session(path)
-    found = session.message(len(session.messages) - 1).tool
-    assert found
-    assert (found.name, found.input.get("file_path") or found.input["command"], found.status) == tool
 
 
 def test_a_run_that_grows_is_followed(path: Path) -> None:

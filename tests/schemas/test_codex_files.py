@@ -15,7 +15,7 @@ from schemas import zst
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
 from schemas.provider import Environment, Location, Problem
 from schemas.providers.codex import PROVIDER, locate
-from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown, tools
+from tests.fixtures.codex.rollouts import THREAD, Rollout, prompts, read, shown
 
 OTHER = "019a0000-0000-7000-8000-0000000000ee"
 
@@ -145,33 +145,7 @@ def test_headerless_files(tmp_path):
         assert session.id == name and PROVIDER.resume_command(session) is None
 
 
-def test_resume_command(tmp_path):
-    assert PROVIDER.resume_command(Rollout().user("x").read(tmp_path)) == ["codex", "resume", THREAD]
-    assert PROVIDER.resume_command(Rollout("--last").user("x").read(tmp_path)) is None
-
-
 # -- old and damaged --------------------
-
-
-def test_a_file_that_changes_its_era(tmp_path):
-    r = Rollout(meta=False).raw({"id": THREAD, "timestamp": "2025-08-20T13:20:47Z", "instructions": None})
-    r.raw({"record_type": "state"}).raw(
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "old"}]}
-    )
-    r.raw({"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"})
-    session = r.result("c", "answer").user("new").says("x").read(tmp_path)
-    assert prompts(session) == ["old", "new"] and tools(session)[0].tool.text == "answer" and session.id == THREAD
-
-
-def test_mark_and_torn_line(tmp_path):
-    r = Rollout().user("hi")
-    good = r.says("whole").lines.pop()
-    r.raw(good[: len(good) // 2] + good).raw("{torn")
-    path = r.save(tmp_path)
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    session = read(path)
-    assert [text for _, text in shown(session)] == ["hi", "whole"] and len(session.unreadable) == 2
-    assert session.id == THREAD and session.workspace_root == "/w/app"
 
 
 def test_compressed(tmp_path):
@@ -302,41 +276,12 @@ def database(home, **row):
     return path
 
 
-def test_titles(tmp_path):
-    path = save(Rollout().user("fix the\nlogin"), day(tmp_path, THREAD))
-    assert read(path).title == "fix the login"
-    save(Rollout().user("fix it").event("thread_name_updated", thread_id=THREAD, thread_name="Event name"), path)
-    assert read(path).title == "Event name"
-    database(tmp_path, title="Database title", first_user_message="fix it")
-    before = sorted(p.name for p in tmp_path.iterdir())
-    assert read(path).title == "Database title"
-    assert sorted(p.name for p in tmp_path.iterdir()) == before, "nothing is left beside the database"
-    index(tmp_path, "First name", "Last name")
-    assert read(path).title == "Last name"
-    index(tmp_path, "Last name", "")
-    assert read(path).title == "Database title"
-
-
-def test_a_database_that_only_repeats_the_prompt_or_is_none(tmp_path):
-    path = save(Rollout().user("fix it please"), day(tmp_path, THREAD))
-    database(tmp_path, title="fix it", first_user_message="fix it please")
-    assert read(path).title == "fix it please"
-    (tmp_path / "state_6.sqlite").write_bytes(b"not a database")
-    assert read(path).title == "fix it please"
-
-
 def test_a_live_database(tmp_path):
     path = save(Rollout().user("fix it"), day(tmp_path, THREAD))
     with sqlite3.connect(database(tmp_path, title="Old", first_user_message="fix it")) as db:
         db.execute("UPDATE threads SET title = 'In the log'")
         db.commit()
         assert read(path).title == "In the log"
-
-
-def test_titles_without_prompt(tmp_path):
-    source = {"subagent": {"thread_spawn": {"parent_thread_id": OTHER, "agent_nickname": "Newton"}}}
-    assert Rollout(source=source).says("x").read(tmp_path).title == "Newton"
-    assert Rollout().says("x").read(tmp_path).title.startswith("app 2025-10-")
 
 
 def test_a_new_name_is_noticed(tmp_path):

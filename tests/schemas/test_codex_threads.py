@@ -80,22 +80,6 @@ def test_it_goes_on_in_the_next_file_while_it_is_followed(tmp_path):
     follower.close()
 
 
-def test_a_second_revert_leaves_the_first_one_behind(tmp_path):
-    folder = tmp_path / "sessions"
-    end = part(0, folder)
-    part(1, folder, end)
-    again = Rollout(start=1_760_000_300, history_base={"thread_id": THREAD, "end_byte_offset": end})
-    again.start("t9").user("once more").count((200, 0, 20), (100, 0, 10)).save(folder, name(2))
-    for number in range(3):
-        session = read(folder / name(number))
-        assert [(e.prompt, e.rewound) for e in session.exchanges] == [
-            ("part 0", False),
-            ("part 1", True),
-            ("once more", False),
-        ]
-        assert session.usage().total == 330
-
-
 @pytest.mark.parametrize("how", ["cut", "bomb"])
 def test_a_damaged_file_hides_no_good_one_of_its_thread(tmp_path, monkeypatch, how):
     """faults/f11: it is listed for itself, so that whoever lists says that it cannot be read."""

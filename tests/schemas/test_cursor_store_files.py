@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.message import Flag
 from schemas.opening import head_of, recognise
 from schemas.provider import Location, Problem
 from schemas.providers.cursor import PROVIDER, path_in, resolve_slug
-from tests.fixtures.cursor.stores import INFO, Builder, agent, answer, harbour, put, text, use, user
+from tests.fixtures.cursor.stores import Builder, harbour, user
 from tests.fixtures.cursor.transcripts import agent as told
 from tests.fixtures.cursor.transcripts import asked, lines
-from tests.fixtures.cursor.transcripts import use as told_use
-from tests.schemas.conformance import described, whole
+from tests.schemas.conformance import whole
 
 A = "aaaaaaaa-0000-4000-8000-000000000001"
 B = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -142,24 +140,6 @@ def root_of(built: Builder, home: Path, folder: str = "/srv/by/hash", **beside: 
     return whole(PROVIDER, built.save(home, folder, **beside)).workspace_root
 
 
-def test_the_workspace_by_what_knows_it_best(tmp_path: Path) -> None:
-    def built() -> Builder:
-        return Builder().message(user(text(INFO)), user("x"))
-
-    named = built().field(put(9, "file:///srv/named%20so"))
-    assert root_of(named, tmp_path / "a", cwd="/srv/beside") == "/srv/beside"
-    assert root_of(named, tmp_path / "b") == "/srv/named so"
-    assert root_of(built(), tmp_path / "c") == "/srv/harbour"
-    assert root_of(Builder().message(user("x")), tmp_path / "d") is None
-
-
-def test_the_workspace_by_its_hash(tmp_path: Path) -> None:
-    Builder(B).message(user("x")).save(tmp_path, "/srv/by/hash", cwd="/srv/by/hash")
-    assert root_of(Builder().message(user("x")), tmp_path) == "/srv/by/hash"
-    Builder(A).message(user("x")).save(tmp_path / "b", "/srv/by/hash", cwd="/srv/wrong")
-    assert root_of(Builder().message(user("x")), tmp_path / "b") is None
-
-
 def test_the_workspace_by_the_slug_of_the_transcript(tmp_path: Path) -> None:
     place = tmp_path / "my.project-x" / "sub_dir"
     place.mkdir(parents=True)
@@ -195,28 +175,6 @@ def test_slugs_that_are_no_directories(slug: str) -> None:
 def test_any_slug_resolves_to_something_with_that_slug(slug: str) -> None:
     resolved = resolve_slug(slug)
     assert resolved == slug or slug_of(resolved) == slug
-
-
-# -- store and transcript ----------------------------------------------------------------------------------------------
-
-
-def test_a_session_is_its_store_where_there_is_one(tmp_path: Path) -> None:
-    alone = described(whole(PROVIDER, harbour().save(tmp_path / "alone")))
-    transcript(tmp_path, harbour().id, lines(asked("Long ago"), told("Light the harbour?"), asked("Light the harbour")))
-    assert described(whole(PROVIDER, harbour().save(tmp_path))) == alone
-
-
-def test_subagents_are_linked_to_the_uses_that_started_them(tmp_path: Path) -> None:
-    given = {"description": "Find", "prompt": "Find the bulbs", "subagent_type": "explore"}
-    built = Builder(A).message(user("Hello"), agent(use("t", "Task", given)), answer("t", "Task", "Found."))
-    transcript(tmp_path, A, lines(asked("Hello"), told(told_use("Task", given))))
-    child = transcript(tmp_path, B, lines(asked("Find the bulbs"), told("Two.")), layout="child")
-    session = whole(PROVIDER, built.save(tmp_path))
-    (subagent,) = session.subagents
-    assert (subagent.id, subagent.path, subagent.name, subagent.tool_use) == (B, child, "explore", 1)
-    tool = session.message(1).tool
-    assert tool is not None and tool.subagent == B and session.messages.has(1, Flag.SUBAGENT)
-    assert whole(PROVIDER, child).subagents == []
 
 
 # -- recognised --------------------------------------------------------------------------------------------------------

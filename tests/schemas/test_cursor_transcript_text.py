@@ -1,4 +1,4 @@
-"""Cursor's transcripts in text: formats note 3.4, and what its real files look like."""
+"""Cursor's transcripts in text: how one is told, how it grows, and that no line is lost (formats note 3.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.message import Kind
 from schemas.provider import read_head
 from schemas.providers.cursor import PROVIDER
 from schemas.providers.cursor.prompts import text_records
@@ -33,11 +32,6 @@ def session_of(tmp_path: Path) -> Any:
     return made
 
 
-def tools(session: Session) -> list[tuple[str, dict[str, Any], str]]:
-    found = [session.message(i).tool for i in range(len(session.messages))]
-    return [(tool.name, tool.input, tool.text) for tool in found if tool is not None]
-
-
 def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
     """The tool uses in the body of an agent's block: name, input, result."""
     found: list[tuple[str, dict[str, Any], str]] = []
@@ -46,63 +40,6 @@ def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
         if block["type"] == "tool_use":
             found.append((block["name"], block["input"], block.get("result", "")))
     return found
-
-
-def test_a_text(session_of):
-    session = session_of(TEXT)
-    assert described(session) == [
-        "PROMPT Write the manual. assistant: is a word in it.",
-        "THINKING It needs a title.",
-        "TEXT I write it now.",
-        "TOOL Write",
-        "TOOL Shell",
-        "TEXT Done.",
-    ]
-    assert tools(session) == [
-        ("Write", {"path": "manual.md", "contents": "# Lamp\n\nTurn it on.\n- left"}, ""),
-        ("Shell", {"command": "wc -l manual.md", "block_until_ms": "0"}, "4 manual.md"),
-    ]
-    assert session.lacks == {Lack.TOKENS, Lack.TIMES}
-
-
-def test_the_older_name_of_the_agent(session_of):
-    session = session_of(
-        "user:\n<user_query>a</user_query>\nA:\nb\nuser:\n<user_query>c</user_query>\nA:\n[Thinking]\n  d\n"
-    )
-    assert described(session) == ["PROMPT a", "TEXT b", "PROMPT c", "THINKING d"]
-
-
-def test_roles_within_an_open_query_are_quoted(session_of):
-    session = session_of("user:\n<user_query>\nsee:\nassistant:\nuser:\nend\n</user_query>\n\nassistant:\nok\n")
-    assert [Kind(k) for k in session.messages.kind] == [Kind.PROMPT, Kind.TEXT]
-
-
-def test_a_query_that_is_never_closed_does_not_swallow_the_rest(session_of):
-    session = session_of("user:\n<user_query>\nhi\n\nassistant:\nok\n")
-    assert described(session) == ["PROMPT hi", "TEXT ok"]
-
-
-def test_times_images_and_context_are_read_as_in_lines(session_of):
-    session = session_of(
-        "user:\n<attached_files>\nx\n</attached_files>\n<timestamp>Jun 2, 2026, 3:20 AM (UTC)</timestamp>\n"
-        "<image_files>\n1. /a.png\n</image_files>\n<user_query>\nhi\n</user_query>\n\nassistant:\nok\n"
-    )
-    assert described(session)[1].startswith("CONTEXT") and session.message(0).parts[1].text == "[image /a.png]"
-    assert session.created == session.messages.when(2) == 1_780_370_400
-
-
-def test_windows_line_ends_and_a_byte_order_mark(session_of):
-    session = session_of(
-        b"\xef\xbb\xbfuser: \r\n<user_query>\r\nhi\r\n</user_query>\r\n\r\n"
-        b"assistant:\t\r\n[Tool call] LS\r\n  path=x\r\n"
-    )
-    assert described(session) == ["PROMPT hi", "TOOL LS"] and tools(session)[0][1] == {"path": "x"}
-
-
-def test_thinking_that_is_not_told_is_withheld(session_of):
-    session = session_of("user:\n<user_query>a</user_query>\nassistant:\n[Thinking] \n[Tool call] LS\n")
-    assert described(session)[1].startswith("THINKING Thinking withheld")
-    assert Lack.THINKING in session.lacks
 
 
 @pytest.mark.parametrize(
@@ -132,33 +69,6 @@ def test_thinking_that_is_not_told_is_withheld(session_of):
 )  # fmt: skip
 def test_what_tools_are_asked_and_say(body, expected):
     assert calls(body) == expected
-
-
-def test_the_agent_speaks_after_a_body(session_of):
-    session = session_of(
-        "user:\n<user_query>q</user_query>\nassistant:\nFirst.\n"
-        "[Tool call] Write\n  path=a\n  content=bar\nI wrote it.\n"
-        "[Thinking]\n  hm\n\nWell.\n[Tool call] Shell\n  command=ls\n[Tool result] Shell\n  out\nThat is all.\n"
-    )
-    assert described(session) == [
-        "PROMPT q",
-        "TEXT First.",
-        "TOOL Write",
-        "TEXT I wrote it.",
-        "THINKING hm",
-        "TEXT Well.",
-        "TOOL Shell",
-        "TEXT That is all.",
-    ]
-    assert [(asked.get("content"), said) for _, asked, said in tools(session)] == [("bar", ""), (None, "out")]
-
-
-def test_a_result_in_the_next_block_joins_by_name(session_of):
-    session = session_of(
-        "user:\n<user_query>q</user_query>\nassistant:\n[Tool call] LS\n"
-        "assistant:\n[Tool result] LS\n  a\n[Tool result] Read\n  b"
-    )
-    assert tools(session) == [("LS", {}, "a")] and described(session)[-1] == "OUTPUT b"
 
 
 # -- recognised --------------------------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.opening import OpenError, head_of, read_session, recognise
+from schemas.opening import OpenError, head_of, recognise
 from schemas.provider import Location, Problem, SessionFile
 from schemas.providers.gemini import PROVIDER
 from schemas.session import Change, Op, Session
@@ -30,15 +29,6 @@ def found(home: Path) -> list[SessionFile]:
 
 def put(home: Path, project: str, name: str, records: list[dict[str, Any]] | None = None) -> Path:
     return g.write_lines(home / ".gemini" / "tmp" / project / "chats" / name, records or [g.header()])
-
-
-def test_a_document_is_one_whatever_it_is_called(tmp_path: Path) -> None:
-    """corpus/claude/17_entire_not_jsonl_pretty_printed_gemini.jsonl: printed over many lines, and called a log."""
-    document = {**g.header(), "messages": [g.user("u", 1, "Hi"), g.answer("a", 2, "Hello")]}
-    path = tmp_path / "17.jsonl"
-    path.write_text(json.dumps(document, indent=2), "utf-8")
-    session = read_session(path)
-    assert ([e.prompt for e in session.exchanges], len(session.messages), session.unreadable) == (["Hi"], 2, [])
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
@@ -92,43 +82,6 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: 
     problems: list[Problem] = []
     assert list(PROVIDER.find(Location(tmp_path / ".gemini" / "tmp", "test"), problems)) == []
     assert [problem.reason for problem in problems] == ["permission denied"]
-
-
-# -- the project -------------------------------------------------------------------------------------------------------
-
-
-def root_of(path: Path) -> str | None:
-    return read_session(path).workspace_root
-
-
-def test_the_project_is_told_by_the_file_beside(tmp_path: Path) -> None:
-    path = put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
-    g.write_json(tmp_path / ".gemini" / "projects.json", {"projects": {"/other": "lamp-shop"}})
-    (path.parent.parent / ".project_root").write_text("/home/dev/lamp-shop\n")
-    assert root_of(path) == "/home/dev/lamp-shop"
-
-
-def test_then_by_the_slug(tmp_path: Path) -> None:
-    path = put(tmp_path, "lamp-shop", f"{NAME}.jsonl")
-    g.write_json(tmp_path / ".gemini" / "projects.json", {"projects": {"/home/dev/lamp-shop": "lamp-shop"}})
-    assert root_of(path) == "/home/dev/lamp-shop"
-
-
-@pytest.mark.parametrize("file", ["projects.json", "trustedFolders.json", "history/boat/.project_root"])
-def test_then_by_the_hash_of_what_is_known(tmp_path: Path, file: str) -> None:
-    path = put(tmp_path, sha256(g.BOAT.encode()).hexdigest(), f"{NAME}.jsonl")
-    known = {"projects.json": {"projects": {g.BOAT: "boat"}}, "trustedFolders.json": {g.BOAT: "TRUST_FOLDER"}}
-    place = tmp_path / ".gemini" / file
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps(known[file]) if file in known else g.BOAT)
-    assert root_of(path) == g.BOAT
-
-
-def test_else_nobody_knows_and_the_hash_is_kept(tmp_path: Path) -> None:
-    path = put(tmp_path, "ab" * 32, f"{NAME}.jsonl")
-    (tmp_path / ".gemini" / "projects.json").write_text("{broken")
-    session = read_session(path)
-    assert session.workspace_root is None and session.metadata["projectHash"] == sha256(g.ROOT.encode()).hexdigest()
 
 
 # -- what the agent does with them -------------------------------------------------------------------------------------

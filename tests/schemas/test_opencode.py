@@ -1,4 +1,4 @@
-"""OpenCode and Kilo CLI: what a reader sees of both kinds of rows and of the tree; forks, undo, following, tokens."""
+"""OpenCode and Kilo CLI: where sessions are, whose they are, and how they are followed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from schemas.message import Flag, Kind
+from schemas.message import Kind
 from schemas.opening import OpenError, family, head_of, open_reading, read_session, recognise
 from schemas.paths import address_of
 from schemas.provider import Environment, Problem, SessionFile
@@ -20,10 +20,10 @@ from schemas.providers._opencode_stores import undone
 from schemas.providers.kilo import PROVIDER as KILO
 from schemas.providers.opencode import PROVIDER, OpenCode, unquoted, usage_of
 from schemas.reading import WholeReading
-from schemas.session import Op, Session
+from schemas.session import Op
 from schemas.usage import TokenUsage, total_usage
 from tests.fixtures import kilo, opencode
-from tests.fixtures.opencode import BOAT, CHILD, FORK, KITE, LAMP, assistant, at, text, tokens, tool, user
+from tests.fixtures.opencode import BOAT, CHILD, FORK, KITE, LAMP, assistant, at, text, tokens, user
 from tests.schemas.conformance import described
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -35,127 +35,7 @@ def database(tmp_path: Path) -> Path:
     return opencode.write_database(tmp_path / "opencode.db")
 
 
-def _marks(session: Session) -> list[str]:
-    """Each message with what became of it."""
-    flags = session.messages.flags
-    names = {Flag.REWOUND: "undone", Flag.INHERITED: "copied"}
-    return [
-        " ".join([line, *(name for flag, name in names.items() if flags[row] & flag)])
-        for row, line in enumerate(described(session))
-    ]
-
-
 # -- what a reader sees ------------------------------------------------------------------------------------------------
-
-
-def test_rows_of_the_older_kind(database: Path) -> None:
-    session = read_session(address_of(database, LAMP))
-    assert _marks(session) == [
-        'PROMPT Light the "lamp"',
-        "CONTEXT <file>on = 0</file>",
-        "THINKING It is off.",
-        "TEXT I will light it.",
-        "TOOL edit",
-        "TOOL bash",
-        "TOOL read",
-        "TOOL task",
-        "PROMPT Sleep now",
-        "TOOL bash",
-        "INTERRUPT Interrupted",
-        "COMPACTION A lamp was lit.",
-        "PROMPT Paint it undone",
-        "ERROR busy undone",
-        "PROMPT Paint it blue undone",
-        "TEXT Painted. undone",
-    ]
-    edit, bash, read, task, aborted = (session.message(row).tool for row in (4, 5, 6, 7, 9))
-    assert edit and bash and read and task and aborted
-    assert edit.diffs[0].unified() == "--- a/lamp.py\n+++ b/lamp.py\n@@ -1,1 +1,1 @@\n-on = 0\n+on = 1\n"
-    assert (bash.exit_code, bash.text, bash.seconds) == (3, "oh\n", 1.5)
-    assert read.text == "File not found: gone.py"
-    assert (task.text, task.subagent) == ("3", CHILD)
-    assert aborted.text == "a\n\nUser aborted the command"
-    assert session.message(11).label == "Compacted by hand"
-    assert session.message(13).label == "APIError 503"
-    assert session.metadata["todos"] == [{"content": "Light it", "status": "completed"}]
-
-
-def test_a_subagent_is_a_session_of_its_own_and_resumed_by_nobody(database: Path) -> None:
-    session = read_session(address_of(database, LAMP))
-    (subagent,) = session.subagents
-    assert (subagent.path, subagent.name, subagent.description, subagent.tool_use) == (
-        address_of(database, CHILD),
-        "general",
-        "Count",
-        7,
-    )
-    mother, child = family(session)
-    assert child.lineage.parent == LAMP and child.usage() == TokenUsage(20, 2, 0, 0, 0)
-    assert PROVIDER.resume_command(mother) == ["opencode", "--session", LAMP]
-    assert PROVIDER.resume_command(child) is None
-
-
-def test_rows_of_the_newer_kind(database: Path) -> None:
-    session = read_session(address_of(database, BOAT))
-    assert described(session) == [
-        "PROMPT Build a boat",
-        "THINKING Wood.",
-        "TEXT Hm.",
-        "TOOL bash",
-        "TEXT A",
-        "INTERRUPT Interrupted",
-    ]
-    bash = session.message(3).tool
-    assert bash and (bash.text, bash.exit_code, bash.seconds) == ("no\nCommand exited with code 3.", 3, 1.0)
-    assert session.workspace_root == "/home/dev/lamp-shop", "the project's, where the session was begun in /"
-
-
-def test_a_prompt_that_waits_in_the_queue_is_shown(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as rows:
-        rows.execute(
-            """INSERT INTO session_input VALUES ('i1', ?, '{"text": "And a sail"}', 'queue', 40, NULL)""", (BOAT,)
-        )
-        rows.execute(
-            """INSERT INTO session_input VALUES ('i0', ?, '{"text": "Build a boat"}', 'queue', 1, 2)""", (BOAT,)
-        )
-        rows.commit()
-    assert described(read_session(address_of(database, BOAT)))[-1] == "STEER And a sail"
-
-
-def test_what_was_migrated_has_rows_of_both_kinds_and_the_newer_count(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as rows:
-        data = json.dumps({"text": "Light the lamp, newer", "time": {"created": at(1)}})
-        name = f"msg_{LAMP[5:12]}00"
-        rows.execute("INSERT INTO session_message VALUES (?, ?, 'user', 1, ?, ?, ?)", (name, LAMP, at(1), at(1), data))
-        rows.commit()
-    assert described(read_session(address_of(database, LAMP))) == ["PROMPT Light the lamp, newer"]
-
-
-def test_a_session_that_went_on_with_the_newer_kind_has_both(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as rows:
-        data = json.dumps({"text": "One more", "time": {"created": at(50)}})
-        rows.execute("INSERT INTO session_message VALUES ('m', ?, 'user', 1, ?, ?, ?)", (CHILD, at(50), at(50), data))
-        rows.commit()
-    assert described(read_session(address_of(database, CHILD))) == ["PROMPT Count all", "TEXT 3", "PROMPT One more"]
-
-
-def test_what_is_being_written_is_not_called_withheld(tmp_path: Path) -> None:
-    """A part is there before its words are (formats/found-live.md 6)."""
-    parts: list[dict[str, Any]] = [
-        {"type": "reasoning", "text": "", "time": {"start": at(2)}},
-        text("", time={"start": at(2)}),
-        tool("bash", "c1", {"command": "sleep 9"}, status="running", metadata={"output": "started\n"}),
-    ]
-    path = tmp_path / "opencode.db"
-    with closing(sqlite3.connect(path)) as rows:
-        rows.executescript(opencode.TABLES)
-        opencode.fill(rows, LAMP, [user(1, text("Sleep")), assistant(2, opencode.NOTHING, *parts)])
-        rows.commit()
-    session = read_session(address_of(path, LAMP))
-    assert described(session) == ["PROMPT Sleep", "TOOL bash"]
-    bash = session.message(1).tool
-    assert bash and (bash.status, bash.text) == ("pending", "started\n")
-    assert session.usage() is None
 
 
 @pytest.mark.parametrize(
@@ -191,38 +71,6 @@ def test_tokens(record: dict[str, Any], usage: TokenUsage) -> None:
 
 
 # -- forks and undo ----------------------------------------------------------------------------------------------------
-
-
-def test_a_fork_inherits_what_it_copied_under_the_names_it_had(database: Path) -> None:
-    session, mother = read_session(address_of(database, FORK)), read_session(address_of(database, LAMP))
-    assert session.lineage.forked_from == LAMP
-    assert [line.endswith("copied") for line in _marks(session)] == [True] * 8 + [False] * 2
-    assert session.inherited.keys() == set(mother.groups.ids[:2])
-    assert session.usage() == TokenUsage(3, 2, 0, 0, 0)
-
-
-def test_a_fork_whose_mother_is_gone_has_spent_it_all(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as rows:
-        for table, column in (("session", "id"), ("message", "session_id")):
-            rows.execute(f"DELETE FROM {table} WHERE {column} = ?", (LAMP,))
-        rows.commit()
-    session = read_session(address_of(database, FORK))
-    assert session.lineage.forked_from is None and not session.inherited
-    assert session.usage() == TokenUsage(10 + 11 + 3, 8 + 6 + 2, 100, 0, 3)
-
-
-def test_a_fork_of_a_fork_names_the_session_in_which_each_was_said(database: Path) -> None:
-    again = "ses_14aaaabbbbccccDDDDEEEEFFFF"
-    later = [user(101, text("Now a boat")), assistant(102, tokens(3, 2), text("A boat."))]
-    own = [user(301, text("And a kite"))]
-    with closing(sqlite3.connect(database)) as rows:
-        opencode.fill(rows, again, [*opencode.lamp()[:3], *later, *own], time_created=at(300))
-        rows.commit()
-    session = read_session(address_of(database, again))
-    assert session.usage() is None
-    assert session.inherited.keys() == {
-        *(f"msg_{LAMP[5:12]}{number:02d}" for number in (1, 2)), f"msg_{FORK[5:12]}04",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.message import Flag, Kind
+from schemas.message import Flag
 from schemas.opening import head_of, open_reading
 from schemas.provider import read_head
 from schemas.providers import printers
-from schemas.providers.kit.bases import Data, Stream
+from schemas.providers.kit.bases import Stream
 from schemas.providers.kit.pipe import Pipe, Printed
-from schemas.providers.kit.words import NOT_TOLD
 from schemas.providers.streams import PROVIDER
 from schemas.records import FileStore
 from schemas.session import Lack, Session
-from schemas.usage import TokenUsage
 from tests.fixtures.streams import (
-    THREAD,
     codex_lines,
     command,
     gemini,
@@ -33,7 +30,6 @@ from tests.fixtures.streams import (
     opencode_lines,
     said,
     saved,
-    turn,
 )
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, facts, in_pieces, whole
 from viewer.follow.follower import Follower
@@ -98,74 +94,6 @@ def test_json_answers_are_told_as_well() -> None:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_run_names_the_session(tmp_path: Path) -> None:
-    session = read(tmp_path, ["banner", *codex_lines()])
-    assert (session.provider, session.provider_name, session.id) == ("codex", "Codex", THREAD)
-    assert [exchange.id for exchange in session.exchanges] == [f"{THREAD}:{n}" for n in range(3)]
-    assert session.metadata["source"] == "stream" and session.metadata["ended"] == "failed"
-
-
-def test_another_agent_in_the_pipe_is_announced(tmp_path: Path) -> None:
-    session = read(tmp_path, [*codex_lines()[:10], *gemini_lines()[1:]])
-    seen = described(session)
-    at = seen.index("NOTE Gemini CLI 6e1d0a11-0000-4000-8000-00000000000c begins")
-    assert seen[at + 1] == "PROMPT Clean the lamp" and not any("begins" in line for line in seen[:at])
-    assert session.provider == "codex" and len(session.live_exchanges) == 2
-    assert (session.provider_name, session.metadata["runs"]) == ("Codex and Gemini CLI", 2)
-    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(500, 100, 100, 0)
-
-
-@pytest.mark.parametrize(
-    ("before", "prompt", "provider"),
-    [
-        ([{"type": "advisor_cost_changed"}], {}, "omp"),
-        ([], {"attribution": "user"}, "omp"),
-        ([], {}, "pi"),
-    ],
-)
-def test_oh_my_pis_stream_is_told_from_pis(before: list[Data], prompt: Data, provider: str, tmp_path: Path) -> None:
-    header = {"type": "session", "version": 3, "id": "p1", "cwd": "/srv", "timestamp": "2026-05-28T18:26:40.000Z"}
-    asks, answers = {"role": "user", "content": "Light the lamp", **prompt}, {"role": "assistant", "content": "Lit."}
-    events = [{"type": kind, "message": one} for one in (asks, answers) for kind in ("message_start", "message_end")]
-    session = read(tmp_path, [header, *before, {"type": "agent_start"}, *events])
-    assert (session.provider, session.id) == (provider, "p1")
-    assert described(session) == ["PROMPT Light the lamp", "TEXT Lit."]
-
-
-def test_another_session_of_the_same_agent_is_announced(tmp_path: Path) -> None:
-    other = [{"type": "thread.started", "thread_id": "other"}, *codex_lines()[1:10]]
-    session = read(tmp_path, [*codex_lines()[:10], *other])
-    assert "NOTE Codex other begins" in described(session) and len(session.live_exchanges) == 2
-    # A thread of its own counts from nothing: its total is not a difference to the first one's.
-    assert session.usage() == TokenUsage(1000, 120, 800, 0, 40)
-
-
-def test_runs_that_are_mixed_each_go_on(tmp_path: Path) -> None:
-    codex, other = codex_lines()[:10], gemini_lines()[1:]
-    mixed = [line for pair in zip(codex, other, strict=False) for line in pair] + codex[len(other) :]
-    session = read(tmp_path, mixed)
-    seen = described(session)
-    assert sum(line.startswith("TEXT") for line in seen) == 3
-    assert f"NOTE Codex {THREAD} goes on" in seen
-    assert session.usage() == TokenUsage(500, 60, 400, 0, 20) + TokenUsage(500, 100, 100, 0)
-    assert_sums(session)
-    assert_builds_clean(session)
-
-
-def test_the_same_id_goes_on_with_the_old_run(tmp_path: Path) -> None:
-    lines = [*codex_lines()[:10], *gemini_lines()[1:], *codex_lines()[10:12], turn(1000, 450, 70, 25)]
-    session = read(tmp_path, lines)
-    assert session.usage() == TokenUsage(550, 70, 450, 0, 25) + TokenUsage(500, 100, 100, 0)
-    assert sum("begins" in line for line in described(session)) == 1
-
-
-def test_an_error_alone_is_taken_for_codex_unless_something_better_comes(tmp_path: Path) -> None:
-    error = {"type": "error", "message": "not logged in"}
-    session = read(tmp_path, [error])
-    assert session.provider == "codex" and "ERROR not logged in" in described(session)
-    assert read(tmp_path, [error, *gemini_lines()]).provider == "gemini"
-
-
 def test_nothing_told_who_printed_it(tmp_path: Path) -> None:
     """Reading a pipe begins before anything is known of it."""
     path = saved(tmp_path / "any", ["hello", {"a": 1}, "world"])
@@ -181,37 +109,7 @@ def session_line(session: Session, index: int) -> str:
     return session.message(index).text
 
 
-# -- prompts that are not printed --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["codex", "opencode"])
-def test_a_prompt_that_is_not_printed_is_not_made_up(tmp_path: Path, name: str) -> None:
-    session = read(tmp_path, FORMATS[name]())
-    opener = session.message(session.exchanges[0].start)
-    assert opener.kind is Kind.PROMPT and opener.flags & Flag.OPENER
-    assert (opener.label, opener.text, opener.parts) == (NOT_TOLD, "", [])
-    assert session.exchanges[0].prompt == NOT_TOLD and session.title == ""
-
-
 # -- plain text --------------------------------------------------------------------------------------------------------
-
-
-def test_plain_lines_are_a_note_and_clean(tmp_path: Path) -> None:
-    session = read(tmp_path, ["\x1b[31mWarning\x1b[0m: \x07no key", "", "second", *codex_lines()[:10], "after"])
-    first = session.message(0)
-    assert (first.kind, first.label, first.text) == (Kind.NOTE, "plain output", "Warning: no key\nsecond")
-    assert first.parts[0].runs and session.messages.lines[0] == 2
-    assert [line for line in described(session) if line == "NOTE after"]
-
-
-def test_what_looks_like_an_object_and_is_none_stays(tmp_path: Path) -> None:
-    glued = json.dumps(codex_lines()[2]) + json.dumps(codex_lines()[8]) + " trailing"
-    session = read(tmp_path, [*codex_lines()[:2], glued, "{broken", "[1, 2]", turn(9, 0, 1)])
-    seen = described(session)
-    assert "THINKING **Looking** for the lamp" in seen and "TEXT Two lamps." in seen
-    # `trailing`, `{broken` and the array are neighbours, and so one message.
-    assert "NOTE trailing {broken [1, 2]" in seen
-    assert not session.unreadable and session.usage() == TokenUsage(9, 1, 0, 0, 0)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
@@ -236,28 +134,6 @@ def texts_of(session: Session) -> list[str]:
 
 
 # -- ends --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_stream_without_its_end_marker_says_so(tmp_path: Path) -> None:
-    session = read(tmp_path, codex_lines()[:4])
-    assert described(session)[-1] == f"NOTE {Stream.unended}" and session.metadata["ended"] == "no end marker"
-    call = session.message(len(session.messages) - 2)
-    assert call.tool is not None and call.tool.status == "pending" and call.metadata["ending"] == "stream ended"
-
-
-def test_an_open_call_before_an_end_marker_was_interrupted(tmp_path: Path) -> None:
-    session = read(tmp_path, codex_lines())
-    last = [m.tool for i in range(len(session.messages)) if (m := session.message(i)).tool][-1]
-    assert last is not None and last.status == "interrupted"
-    assert not any(Stream.unended in line for line in described(session))
-
-
-def test_a_line_that_is_cut_off(tmp_path: Path) -> None:
-    session = read(tmp_path, [*codex_lines()[:4], '{"type":"item.compl'], newline=False)
-    assert "NOTE stream cut off: the last line is unfinished" in described(session)
-    assert [line.reason for line in session.unreadable] == ["the last line is unfinished"]
-    plain = read(tmp_path, [*codex_lines()[:10], "bye"], newline=False)
-    assert described(plain)[-1] == "NOTE bye" and not plain.unreadable
 
 
 def test_a_saved_stream_can_be_followed(tmp_path: Path) -> None:

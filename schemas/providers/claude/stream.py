@@ -437,9 +437,8 @@ class ClaudeStream(Stream, Claude):
             yield Say(Kind.UNKNOWN, label=self.type(record))
             return
         info = dict_of(record.get("rate_limit_info"))
-        status, what = (one_line(text_of(info.get(key)), 60).replace("_", " ") for key in ("status", "rateLimitType"))
-        label = f"Rate limit: {status}{f' ({what})' if what else ''}"
-        yield Skip(kind) if status in ("allowed", "") else Say(Kind.NOTE, label=label)
+        limited = text_of(info.get("status")) not in ("allowed", "")
+        yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -473,6 +472,20 @@ def _hook(record: Data) -> Item:
     label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
     before = record.get("hook_event") in _FIRST_HOOKS  # nobody has asked anything yet
     return Say(Kind.NOTE if before or outcome == "cancelled" else Kind.ERROR, printed, label)
+
+
+def _limit_label(info: Data) -> str:
+    """Return `Rate limit is near (five hour), 91% used`."""
+    status, kind, used = (
+        text_of(info.get("status")),
+        text_of(info.get("rateLimitType")),
+        number(info.get("utilization")),
+    )
+    words = {"rejected": "Rate limit reached", "allowed_warning": "Rate limit is near"}
+    label = words.get(status, f"Rate limit: {one_line(status, 60)}")
+    label += f" ({one_line(kind, 60).replace('_', ' ')})" if kind else ""
+    known = used is not None and 0 <= used <= 1000
+    return f"{label}, {used * 100 if used <= 1 else used:.0f}% used" if known and used is not None else label
 
 
 STREAM = ClaudeStream()
