@@ -77,7 +77,7 @@ class Reader:
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
         # What an agent declares is looked up once: it takes a while, and every record asks for it.
-        self._items_of, self._silent, self._copies = agent.read, agent.silent, agent.copies
+        self._items_of, self._silent = agent.read, agent.silent
         self._sorts = root is None and type(self.history).whose is not History.whose
         """Whether records of subagents may stand among these."""
         self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
@@ -105,12 +105,12 @@ class Reader:
         """A record that is read once it is known that the next one does not replace it."""
         self._latest: dict[str, Any] = {}
         """The last record that was held."""
-        self._begun: tuple[int, int] | None = None
-        """The first span and the first message that came of it, or of those that it replaced."""
-        self._empty = ""
-        """The name under which it was counted where it held nothing new."""
-        self._places: dict[int, tuple[int, int]] = {}
-        """Where records stand, by `_is_copy`'s marks: the store and the offset."""
+        self._begun: tuple[int, int, str] | None = None
+        """The first span and the first message that came of it, or of those that it replaced, and the name under which
+        it was counted where it held nothing new.
+        """
+        self._places: dict[int, tuple[int, int]] | None = {} if agent.copies else None
+        """Where records stand, by `_is_copy`'s marks: the store and the offset; None where a history tells copies."""
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
         self.build = builder(agent, self.rows, self.uses, items)
@@ -209,7 +209,7 @@ class Reader:
             self.session.hidden[_EARLIER] += 1
         else:
             self._read_held()
-            self._begun, self._empty = None, ""
+            self._begun = None
         self._held, self._latest = record, record[3]
 
     def _read_held(self) -> None:
@@ -219,15 +219,15 @@ class Reader:
             return
         session = self.session
         if self._begun is None:
-            self._begun = len(session.spans.following), len(session.messages)
-            self._empty = self.take(record)
+            self._begun = len(session.spans.following), len(session.messages), self.take(record)
             return
-        session.spans.move(self._begun[0], *record[:3])
-        self.rows.changed.update(range(self._begun[1], len(session.messages)))
-        empty = self.take(record, self._begun[1])
-        if empty or self._empty:  # both are one record: counted once, and only where all of it held nothing
-            session.hidden -= {self._empty or empty: 1}
-        self._empty = empty and self._empty
+        span, row, was = self._begun
+        session.spans.move(span, *record[:3])
+        self.rows.changed.update(range(row, len(session.messages)))
+        empty = self.take(record, row)
+        if empty or was:  # both are one record: counted once, and only where all of it held nothing
+            session.hidden -= {was or empty: 1}
+        self._begun = span, row, empty and was
 
     def take(self, record: Record, first_row: int | None = None) -> str:
         """Read a record, whose messages begin with `first_row` if an earlier version of it made some; returns the name
@@ -252,7 +252,7 @@ class Reader:
             session.pass_by(time)
         elif self.clock is not None:
             time = self.clock()
-        if (self._copies and self._is_copy(record, time)) or not history.enter(record, time):
+        if (self._places is not None and self._is_copy(record, time, self._places)) or not history.enter(record, time):
             session.duplicates += 1
             return ""
         if not self.facts.setting_known:
@@ -289,7 +289,7 @@ class Reader:
         session.hidden[empty] += 1
         return empty
 
-    def _is_copy(self, record: Record, time: float | None) -> bool:
+    def _is_copy(self, record: Record, time: float | None, places: dict[int, tuple[int, int]]) -> bool:
         """Whether an equal record was read before, and its id or its time tells that it is no other one."""
         value, here, stores = record[3], (self.rows.store, record[0]), self.session.stores
         name = self.agent.name_of(value)
@@ -298,7 +298,7 @@ class Reader:
         # Of records with one time and one length the first stands under these, the others under all that they say.
         for every in (False, True):
             mark = hash(repr(value) if every else (name, time, record[1]))
-            store, offset = self._places.setdefault(mark, here)
+            store, offset = places.setdefault(mark, here)
             if (store, offset) == here:
                 return False
             if stores[store].record(offset, record[1]) == value:
