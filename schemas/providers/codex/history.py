@@ -15,7 +15,7 @@ from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
 from schemas.providers.codex.header import Ownership, facts_of, of_subagent
 from schemas.providers.codex.items import EVENT, ITEM
-from schemas.providers.codex.outputs import Result
+from schemas.providers.codex.texts import Result
 from schemas.providers.codex.tokens import Spent
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed
