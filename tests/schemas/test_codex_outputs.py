@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.providers.codex.outputs import decode, ended
+from schemas.providers.codex.texts import decode, ended
 from tests.fixtures.codex.rollouts import Rollout
 
 STREAMS = st.sampled_from(["", "a\nb", None, 7])

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
-from schemas.providers.codex.header import UUID, Ownership, facts_of, of_subagent
+from schemas.providers.codex.header import Ownership, facts_of, of_subagent
 from schemas.providers.codex.items import EVENT, ITEM
-from schemas.providers.codex.outputs import Result
-from schemas.providers.codex.tokens import Counts, counts_of, difference, usage_of
+from schemas.providers.codex.texts import Result
+from schemas.providers.codex.tokens import Spent
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Link, Say, Skip, Task, Turn
-from schemas.usage import as_count
+from schemas.providers.kit.words import Also, Answer, Child, Fact, Link, Say, Skip, Task, Turn
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-_TEXT, _TOOL = int(Kind.TEXT), int(Kind.TOOL)
+_PROMPT, _TEXT, _TOOL = Kind.PROMPT, Kind.TEXT, Kind.TOOL
 _MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
 """Of these there is one at a time, whatever is said of it."""
 _AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
@@ -63,7 +62,7 @@ class Rollout(History):
         self._prompts, self._texts = _Texts(), _Texts()
         self._row = self._bare = self._thinking = self._instructed = -1
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
-        self._turn, self._in_turn, self._prompted = "", False, False
+        self._in_turn = self._prompted = False
         self._model = self._goal = ""
         self._place = "", ""
         """The model and the directory that were told last."""
@@ -77,14 +76,7 @@ class Rollout(History):
         """The uses that started what goes on."""
         self._by_event: set[int] = set()
         """Uses that only an event told until now."""
-        self._total: Counts | None = None
-        self._said: object = None
-        """The running total, where it was needed, and the object that said it."""
-        self._last: Counts | None = None
-        self._exact: set[int] = set()
-        self._responses: set[int] = set()
-        self._counted, self._number = "", 0
-        """The last response of the turn that was counted by a difference, and how many were."""
+        self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
             items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
@@ -108,8 +100,9 @@ class Rollout(History):
     def begin_file(self, thread: str) -> None:
         """The records of another file follow: of another thread, which this one goes on from, or its own."""
         foreign = "" if thread == self._meta.get("id") else thread
-        self._total, self._said, self._in_turn, self._prompted = None, None, False, False
+        self._in_turn = self._prompted = False
         self.copied = self._foreign = foreign
+        self._spent.begin_file()
         self._processes.clear()
         self._forget()
 
@@ -144,12 +137,9 @@ class Rollout(History):
                 self._forget()
             if owner.settled:
                 self._owner = None
-        if value.get("type") == "token_usage_record":
-            response = text_of(dict_of(value.get("payload")).get("response_id"))
-            if response and hash(response) in self._responses:
-                return False
-            self._responses.add(hash(response))
-        return True
+        if value.get("type") != "token_usage_record":
+            return True
+        return self._spent.is_new(text_of(dict_of(value.get("payload")).get("response_id")))
 
     def own(self, row: int, kind: int) -> None:
         self._row = row
@@ -177,7 +167,7 @@ class Rollout(History):
 
     def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
-            self._name_turn(setting.turn)
+            self._spent.begin_turn(setting.turn)
         changed = bool(setting.model) and self._model not in ("", setting.model)
         self._model = setting.model or self._model
         if (place := (self._model, setting.cwd)) != self._place:
@@ -197,15 +187,11 @@ class Rollout(History):
             yield record, number, Turn(begins=False, seconds=seconds, failed=border.stopped or None)
             self._in_turn = self._prompted = False
             return
-        if not (self._in_turn and border.turn and border.turn == self._turn):
-            self._name_turn(border.turn)
+        if not (self._in_turn and border.turn and border.turn == self._spent.turn):
+            self._spent.begin_turn(border.turn)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
-
-    def _name_turn(self, turn: str) -> None:
-        if not turn or turn != self._turn:
-            self._turn, self._counted, self._number = turn, "", 0 if turn else self._number
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
@@ -214,10 +200,10 @@ class Rollout(History):
         key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
         row = texts.match(key, say.source)
         if row >= 0:
-            self._prompted |= say.kind is Kind.PROMPT and self._in_turn
+            self._prompted |= say.kind is _PROMPT and self._in_turn
             yield record, number, Also(say.kind, say.text, row=row)
             return
-        if say.kind is Kind.PROMPT:
+        if say.kind is _PROMPT:
             if self._in_turn and self._prompted:
                 say.kind = Kind.STEER
             else:
@@ -318,7 +304,7 @@ class Rollout(History):
 
     def _event(self, record: Record, number: int, event: items.Event) -> Iterator[Placed]:
         name, answer = self._named(event.use_id), event.answer or Answer("")
-        alone = event.kind is Kind.TOOL
+        alone = event.kind is _TOOL
         name = name or self._same_search(event, event.source)
         if not name and alone and self._scripts:
             name = next(reversed(self._scripts))
@@ -341,51 +327,14 @@ class Rollout(History):
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
-    def _name(self) -> str:
-        """A name for the next response, the same in a copy where its turn has a UUID, or where no turn has a name."""
-        self._number += 1
-        return f"{self._turn or self.copied or self.session.id}:{self._number}"
-
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        yield record, number, self._step(item.info) or Skip("token_count")
+        count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))
+        yield record, number, count or Skip("token_count")
         yield record, number, item
-
-    def _step(self, info: dict[str, Any]) -> Count | None:
-        """What an event adds to those before it; None if it repeats them."""
-        said = info.get("total_token_usage")
-        if said is not None and said == self._said:
-            return None  # as with every refresh of the screen
-        exact = bool(self._turn) and hash(self._turn) in self._exact
-        if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
-            self._total, self._said = None, said
-            return None
-        total, before = counts_of(said), self._total or counts_of(self._said)
-        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
-            step: Counts | None = difference(total, before)
-        else:
-            last = counts_of(info.get("last_token_usage"))
-            if total is not None:
-                step = last if before is not None else last or total  # the total goes on from a thread before
-            else:
-                # Without a running total only equal neighbours can be told for repeats.
-                step, self._last = None if last == self._last else last, last
-        if total is not None:
-            self._total, self._said = total, said
-        if exact or step is None or not any((usage := usage_of(step))[:5]):
-            return None
-        name = self._name()
-        if self.copied and not UUID.search(name):
-            return None  # nothing tells the copy, which has another time, from a response of its own
-        self._counted = name
-        return Count(usage, name, text_of(info.get("model")), closes=True)
 
     def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
         if not self.copied and item.thread not in (None, self.session.id):
             yield record, number, Skip("token_usage_record")
-            return
-        if not self._turn:
-            self._name_turn(item.turn)
-        self._exact.add(hash(item.turn or self._turn))
-        # What was counted by a difference before may be this very response.
-        was, self._counted = self._counted if item.turn in ("", self._turn) else "", ""
-        yield record, number, Count(item.usage, item.id or was or self._name(), closes=True, was=was)
+        else:
+            count = self._spent.response(item.usage, item.id, item.turn, self.copied or self.session.id)
+            yield record, number, count

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
-from schemas.providers.codex import outputs
+from schemas.providers.codex import texts
 from schemas.providers.codex.header import is_old_header
-from schemas.providers.codex.outputs import Result, content_images, content_text, image_of
-from schemas.providers.codex.prompts import Segment, printed, segments, split_text, status_text
+from schemas.providers.codex.texts import Result, Segment, content_text
 from schemas.providers.codex.tokens import counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
 from schemas.providers.kit.blocks import image_part
@@ -221,7 +220,7 @@ def _message(payload: Data, source: int = ITEM) -> Items:
     role = payload.get("role")
     if role == "assistant":
         return _spoken(payload.get("content"), source, payload)
-    pieces, images = segments(payload)
+    pieces, images = texts.segments(payload)
     return _typed(pieces, source, images) if role == "user" else _typed(pieces, 0)
 
 
@@ -242,7 +241,7 @@ def _spoken(content: object, source: int, body: Data) -> Items:
     if plan is not None:
         say.plan, say.text = plan[1], _PLAN.sub(r"\1", text)
     if type(content) is list and len(content) > 1:
-        say.images = content_images(content)
+        say.images = texts.content_images(content)
     return [say]
 
 
@@ -259,8 +258,8 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
 def _prompted(event: Data) -> Items:
     """The prompt again, exactly as it was typed."""
     urls = list_of(event.get("images")) + list_of(event.get("local_images"))
-    pieces = split_text(text_of(event.get("message"))) or [(_PROMPT, "", "")] * bool(urls)
-    return _typed(pieces, EVENT, [part for url in urls for part in image_of(url)])
+    pieces = texts.split_text(text_of(event.get("message"))) or [(_PROMPT, "", "")] * bool(urls)
+    return _typed(pieces, EVENT, [part for url in urls for part in texts.image_of(url)])
 
 
 _KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
@@ -326,7 +325,7 @@ def _call(payload: Data) -> Items:
 
 
 def _output(payload: Data) -> Items:
-    found = outputs.decode(payload["tools"] if "tools" in payload else payload.get("output"))
+    found = texts.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, text = _id_of(payload), found.text or ""
     if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
         return [Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
@@ -356,10 +355,10 @@ def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **m
 
 def _executed(body: Data) -> Items:
     """A command ended: the agent's, or one that a person typed."""
-    found = outputs.ended(body)
+    found = texts.ended(body)
     if body.get("source") in ("user_shell", "userShell"):
         command = command_of({"command": body.get("command")})
-        return _typed([(Kind.COMMAND, command, "shell"), *printed(found)], EVENT)
+        return _typed([(Kind.COMMAND, command, "shell"), *texts.printed(found)], EVENT)
 
     def asked() -> tuple[str, Data]:
         given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
@@ -369,26 +368,26 @@ def _executed(body: Data) -> Items:
 
 
 def _patched(body: Data) -> Items:
-    return _event(body, outputs.ended(body), lambda: ("apply_patch", {}))
+    return _event(body, texts.ended(body), lambda: ("apply_patch", {}))
 
 
 def _mcp(body: Data) -> Items:
     use = dict_of(body.get("invocation")) or body
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
-    return _event(body, outputs.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
+    return _event(body, texts.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
 
 
 def _searched(body: Data) -> Items:
     """A web search ended; its item may lack the id."""
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
     given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
-    found = Result(text=outputs.hits(body))
+    found = Result(text=texts.hits(body))
     return _event(body, found, lambda: ("web_search", given), search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
-    return _event(body, Result(images=image_of(path)), lambda: ("view_image", {"path": path} if path else {}))
+    return _event(body, Result(images=texts.image_of(path)), lambda: ("view_image", {"path": path} if path else {}))
 
 
 def _pictured(body: Data) -> Items:
@@ -399,7 +398,7 @@ def _pictured(body: Data) -> Items:
 def _dynamic(body: Data) -> Items:
     """A tool of the app's was asked, or answered."""
     content = body.get("content_items") or body.get("contentItems") or text_of(body.get("error"))
-    found = outputs.decode(content)
+    found = texts.decode(content)
     if body.get("success") is False:
         found.status = ToolStatus.ERROR
     elif body.get("type") == "dynamic_tool_call_request":
@@ -420,11 +419,11 @@ def _collab(body: Data) -> Items:
     name = _COLLAB.get(text_of(body.get("type"))) or tool_name({"name": body.get("tool")})
     lines = []
     for item in map(dict_of, list_of(body.get("agent_statuses"))):
-        state, text = status_text(item.get("status"))
+        state, text = texts.status_text(item.get("status"))
         who = text_of(item.get("agent_nickname")) or text_of(item.get("thread_id"))
         lines.append(f"{who}: {state}\n{text}".strip())
     if not lines and body.get("type") in _COLLAB:
-        state, text = status_text(body.get("status"))
+        state, text = texts.status_text(body.get("status"))
         lines = [text or state]
     threads = [body.get("new_thread_id")]
     if name in ("spawnAgent", "spawn_agent"):
@@ -439,23 +438,23 @@ def _activity(body: Data) -> Items:
     """A subagent started, or something else happened to it."""
     use_id = text_of(body.get("event_id")) or text_of(body.get("id"))
     what, thread = text_of(body.get("kind")), text_of(body.get("agent_thread_id"))
-    label, links = (
-        f"Subagent {text_of(body.get('agent_path'))} {what}",
-        [thread] if thread and what == "started" else [],
-    )
-    answer = Answer(use_id, status=ToolStatus.PENDING, beside=True, details=body)
-    return [Event(Kind.NOTE, "", label, use_id=use_id, answer=answer, links=links)]
+    links = [thread] if thread and what == "started" else []
+    return _remark(body, use_id, "", f"Subagent {text_of(body.get('agent_path'))} {what}", links=links)
 
 
 def _assessment(body: Data) -> Items:
     """The review guard judged an action."""
-    status, why = text_of(body.get("status")), text_of(body.get("rationale"))
-    judged, use_id = (
-        ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING,
-        text_of(body.get("target_item_id")),
-    )
-    answer = Answer(use_id, status=judged, beside=True, details=body)
-    return [Event(Kind.NOTE, why, f"Guard: {status}", use_id=use_id, answer=answer)]
+    status, use_id = text_of(body.get("status")), text_of(body.get("target_item_id"))
+    judged = ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING
+    return _remark(body, use_id, text_of(body.get("rationale")), f"Guard: {status}", judged)
+
+
+def _remark(
+    body: Data, use_id: str, text: str, label: str, status: ToolStatus = ToolStatus.PENDING, links: Sequence[str] = ()
+) -> Items:
+    """What happened to a tool use, apart from its result."""
+    answer = Answer(use_id, status=status, beside=True, details=body)
+    return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
 
 
 # -- events --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from schemas.clean import clean, clean_value, one_line
+from schemas.clean import clean, clean_value, one_line, set_number
 from schemas.message import Kind
 from schemas.providers.kit.words import NOT_TOLD, Fact, Title
 from schemas.session import Exchange, Session
@@ -44,7 +44,7 @@ class Facts:
                     setattr(session, name, _as_set(name, value))
             elif name in _NUMBERS:
                 if isinstance(value, int | float) and not isinstance(value, bool):
-                    setattr(session, name, value)
+                    set_number(session, name, value)
             else:
                 session.metadata[name] = one_line(value, 300) if isinstance(value, str) else clean_value(value)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
@@ -42,11 +42,24 @@ from schemas.records import Record
 from schemas.session import Change, Lack, Op, Session, Subagent
 from schemas.values import text_of
 
-_INHERITED, _UNKNOWN = int(Flag.INHERITED), Kind.UNKNOWN
+_INHERITED = int(Flag.INHERITED)
+_APPENDED = Op.APPENDED
 _MOST_CHILDREN = 1000
 """Subagents within one source; the records of more go to the last, as each costs some kilobytes."""
 _NOWHERE: Record = (0, 0, 0, {})
 _short = lru_cache(256)(partial(one_line, limit=80))  # the same few names, record after record
+Meaning: TypeAlias = "Callable[[Record, int, Any], bool | None]"
+"""What is done for an item: True where its record holds something, False where it says again what another one did."""
+
+
+class _Meant(dict[type, Meaning]):
+    """What is done for the items of an agent's history: for a word that derives from one of the kit's, what is done for
+    that.
+    """
+
+    def __missing__(self, kind: type) -> Meaning:
+        meant = self[kind] = next(self[base] for base in kind.__mro__ if base in self)
+        return meant
 
 
 class Reader:
@@ -62,10 +75,12 @@ class Reader:
         """The time of what has none, while a pipe is read live and has told no time of its own."""
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
+        # What an agent declares is looked up once: it takes a while, and every record asks for it.
+        self._items_of, self._silent = agent.read, agent.silent
         self._sorts = root is None and type(self.history).whose is not History.whose
         """Whether records of subagents may stand among these."""
         self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
-        self.talk = Talk(self.rows, self.history.own, prompted=agent.prompted)
+        self.talk = Talk(self.rows, self.history.own, agent.type, prompted=agent.prompted)
         self.uses = Uses(self.rows, self.talk, agent.answers, reuses=agent.reuses)
         self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
         self.facts = Facts(session)
@@ -85,9 +100,8 @@ class Reader:
         self._last: Record = _NOWHERE
         self._settled = 0
         """How many messages were looked at for what they tell."""
-        self._once: set[int] = set()
-        self._read: dict[int, tuple[int, int]] = {}
-        """Where records stand, by `_is_copy`'s marks: the store and the offset."""
+        self._places: dict[int, tuple[int, int]] | None = {} if agent.copies else None
+        """Where records stand, by `_is_copy`'s marks: the store and the offset; None where a history tells copies."""
         items = root.items if root is not None else Items(agent.read)
         self.items: Items = items
         self.build = builder(agent, self.rows, self.uses, items)
@@ -98,12 +112,11 @@ class Reader:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
         else:
             self.talk.untold = lambda: root.task_prompt(self)
-        self._meant: dict[type, Callable[[Record, int, Any], bool | None]] = {}
-        self._words: dict[type, Callable[[Record, int, Any], bool | None]] = {
-            Say: self._say,
+        self._words: dict[type, Meaning] = {
+            Say: self.talk.say,
             Use: self.uses.use,
-            Piece: self._piece,
-            Also: self._also,
+            Piece: self.talk.piece,
+            Also: self.talk.also,
             Answer: self.uses.answer,
             Count: self.tokens.count,
             Total: self._total,
@@ -115,6 +128,7 @@ class Reader:
             Skip: self._skip,
             Child: lambda record, number, child: self._child_beside(child),
         }
+        self._meant = _Meant(self._words)
 
     @property
     def session(self) -> Session:
@@ -159,7 +173,7 @@ class Reader:
     def _changes(self, first: int) -> list[Change]:
         self.settle()
         changes = [Change(Op.UPDATED, row) for row in sorted(self.rows.changed) if row < first]
-        return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
+        return changes + [Change(_APPENDED, row) for row in range(first, len(self.session.messages))]
 
     # -- a record --------------------------------------------------------------------------------------------------
 
@@ -168,7 +182,7 @@ class Reader:
         value, agent = record[3], self.agent
         session, history = self._session, self.history
         kind = value.get("type")
-        if type(kind) is str and kind in agent.silent:
+        if type(kind) is str and kind in self._silent:
             session.hidden[kind] += 1
             return
         if self._sorts and (whose := history.whose(value)):
@@ -184,13 +198,13 @@ class Reader:
             session.pass_by(time)
         elif self.clock is not None:
             time = self.clock()
-        if (agent.copies and self._is_copy(record, time)) or not history.enter(record, time):
+        if (self._places is not None and self._is_copy(record, time, self._places)) or not history.enter(record, time):
             session.duplicates += 1
             return
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
-        copied, first, words = history.copied, len(session.messages.kind), self._words
-        self.rows.begin(time, bool(copied))
+        copied, words = history.copied, self._words
+        first = self.rows.begin(time, copied != "")
         if history.whole and self.rows.growing:
             self.talk.stop_growing()
         if history.branched:
@@ -198,15 +212,20 @@ class Reader:
         if copied or history.forked:
             self._inherit(copied or history.forked)
         used = repeats = False
-        for number, item in enumerate(agent.read(value)):
-            word = words.get(type(item))
-            if word is not None:
-                done = word(record, number, item)
-                used, repeats = used or done is True, repeats or done is False
+        for number, item in enumerate(self._items_of(value)):
+            if type(item) in words:
+                done = words[type(item)](record, number, item)
+                if done:
+                    used = True
+                elif done is False:
+                    repeats = True
                 continue
             for place, at, known in history.sift(record, number, item):
-                done = (self._meant.get(type(known)) or self._meaning(type(known)))(place, at, known)
-                used, repeats = used or done is True, repeats or done is False
+                done = self._meant[type(known)](place, at, known)
+                if done:
+                    used = True
+                elif done is False:
+                    repeats = True
         if used or len(session.messages.kind) > first:
             return
         if repeats:
@@ -214,7 +233,7 @@ class Reader:
             return
         session.hidden[one_line(agent.type(value), 80)] += 1
 
-    def _is_copy(self, record: Record, time: float | None) -> bool:
+    def _is_copy(self, record: Record, time: float | None, places: dict[int, tuple[int, int]]) -> bool:
         """Whether an equal record was read before, and its id or its time tells that it is no other one."""
         value, here, stores = record[3], (self.rows.store, record[0]), self.session.stores
         name = self.agent.name_of(value)
@@ -223,41 +242,12 @@ class Reader:
         # Of records with one time and one length the first stands under these, the others under all that they say.
         for every in (False, True):
             mark = hash(repr(value) if every else (name, time, record[1]))
-            store, offset = self._read.setdefault(mark, here)
+            store, offset = places.setdefault(mark, here)
             if (store, offset) == here:
                 return False
             if stores[store].record(offset, record[1]) == value:
                 return True
         return False
-
-    def _meaning(self, kind: type) -> Callable[[Record, int, Any], bool | None]:
-        """What is done for an item of the agent's history: for a word that derives from one of the kit's, what is done
-        for that.
-        """
-        meant = self._meant[kind] = next(self._words[base] for base in kind.__mro__ if base in self._words)
-        return meant
-
-    def _say(self, record: Record, number: int, say: Say) -> bool:
-        if say.once is not None:
-            count = len(self._once)
-            self._once.add(hash(say.once))
-            if len(self._once) == count:
-                return False
-        unknown = say.kind is _UNKNOWN
-        if unknown and not say.label:
-            say.label = self.agent.type(record[3])
-        self.talk.say(record, number, say)
-        if unknown:
-            self.session.unknown[one_line(say.label, 80)] += 1
-        return True
-
-    def _also(self, record: Record, number: int, also: Also) -> bool:
-        self.talk.also(record, number, also)
-        return True
-
-    def _piece(self, record: Record, number: int, piece: Piece) -> bool:
-        self.talk.piece(record, number, piece)
-        return True
 
     def _turn(self, record: Record, number: int, turn: Turn) -> None:
         self.talk.begin_turn(turn)

@@ -76,35 +76,33 @@ class Rows:
         self._places: list[tuple[int, str]] = []
         """The messages from which on the agent works in another directory, and those."""
 
-    def begin(self, time: float | None, copied: bool, first: int | None = None) -> None:
-        """Begin another record, to which the messages from `first` on belong already."""
-        self.time, self.copied = time, copied
-        self.first = len(self.session.messages.kind) if first is None else first
-        self.touched, self._key = False, 0
+    def begin(self, time: float | None, copied: bool) -> int:
+        """Begin another record; returns the next message."""
+        self.time, self.copied, self.touched, self._key = time, copied, False, 0
+        self.first = len(self.session.messages.kind)
         if self.again:
             self.again.clear()
+        return self.first
 
-    def add(self, record: Record, number: int, say: Say, exchange: Exchange) -> int:
-        """Append a message to an exchange; returns its row."""
-        session, text = self.session, say.text
+    def add(self, record: Record, number: int, say: Say, kind: int, exchange: Exchange) -> int:
+        """Append a message of a kind to an exchange; returns its row."""
+        session, text, name, flags = self.session, say.text, say.id, say.flags
         messages = session.messages
-        item = number if 0 < number < LAST_ITEM else 0 if number <= 0 else LAST_ITEM
+        item = 0 if number <= 0 else min(number, LAST_ITEM)
         span = session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
-        time = say.time if say.time is not None else self.time
+        time = self.time if say.time is None else say.time
         row = messages.append(
-            int(say.kind), self._unique_key(record, number, say), exchange.index, span, item, time,
+            kind, self._unique_key(record, number, name), exchange.index, span, item, time,
             len(text), text.count("\n") + 1 if text else 0,
         )  # fmt: skip
-        session.touch(exchange, time, ends=ends(exchange, row, say.kind))
-        flags = _INHERITED if self.copied else 0
-        if say.flags is not NO_FLAGS:
-            flags |= int(say.flags)
-        if flags:
-            messages.flags[row] = flags
+        if time is not None:
+            session.touch(exchange, time, ends=ends(exchange, row, kind))
+        if self.copied or flags is not NO_FLAGS:
+            messages.flags[row] = int(flags) | _INHERITED * self.copied
         if number < 0:
             self.made[row] = say
-        if say.id:
-            self.named[say.id] = row
+        if name:
+            self.named[name] = row
         return row
 
     def replace(self, row: int, record: Record, number: int, say: Say) -> None:
@@ -127,7 +125,7 @@ class Rows:
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message, or another item of one."""
         spans, tail = self.session.spans, self._tails.get(row, self.session.messages.span[row])
-        item = number if 0 < number < LAST_ITEM else 0 if number <= 0 else LAST_ITEM
+        item = 0 if number <= 0 else min(number, LAST_ITEM)
         self.changed.add(row)
         self.touched = True
         if spans.is_of(tail, self.store, record[0], role, item):
@@ -169,25 +167,27 @@ class Rows:
 
     # -- ids -------------------------------------------------------------------------------------------------------
 
-    def _unique_key(self, record: Record, number: int, say: Say) -> int:
-        if say.id:
-            key = key_of(say.id)
+    def _unique_key(self, record: Record, number: int, given: str) -> int:
+        if given:
+            key = key_of(given)
         else:
-            if not self._key:
-                self._key = key_of(self._name_of(record[3]) or f"@{record[0]}") or 1
-            key = block_key(self._key, number) if number > 0 else self._key
+            key = self._key
+            if not key:
+                key = self._key = key_of(self._name_of(record[3]) or f"@{record[0]}") or 1
+            if number > 0:
+                key = block_key(key, number)
         if key in self._keys:
             row = len(self.session.messages)
-            self._renamed[row] = unique = f"{self._name(record, number, say)}#{row}"
+            self._renamed[row] = unique = f"{self._name(record, number, given)}#{row}"
             key = key_of(unique)
         self._keys.add(key)
         return key
 
-    def _name(self, record: Record, number: int, say: Say) -> str:
-        name = say.id or self._name_of(record[3]) or f"@{record[0]}"
+    def _name(self, record: Record, number: int, given: str) -> str:
+        name = given or self._name_of(record[3]) or f"@{record[0]}"
         if len(name) > _LONGEST:  # what is cut off still tells it from others
             name = f"{name[:_LONGEST]}~{key_of(name):x}"
-        return one_line(name if say.id or number <= 0 else f"{name}:{number}", 300)
+        return one_line(name if given or number <= 0 else f"{name}:{number}", 300)
 
     def id_of(self, row: int, say: Say | None) -> str:
         """The id of a message, which `say` begins."""
@@ -196,7 +196,8 @@ class Rows:
         first = next(self.session.spans.chain(self.session.messages.span[row]))
         number = -1 if row in self.made else first.item
         record = (first.offset, first.length, first.line, self.session.record(first))
-        return self._name(record, number, say or self.made.get(row) or _NOTHING)
+        say = say or self.made.get(row)
+        return self._name(record, number, say.id if say is not None else "")
 
     def spans(self, row: int) -> Iterator[Span]:
         """The records of a message."""
@@ -205,7 +206,6 @@ class Rows:
 
 _LONGEST = 200
 """Characters of an id that a message's begins with."""
-_NOTHING = Say(kind=0)  # type: ignore[arg-type]  # only its empty id is asked for
 
 
 def key_of(text: str) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from schemas.clean import one_line
+from schemas.clean import one_line, set_number
 from schemas.message import Flag, Kind
 from schemas.providers.kit.rows import DETAIL, Rows
-from schemas.providers.kit.words import NOT_TOLD, Also, Dropped, Piece, Say, Turn
+from schemas.providers.kit.words import NOT_TOLD, Also, Data, Dropped, Piece, Say, Turn
 from schemas.records import Record
 from schemas.session import Exchange
 
@@ -16,14 +16,17 @@ _REWOUND, _ERROR, _GROWING, _WITHHELD = (int(f) for f in (Flag.REWOUND, Flag.ERR
 _PROMPT, _COMMAND, _TEXT, _TOOL, _INTERRUPT, _WRONG, _OUTPUT = (
     int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR, Kind.OUTPUT)
 )
+_UNKNOWN = Kind.UNKNOWN
 
 
 class Talk:
     """The exchanges of one session."""
 
-    def __init__(self, rows: Rows, own: Callable[[int, int], None], *, prompted: bool) -> None:
+    def __init__(
+        self, rows: Rows, own: Callable[[int, int], None], type_of: Callable[[Data], str], *, prompted: bool
+    ) -> None:
         self.rows, self.session = rows, rows.session
-        self._own = own
+        self._own, self._type_of = own, type_of
         self.model = ""
         """The model that answers, where messages do not name theirs."""
         self.turn = not prompted
@@ -39,19 +42,29 @@ class Talk:
         """How the last turn ended, where the source says so; empty while it goes on."""
         self.before: Callable[[Record], None] | None = None
         """Called before a message is appended."""
+        self._once: set[int] = set()
+        """What stands for the messages of which the source may have more than one."""
         self._unopened: list[Exchange] = []
         """Exchanges that no message opened when they began."""
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def say(self, record: Record, number: int, say: Say) -> int:
-        """A message: appended, or what its id names replaced; returns its row."""
-        if say.id or say.row >= 0:
-            row = self._row(say)
-            if row >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
-                self.again(row, record, number, say)
-                return row
-        return self.add(record, number, say)
+    def say(self, record: Record, number: int, say: Say) -> bool:
+        """A message: appended, or what its id names replaced; False for one that was said before."""
+        if say.once is not None:
+            count = len(self._once)
+            self._once.add(hash(say.once))
+            if len(self._once) == count:
+                return False
+        if say.kind is _UNKNOWN:
+            say.label = say.label or self._type_of(record[3])
+            self.session.unknown[one_line(say.label, 80)] += 1
+        row = self._row(say) if say.id or say.row >= 0 else -1
+        if row >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
+            self.again(row, record, number, say)
+        else:
+            self.add(record, number, say)
+        return True
 
     def _may_become(self, row: int, kind: Kind) -> bool:
         """Whether a message can be said again as one of that kind: no tool use, no prompt that would open an exchange
@@ -66,7 +79,7 @@ class Talk:
 
     def add(self, record: Record, number: int, say: Say) -> int:
         """Append a message to the exchange in which it stands; returns its row."""
-        session, kind = self.session, int(say.kind)
+        session, rows, kind = self.session, self.rows, int(say.kind)
         if self.before is not None:
             self.before(record)
         spoken = _TEXT <= kind <= _TOOL or kind == _WRONG  # the agent's: it answers whoever asked last
@@ -77,7 +90,7 @@ class Talk:
                 self.open_untold(record)
             if self.branched:
                 self._leave_branch()
-            elif session.exchanges and session.exchanges[-1].inherited and not self.rows.copied:
+            elif not rows.copied and session.exchanges and session.exchanges[-1].inherited:
                 self._leave_branch()  # the session's own work is no part of what was copied
         elif kind == _PROMPT:
             self.command, self.turn, self.branched, self.ended = -1, False, False, ""
@@ -88,20 +101,20 @@ class Talk:
             session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
             self._unopened.append(session.exchanges[-1])
         exchange = session.exchanges[-1]
-        row = self.rows.add(record, number, say, exchange)
+        row = rows.add(record, number, say, kind, exchange)
         if spoken:
-            if model := say.model or self.model:
-                session.messages.model[row] = self.rows.model(model)
-                if not exchange.groups:
-                    exchange.model = session.messages.model[row]
+            if name := say.model or self.model:
+                session.messages.model[row] = model = rows.model(name)
+                if exchange.model != model and not exchange.groups:
+                    exchange.model = model
             if kind == _TOOL:
-                exchange.tools += 1
+                set_number(exchange, "tools", exchange.tools + 1)
             elif kind == _WRONG:
                 session.messages.flags[row] |= _ERROR
                 exchange.errors += 1
         elif kind == _PROMPT:
             session.mark_opener(row)
-            exchange.inherited = self.rows.copied
+            exchange.inherited = rows.copied
         elif kind == _COMMAND:
             self.command, self._command_text = row, say.text
         elif kind == _INTERRUPT:
@@ -124,20 +137,20 @@ class Talk:
         if before != say.kind:
             self._own(row, int(say.kind))
 
-    def piece(self, record: Record, number: int, piece: Piece) -> int:
-        """Text that is added to a message, or begins it; returns its row."""
+    def piece(self, record: Record, number: int, piece: Piece) -> bool:
+        """Text that is added to a message, or begins it."""
         row, rows, messages = self._row(piece), self.rows, self.session.messages
         if row < 0:
             row = self.add(record, number, piece)
             if not piece.apart:
                 rows.growing[row] = [piece.text]
                 messages.flags[row] |= _GROWING * (_TEXT <= piece.kind <= _TOOL)
-            return row
+            return True
         rows.extend(row, record, number, DETAIL)
         if piece.apart:
             rows.grow(row, f"\n\n{piece.text}" if messages.chars[row] else piece.text)
             messages.flags[row] &= ~_WITHHELD
-            return row
+            return True
         if row in rows.growing or piece.kind is Kind.TOOL:
             rows.growing.setdefault(row, []).append(piece.text)
         if piece.kind is not Kind.TOOL:
@@ -145,18 +158,19 @@ class Talk:
         if piece.last:
             rows.growing.pop(row, None)
             self.session.messages.flags[row] &= ~_GROWING
-        return row
+        return True
 
-    def also(self, record: Record, number: int, say: Also) -> int:
-        """A message is told by another record as well; returns its row."""
+    def also(self, record: Record, number: int, say: Also) -> bool:
+        """A message is told by another record as well."""
         row, messages = self._row(say), self.session.messages
         if row < 0:
-            return self.add(record, number, say)
+            self.add(record, number, say)
+            return True
         self.rows.extend(row, record, number, DETAIL)
         if say.text and not messages.chars[row]:
             self.rows.resize(row, say.text)
             messages.flags[row] &= ~_WITHHELD
-        return row
+        return True
 
     # -- exchanges -------------------------------------------------------------------------------------------------
 

@@ -90,16 +90,15 @@ class Tokens:
         self._last = group, usage
         changed, column, last = rows.changed, session.messages.group, groups.last[group]
         changed.add(session.exchanges[groups.exchange[group]].start)
-        for row in [*rows.again, *new] if rows.again else new:
-            if column[row] == NONE:
-                column[row] = group
-                changed.add(row)
-                if last != NONE:  # which was shown with the figures until now
-                    changed.add(last)
-                last = row if last == NONE else max(row, last)
-        if last != NONE:  # which is shown with them now
-            groups.last[group] = last
+        joined = [row for row in ([*rows.again, *new] if rows.again else new) if column[row] == NONE]
+        for row in joined:
+            column[row] = group
+        if last != NONE:  # which was shown with the figures until now
             changed.add(last)
+            joined.append(last)
+        if joined:  # the last one is shown with them now
+            changed.update(joined)
+            groups.last[group] = max(joined)
         if closes and new:
             self._move(group, session.messages.exchange[new[-1]])
         if number >= 0 and not beside:

@@ -128,9 +128,10 @@ class Uses:
         before, ended = messages.flags[row], _ENDS.get(status, 0)
         if ended:
             self.judged[row] = status
-        if status is not ToolStatus.PENDING:
+        if status is not _UNENDED:
             messages.flags[row] = before & ~_PENDING | ended
-            self.session.exchanges[messages.exchange[row]].errors += bool(ended & ~before & _ERROR)
+            if ended & ~before & _ERROR:
+                self.session.exchanges[messages.exchange[row]].errors += 1
         if answer.text and not messages.chars[row]:
             self._rows.resize(row, answer.text)
         self._rows.extend(row, record, number, DETAIL)
