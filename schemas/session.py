@@ -113,6 +113,8 @@ class Subagent(Cleaned):
     """Index of the message whose tool started it; None when no link is recorded."""
     internal: bool = False
     """A helper of the agent's own program (compaction, review guard): counted, not listed."""
+    exported_path: str = ""
+    """Its file as a document names it, also where it does not lie there."""
 
 
 @dataclass(slots=True)
@@ -159,6 +161,10 @@ class Session(Cleaned):
         """The file that a document was made from, where it says so."""
         self.exported_unreadable = 0
         """How many of `unreadable`, the first ones, are places in that file and not in the session's own."""
+        self.exported_records: dict[int, list[Any]] = {}
+        """Where records of token groups lie in that file, by the group, as the document says it."""
+        self.rounds: dict[int, str] = {}
+        """Of token groups that are calls of one of the source's own groups, what that one is called."""
         self.unknown = CleanCounter()
         """Record types that nobody described, and how many of each."""
         self.hidden = CleanCounter()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.costs.responses import Response
-from schemas.interchange.session_data_write import iso_time
+from schemas.interchange.session_data_facts import iso_time
 from schemas.json_output import json_bytes
 
 UNKNOWN_MODEL = "unknown"

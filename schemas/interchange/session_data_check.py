@@ -17,6 +17,7 @@ from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_usage import USAGE_KEYS
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 from schemas.usage import as_count
+from schemas.values import list_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -70,7 +71,7 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
         yield from _time(f"/{key}", document.get(key))
     ids: dict[str, str] = {}
     message_ids: dict[str, str] = {}
-    for number, exchange in enumerate(_items(document.get("exchanges"))):
+    for number, exchange in enumerate(list_of(document.get("exchanges"))):
         if isinstance(exchange, dict):
             yield from _exchange(f"/exchanges/{number}", exchange, ids, message_ids)
 
@@ -82,7 +83,7 @@ def _exchange(
     yield from _repeated(f"{path}/exchangeId", exchange.get("exchangeId"), ids)
     for key in ("startTime", "endTime"):
         yield from _time(f"{path}/{key}", exchange.get(key))
-    for number, message in enumerate(_items(exchange.get("messages"))):
+    for number, message in enumerate(list_of(exchange.get("messages"))):
         if isinstance(message, dict):
             yield from _message(f"{path}/messages/{number}", message, message_ids)
 
@@ -120,11 +121,7 @@ def _usage(path: str, usage: object) -> Iterator[Finding]:
 
 def _only_empty_thinking(content: object) -> bool:
     """Whether it is nothing but thinking that was withheld, as the producer writes it too."""
-    return bool(_items(content)) and all(part == {"type": "thinking", "text": ""} for part in _items(content))
-
-
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return bool(list_of(content)) and all(part == {"type": "thinking", "text": ""} for part in list_of(content))
 
 
 def _unknown_keys(path: str, value: dict[str, Any], known: set[str]) -> Iterator[tuple[Finding, bool]]:

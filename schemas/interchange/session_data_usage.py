@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from schemas.interchange.session_data_parts import as_object
 from schemas.usage import TokenUsage, as_count, overlapping
+from schemas.values import dict_of
 
 USAGE_KEYS = frozenset({
     "inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "cachedInputTokens",
@@ -99,7 +99,7 @@ def told_tokens(metadata: dict[str, Any]) -> dict[str, int]:
 
 def untold_tokens(usage: object) -> dict[str, int]:
     """Gemini CLI's own figures out of a `usage`, where turnlog's do not tell all of them again."""
-    figures = as_object(usage)
+    figures = dict_of(usage)
     return overlapping({key: figures.get(name) for key, name in _TOLD.items()})
 
 

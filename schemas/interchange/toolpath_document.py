@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import one_line
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.toolpath_format import (
     LEGACY_TAGS,
     as_graph,
@@ -26,6 +26,7 @@ from schemas.interchange.toolpath_format import (
 )
 from schemas.interchange.toolpath_lineage import in_order
 from schemas.records import Record, read_record
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 _raw_decode = json.JSONDecoder().raw_decode
@@ -109,8 +110,8 @@ def session_lines(document: object) -> list[list[Data]]:
     refs = [path["$ref"] for path in paths if isinstance(path, dict) and isinstance(path.get("$ref"), str)]
     hidden = len(paths) - len(sessions) - len(refs)
     around: Data = {
-        "graph": as_object(graph.get("graph")).get("id"),
-        "graphMeta": as_object(graph.get("meta")),
+        "graph": dict_of(graph.get("graph")).get("id"),
+        "graphMeta": dict_of(graph.get("meta")),
         "refs": refs,
         "hidden": {OTHER_PATH: hidden} if hidden else {},
     }
@@ -133,7 +134,7 @@ def _note_of(paths: list[Any]) -> str:
 
 def _lines(path: Data, opening: Data) -> list[Data]:
     identity = identity_of(path, "path")
-    opening = identity | {"version": "1", "meta": as_object(path.get("meta"))} | opening
+    opening = identity | {"version": "1", "meta": dict_of(path.get("meta"))} | opening
     entries, head = path.get("steps"), identity.get("head")
     steps = [step for step in (entries if isinstance(entries, list) else []) if isinstance(step, dict)]
     closing = [{"Head": {"step_id": head}}] if isinstance(head, str) else []
@@ -141,8 +142,8 @@ def _lines(path: Data, opening: Data) -> list[Data]:
 
 
 def _name(path: object) -> str:
-    data = as_object(path)
-    return as_text(data.get("$ref")) or as_text(as_object(data.get("path")).get("id")) or "(no id)"
+    data = dict_of(path)
+    return as_text(data.get("$ref")) or as_text(dict_of(data.get("path")).get("id")) or "(no id)"
 
 
 def in_place(lines: list[Data]) -> bool:

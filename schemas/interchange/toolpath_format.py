@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.provider import Head
 from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, texts_of
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -61,31 +62,26 @@ def is_session_path(path: object) -> bool:
     """Whether a path is an agent's session: by its kind, or, where it names none, by what its steps are."""
     if not isinstance(path, dict):
         return False
-    meta = path.get("meta")
-    kind = meta.get("kind") if isinstance(meta, dict) else None
+    kind = dict_of(path.get("meta")).get("kind")
     if isinstance(kind, str):
         return SESSION_KIND.fullmatch(kind) is not None
-    steps = path.get("steps")
-    return isinstance(steps, list) and any(is_session_step(step) for step in steps)
+    return any(map(is_session_step, list_of(path.get("steps"))))
 
 
 def is_session_step(step: object) -> bool:
     """Whether a step holds a turn or an event of a session."""
-    change = step.get("change") if isinstance(step, dict) else None
-    return isinstance(change, dict) and any(structural_type(part) in _SESSION_TYPES for part in change.values())
+    return any(structural_type(part) in _SESSION_TYPES for part in dict_of(dict_of(step).get("change")).values())
 
 
 def structural_type(part: object) -> str | None:
     """The type of an artifact's change, where it says one."""
-    structural = part.get("structural") if isinstance(part, dict) else None
-    name = structural.get("type") if isinstance(structural, dict) else None
+    name = dict_of(dict_of(part).get("structural")).get("type")
     return name if isinstance(name, str) else None
 
 
 def payloads_of(step: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
     """The payloads of a step that are of a type."""
-    change = step.get("change")
-    for part in change.values() if isinstance(change, dict) else ():
+    for part in dict_of(step.get("change")).values():
         if structural_type(part) == kind:
             yield part["structural"]
 
@@ -98,8 +94,7 @@ def payload_of(step: dict[str, Any]) -> dict[str, Any]:
 
 def identity_of(item: object, key: str) -> dict[str, Any]:
     """The object that names a path or a step: its id, and what leads to it."""
-    identity = item.get(key) if isinstance(item, dict) else None
-    return identity if isinstance(identity, dict) else {}
+    return dict_of(dict_of(item).get(key))
 
 
 def id_of(item: object, key: str) -> str | None:
@@ -110,8 +105,7 @@ def id_of(item: object, key: str) -> str | None:
 
 def parents_of(step: object) -> list[str]:
     """The ids of the steps that a step follows."""
-    parents = identity_of(step, "step").get("parents")
-    return [parent for parent in parents if isinstance(parent, str)] if isinstance(parents, list) else []
+    return texts_of(identity_of(step, "step").get("parents"))
 
 
 def begins_document(data: bytes) -> bool:
@@ -169,7 +163,5 @@ def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
     )
     if provider in _INCLUSIVE and fresh is not None:
         fresh = max(fresh - (read or 0) - (write or 0), 0)
-    inside = data.get("breakdowns")
-    inside = inside.get("output") if isinstance(inside, dict) else None
-    reasoning = as_count(inside.get("reasoning")) if isinstance(inside, dict) else None
+    reasoning = as_count(dict_of(dict_of(data.get("breakdowns")).get("output")).get("reasoning"))
     return TokenUsage(fresh, output, read, write, reasoning)

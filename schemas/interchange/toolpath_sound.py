@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 from schemas.clean import clean_value
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_steps import words_of
 from schemas.interchange.toolpath_tools import CATEGORIES
 from schemas.json_output import json_bytes
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 ACTOR = re.compile(r"(human|agent|tool|ci):[a-zA-Z0-9_.-]+(/[a-zA-Z0-9_.-]+)?")
@@ -24,7 +25,7 @@ _WORDS = ("thinking", "stop_reason")
 
 def sound_meta(value: object) -> Data:
     """The meta object of a graph or a path, without actors and signatures."""
-    meta = {key: item for key, item in as_object(clean_value(value)).items() if key not in _MADE}
+    meta = {key: item for key, item in dict_of(clean_value(value)).items() if key not in _MADE}
     for key in ("title", "intent", "kind", "vcs_remote"):
         if not isinstance(meta.get(key, ""), str):
             del meta[key]
@@ -36,7 +37,7 @@ def sound_meta(value: object) -> Data:
 def _sound_step_meta(value: object) -> Data:
     """The meta object of a step, whose `source` is a revision."""
     meta = sound_meta(value)
-    source = as_object(meta.get("source"))
+    source = dict_of(meta.get("source"))
     words = [source.get(key) for key in ("type", "revision")] + [source.get("change_id", "")]
     if not all(isinstance(word, str) for word in words):
         meta.pop("source", None)
@@ -60,11 +61,11 @@ _KEY_TYPES = ("gpg", "ssh", "sigstore")
 
 def sound_actor(value: object) -> Data:
     """Who an actor is."""
-    said = as_object(clean_value(value))
+    said = dict_of(clean_value(value))
     sound = {key: said[key] for key in ("name", "provider", "model") if isinstance(said.get(key), str)}
     for key, (least, most) in _LISTED.items():
         rows = said[key] if isinstance(said.get(key), list) else []
-        if kept := [row for row in map(as_object, rows) if least <= row.keys() <= most and _is_listed(row)]:
+        if kept := [row for row in map(dict_of, rows) if least <= row.keys() <= most and _is_listed(row)]:
             sound[key] = kept
     return sound
 
@@ -75,15 +76,15 @@ def _is_listed(row: Data) -> bool:
 
 def sound_base(value: object) -> Data:
     """Where a path starts; empty if it does not say."""
-    base = {key: as_object(value).get(key) for key in ("uri", "ref", "branch")}
+    base = {key: dict_of(value).get(key) for key in ("uri", "ref", "branch")}
     words = {key: item for key, item in base.items() if isinstance(item, str)}
     return words if "uri" in words else {}
 
 
 def sound_step(value: object) -> Data:
     """A clean step as the base schema and its kind's want it, its turns without tokens; parents are the writer's."""
-    step = as_object(value)
-    identity = as_object(step.get("step"))
+    step = dict_of(value)
+    identity = dict_of(step.get("step"))
     actor, time = identity.get("actor"), identity.get("timestamp")
     sound: Data = {
         "step": {
@@ -91,7 +92,7 @@ def sound_step(value: object) -> Data:
             "actor": actor if isinstance(actor, str) and ACTOR.fullmatch(actor) else "tool:unknown",
             "timestamp": time if isinstance(time, str) else "",
         },
-        "change": {key: _sound_part(part) for key, part in as_object(step.get("change")).items() if _is_part(part)},
+        "change": {key: _sound_part(part) for key, part in dict_of(step.get("change")).items() if _is_part(part)},
     }
     if meta := _sound_step_meta(step.get("meta")):
         sound["meta"] = meta
@@ -102,7 +103,7 @@ def _is_part(part: object) -> bool:
     """Whether an artifact's change is one that the schemas know."""
     if not isinstance(part, dict) or not part or not part.keys() <= {"raw", "structural"}:
         return False
-    kind, said = structural_type(part), as_object(part.get("structural"))
+    kind, said = structural_type(part), dict_of(part.get("structural"))
     if ("structural" in part and kind is None) or not isinstance(part.get("raw", ""), str):
         return False
     if kind == EVENT:
@@ -125,7 +126,7 @@ def _sound_turn(said: Data) -> Data:
         if key in turn:
             turn[key] = [sound(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
     if "environment" in turn:
-        places = as_object(turn["environment"])
+        places = dict_of(turn["environment"])
         turn["environment"] = {k: item for k, item in places.items() if k not in _PLACES or isinstance(item, str)}
     return {key: item for key, item in turn.items() if item or key not in ("tool_uses", "delegations", "environment")}
 
@@ -158,7 +159,7 @@ def _sound_delegation(row: Data) -> Data:
 
 def cut_deep(step: Data, levels: int) -> tuple[Data, int]:
     """A step in which subagents' turns nest no deeper, and how many have lost theirs: JSON readers have limits."""
-    change = as_object(step.get("change"))
+    change = dict_of(step.get("change"))
     cut, parts = 0, {}
     for key, part in change.items():
         if structural_type(part) == TURN:

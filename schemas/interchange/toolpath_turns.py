@@ -15,10 +15,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_value
-from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.session_data_read import read_time
+from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import told_tokens
-from schemas.interchange.session_data_write import iso_time
 from schemas.interchange.toolpath_format import EVENT, SOURCES, TURN, counted, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
@@ -26,6 +24,7 @@ from schemas.records import FileStore, JsonLines, Record, Store
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
@@ -140,13 +139,12 @@ def accounts_of(source: Source, turns: list[range]) -> tuple[list[Account], Home
 def _units_of(source: Source) -> list[Unit]:
     """The format's groups: rounds, and calls that are of none."""
     session = source.session
-    kept = as_object(session.metadata.get("rounds"))
     units: list[Unit] = []
     rounds: dict[str, Unit] = {}
     names = Names()
     for call, said in enumerate(session.groups.ids):
         last = session.groups.last[call]
-        name = as_text(kept.get(str(call))) or (last != NONE and source.round(last)) or ""
+        name = session.rounds.get(call) or (last != NONE and source.round(last)) or ""
         unit = rounds.get(name)
         if unit is None:
             own = "" if source.in_rounds else names.free(said or f"group-{call + 1}")
@@ -320,7 +318,7 @@ class ClaudeSource(Source):
 
     def text(self, messages: list[Message]) -> str | None:
         """The texts of the line's content, where it was typed or injected; tool results are no text."""
-        said = {} if messages[0].kind in SAID else as_object(self._line(messages[0]).get("message"))
+        said = {} if messages[0].kind in SAID else dict_of(self._line(messages[0]).get("message"))
         return _joined(said.get("content"), "\n\n")
 
     def id_of(self, messages: list[Message], number: int) -> str:
@@ -370,7 +368,7 @@ class CodexSource(Source):
         self._events: set[int] = set()
         """Where the lines are that tell of what the items say too: a command's end, a count, a text."""
         for offset, _, _, record in records_in(session):  # formats note 1.5
-            payload, kind = as_object(record.get("payload")), record.get("type")
+            payload, kind = dict_of(record.get("payload")), record.get("type")
             if kind == "event_msg":
                 kind = payload.get("type")
                 self._events.add(offset)
@@ -424,7 +422,7 @@ class CodexSource(Source):
         return [*turns, range(start, len(places))] if places else turns
 
     def _payload(self, message: Message) -> Data:
-        return as_object(self.record(message).get("payload"))
+        return dict_of(self.record(message).get("payload"))
 
     def role(self, messages: list[Message]) -> str | None:
         """The item's role; the developer's is the system's. Thinking of which nothing can be read is no turn."""
@@ -443,7 +441,7 @@ class CodexSource(Source):
 
     def result(self, message: Message) -> str | None:
         """The output item's text, envelope included."""
-        output = as_object(self.record(message, SpanRole.RESULT).get("payload")).get("output")
+        output = dict_of(self.record(message, SpanRole.RESULT).get("payload")).get("output")
         return clean(output) if isinstance(output, str) else None
 
     def id_of(self, messages: list[Message], number: int) -> str:
@@ -532,7 +530,7 @@ def _as_line(record: Data, offset: int, number: int) -> Line:
 
 def _message_id(record: Data) -> str | None:
     """The id of the model's message that a line of Claude Code is of."""
-    said = as_object(record.get("message")) if record.get("type") == "assistant" else {}
+    said = dict_of(record.get("message")) if record.get("type") == "assistant" else {}
     return as_text(said.get("id")) or None
 
 
@@ -544,6 +542,6 @@ def _joined(content: object, between: str) -> str | None:
     """The texts in the content of a message as Anthropic and OpenAI have it; None if there is none."""
     if isinstance(content, str):
         return clean(content)
-    rows = map(as_object, content if isinstance(content, list) else [])
+    rows = map(dict_of, content if isinstance(content, list) else [])
     texts = [text for row in rows if isinstance(text := row.get("text"), str)]
     return clean(between.join(texts)) if texts else None

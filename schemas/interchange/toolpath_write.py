@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_facts import as_text, iso_time
 from schemas.interchange.session_data_usage import told_tokens
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, unseen
+from schemas.interchange.session_data_write import Edit, SessionDataWriter, unseen
 from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
 from schemas.interchange.toolpath_format import (
     KIND,
@@ -42,6 +42,7 @@ from schemas.interchange.toolpath_turns import SAID, Account, Line, Names, accou
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
 from schemas.records import MemoryStore, read_record
 from schemas.session import Session, Subagent
+from schemas.values import dict_of
 
 LOSSES = {
     "image": "named, not included",
@@ -150,7 +151,7 @@ class ToolpathWriter:
         self._depth: int = parent._depth + 1 if parent else 0
         self._source = source_of(session)
         self._told = told_of(session)
-        self._kept = as_object(session.metadata.get("toolpath"))
+        self._kept = dict_of(session.metadata.get("toolpath"))
         """What another document says of its path, and of the graph around it."""
         self._names = Names()
         self._files: set[str] = set()
@@ -544,7 +545,7 @@ class ToolpathWriter:
         for offset, line in _lines_in(self.session):
             if "Step" not in line:
                 continue
-            whole, cut = cut_deep(as_object(line["Step"]), _DEEPEST)
+            whole, cut = cut_deep(dict_of(line["Step"]), _DEEPEST)
             self._lost["subagent session"] += cut
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
@@ -561,7 +562,7 @@ class ToolpathWriter:
                 account = accounts[rows[offset]] if offset in rows else Account()
                 was = next(payloads_of(edited, TURN))
                 if account.shares:  # the last one has what nobody attributed, too
-                    said_share = as_object(was.get("attributed_token_usage"))
+                    said_share = dict_of(was.get("attributed_token_usage"))
                     account.shares = [read_counted(self.session.provider, said_share)]
                 self._put_account(turn, account, clean(said), as_text(was.get("group_id")) or None)
             self._files.update(key for key, part in step["change"].items() if structural_type(part) == WRITE)

@@ -33,7 +33,7 @@ LOST: dict[str, dict[str, str]] = {
     "json": {},
 }
 """What a format does not hold, by its part of the picture, and why: as schemas/documents/*.md say it."""
-KEPT = ("sessionData", "toolpath", "rounds")
+KEPT = ("toolpath",)
 """Keys of a session's metadata under which a reader keeps what only its own format has."""
 ALWAYS = {
     "messages.tool.output": "of a tool that has ended the formats want a result object, and get an empty one",
