@@ -61,6 +61,19 @@ class Inherited(NamedTuple):
     tail: int
 
 
+class Charged(NamedTuple):
+    """Whose a token group is, in a source of many sessions and agents."""
+
+    provider: str
+    model: str
+    session_id: str
+    agent: str | None
+    """The subagent that made the call."""
+    tool_input: int
+    tool_output: int
+    """Tokens that tools read and wrote, which the group has in its input and output."""
+
+
 @dataclass(slots=True)
 class Exchange(Cleaned):
     """A prompt and everything up to the next one. Its messages are `start` to the next exchange's `start`."""
@@ -182,6 +195,8 @@ class Session(Cleaned):
         self.own_total = ""
         """Stands for the token total where the source has sums of its own and no calls: a snapshot's, in words."""
         self.metadata: dict[str, Any] = CleanDict()
+        self.charged: Callable[[int], Charged | None] | None = None
+        """Says of a token group whose it is, where the source is of many sessions; set by its reader."""
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
 

@@ -22,7 +22,7 @@ from schemas.message import Flag, Kind, Message, Part
 from schemas.provider import Format, Head, Reading, Saved
 from schemas.reading import LinesReading, open_file
 from schemas.records import Record, Unreadable
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Charged, Op, Session
 from schemas.usage import TokenUsage, as_count
 
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
@@ -83,6 +83,7 @@ class EventsParser:
         self.session = Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name)
         self.session.title = one_line(f"Usage events: {path.name}", 200)
         self.session.build = self._build
+        self.session.charged = self._charged
         self._sources: dict[tuple[str, str], int] = {}
         self._source = array("L")
         """Which of `_sources` (provider and session, as they may be shown) each token group is of."""
@@ -128,6 +129,12 @@ class EventsParser:
             index, session.add_group(group_name(session, record), usage_of(event, value), record, model=model)
         )
         session.exchanges[-1].model = 0  # many models', not the last one's
+
+    def _charged(self, group: int) -> Charged:
+        """A file of events is of many sessions and providers, and tells tool tokens apart."""
+        event = event_of(self.session.record(self.session.group_spans(group)[0]))
+        tools = event.tool_input, event.tool_output
+        return Charged(event.provider, event.model, event.session_id, event.agent, *tools)
 
     # -- in words ------------------------------------------------------------------------------------------------------
 

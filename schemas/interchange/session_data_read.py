@@ -38,17 +38,16 @@ from schemas.interchange.session_data_parts import (
     unsaid_hints,
     wrong_kinds,
 )
-from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted, untold_tokens
+from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
+from schemas.published import id_called
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
 from schemas.table import NONE
 from schemas.values import dict_of, list_of, texts_of
 
-_PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
-"""The producer's own ids that the published document has another word for (formats note 2.1)."""
 _UNKNOWN = ("", "unknown")
 """What stands where a version or a workspace root is required and none is known."""
 _NO_TIME = "1970-01-01T00:00:00Z"
@@ -195,8 +194,7 @@ class SessionDataParser:
     def _take_head(self, document: dict[str, Any]) -> None:
         session, self._document = self.session, document
         provider = dict_of(document.get("provider"))
-        name = as_text(provider.get("id")) or session.provider
-        session.provider = _PROVIDERS.get(name, name)
+        session.provider = id_called(as_text(provider.get("id")) or session.provider)
         session.provider_name = as_text(provider.get("name")) or session.provider
         version, root = as_text(provider.get("version")), as_text(document.get("workspaceRoot"))
         session.version = None if version in _UNKNOWN else version
@@ -497,7 +495,7 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
         metadata=metadata,
     )
     counts = group < len(session.groups) and session.groups.last[group] == index
-    if counts and session.provider == "gemini" and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
+    if counts and tells_own(session.provider) and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
         metadata.setdefault("tokens", told)
     if block == next((n for n in reversed(range(len(blocks))) if blocks[n].kind != Kind.NOTE), 0):
         message.path_hints = texts_of(data.get("pathHints"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemas.provider import Head
+from schemas.published import published_of
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, texts_of
 
@@ -21,17 +22,15 @@ SESSION_KIND = re.compile(r"https://toolpath\.net/kinds/agent-coding-session/v1\
 """Any version of the kind that can be read: what is new in one is additive (formats note 1.9)."""
 TURN, EVENT, WRITE, COMPACT = "conversation.append", "conversation.event", "file.write", "conversation.compact"
 """The structural types of the kind; `conversation.compact` is a draft's."""
-SOURCES = {"claude": "claude-code", "gemini": "gemini-cli"}
-"""Providers whose name in `meta.source` is another one than ours."""
-PROVIDERS = {source: provider for provider, source in SOURCES.items()} | {"codex-cli": "codex"}
-NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "cursor": "Cursor", "opencode": "OpenCode"}
-"""What people call the agents whose sessions other programs write as Toolpath."""
-_INCLUSIVE = frozenset({"codex", "gemini", "qwen"})
-"""Agents whose input counts what was read from the cache; the format keeps figures as the source has them."""
 LEGACY_TAGS = ("Graph", "Path", "Step")
 """Keys around the root of older documents."""
 _BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graph"\s*:\s*\{[^{}]*\}\s*,\s*"paths"\s*:\s*\[')
 _SESSION_TYPES = (TURN, EVENT, COMPACT)
+
+
+def source_name(provider: str) -> str:
+    """What the format calls the agent with an id."""
+    return published_of(provider).source or provider
 
 
 def as_graph(document: object) -> dict[str, Any] | None:
@@ -143,7 +142,7 @@ def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
     if usage is None or usage.total is None:
         return None
     fresh = usage.input
-    if provider in _INCLUSIVE:
+    if published_of(provider).inclusive:
         known = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
         fresh = sum(known) if known else None
     data: dict[str, Any] = {"input_tokens": fresh, "output_tokens": usage.output}
@@ -161,7 +160,7 @@ def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
     fresh, output, read, write = (
         as_count(data.get(f"{name}_tokens")) for name in ("input", "output", "cache_read", "cache_write")
     )
-    if provider in _INCLUSIVE and fresh is not None:
+    if published_of(provider).inclusive and fresh is not None:
         fresh = max(fresh - (read or 0) - (write or 0), 0)
     reasoning = as_count(dict_of(dict_of(data.get("breakdowns")).get("output")).get("reasoning"))
     return TokenUsage(fresh, output, read, write, reasoning)

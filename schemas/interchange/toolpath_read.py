@@ -22,8 +22,6 @@ from schemas.interchange.toolpath_format import (
     EVENT,
     KIND,
     KIND_1_0,
-    NAMES,
-    PROVIDERS,
     SESSION_KIND,
     TURN,
     Told,
@@ -41,6 +39,7 @@ from schemas.interchange.toolpath_lineage import Branches
 from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
 from schemas.provider import HEAD_BYTES, Reading, beginning
+from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
 from schemas.session import Change, Op, Session, Subagent
@@ -355,11 +354,11 @@ class ToolpathParser:
         source = self._builder.source = as_text(meta.get("source"))
         graph = dict_of(dict_of(session.metadata.get("toolpath")).get("graphMeta"))
         session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
-        session.provider = PROVIDERS.get(source, source) or "toolpath"
+        session.provider = id_called(source) or "toolpath"
         producer = dict_of(meta.get("producer"))
         name = as_text(producer.get("name"))
         session.version = as_text(producer.get("version")) or None
-        session.provider_name = NAMES.get(session.provider) or name or session.provider
+        session.provider_name = name_of(session.provider) or name or session.provider
         if name:
             session.metadata["originator"] = name
         foreign = {key: value for key, value in meta.items() if key not in _MADE_ANEW}

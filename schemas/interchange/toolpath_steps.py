@@ -12,10 +12,10 @@ from schemas.clean import as_json, clean, one_line
 from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_facts import as_text, read_time
 from schemas.interchange.session_data_parts import read_tool, texts_in
+from schemas.interchange.session_data_usage import tells_own
 from schemas.interchange.toolpath_format import (
     COMPACT,
     EVENT,
-    PROVIDERS,
     TURN,
     WRITE,
     identity_of,
@@ -24,6 +24,7 @@ from schemas.interchange.toolpath_format import (
 )
 from schemas.interchange.toolpath_tools import read_writes, type_of
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
+from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
 from schemas.values import dict_of
 
@@ -146,7 +147,7 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Message]:
             messages.append(_message(Kind.NOTE if actor.startswith("tool:") else Kind.TEXT, text))  # no model said it
     elif text:
         messages += _typed(text, role, actor)
-    messages += [_tool(use, said, change, PROVIDERS.get(source, source)) for use in uses_of(said)]
+    messages += [_tool(use, said, change, id_called(source)) for use in uses_of(said)]
     messages += _delegated(said)
     if not messages:
         messages.append(_nothing(role, source))
@@ -180,8 +181,8 @@ def _without_envelopes(text: str, role: str, actor: str) -> Message:
 
 
 def _nothing(role: str, source: str) -> Message:
-    # Claude Code writes a line for thinking whose text is kept back, and so a turn that is empty.
-    if role == "assistant" and source == "claude-code":
+    # A line for thinking whose text is kept back is a turn that is empty.
+    if role == "assistant" and published_of(id_called(source)).by_block:
         return _message(Kind.THINKING, label="Thinking withheld by the provider", flags=Flag.WITHHELD)
     return _message(Kind.NOTE, label=f"empty turn ({one_line(role, 20)})" if role else "empty turn")
 
@@ -274,7 +275,7 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
     total = dict_of(said.get("token_usage"))
     if fields := _beyond(total):
         facts["usageFields"] = fields
-    if source == "gemini-cli" and (told := _untold(total)):
+    if tells_own(id_called(source)) and (told := _untold(total)):
         messages[-1].metadata["tokens"] = told  # where the group ends
     if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
         facts["turnFields"] = fields
@@ -282,7 +283,7 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
 
 
 def _untold(usage: Data) -> dict[str, int]:
-    """A total in Gemini CLI's own figures, where turnlog's do not tell them again."""
+    """A total in the agent's own figures, where turnlog's do not tell them again."""
     whole, output, read = (as_count(usage.get(f"{name}_tokens")) for name in ("input", "output", "cache_read"))
     thoughts = as_count(dict_of(dict_of(usage.get("breakdowns")).get("output")).get("reasoning"))
     output = output if output is None or thoughts is None else max(output - thoughts, 0)

@@ -2,66 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified, from_v4a
 from schemas.interchange.toolpath_format import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
-from schemas.providers import provider_of
-from schemas.providers.kit.agent import Agent
+from schemas.published import published_of, tool_type
 
 CATEGORIES = ("file_read", "file_write", "file_search", "shell", "network", "delegation")
-_Table = dict[str, str]
-
-
-def _table(**names: str) -> _Table:
-    return {name: category for category, listed in names.items() for name in listed.split()}
-
-
-_BY_NAME: dict[str, _Table] = {
-    "claude": _table(
-        file_read="Read",
-        file_write="Write Edit MultiEdit NotebookEdit",
-        file_search="Glob Grep",
-        shell="Bash",
-        network="WebFetch WebSearch",
-        delegation="Task Agent",
-    ),
-    "codex": _table(
-        file_read="read_file read_many_files list_dir view_image mcp_resource",
-        file_write="write_file apply_patch replace edit",
-        file_search="glob grep_search search_file_content tool_search tool_suggest",
-        shell="shell exec_command unified_exec write_stdin js_repl",
-        network="web_fetch web_search google_web_search",
-        delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents agent_jobs"
-        " task activate_skill",
-    ),
-    "gemini": _table(
-        file_read="read_file read_many_files list_directory get_internal_docs read_mcp_resource",
-        file_write="write_file replace edit",
-        file_search="glob grep_search search_file_content",
-        shell="run_shell_command",
-        network="web_fetch google_web_search",
-        delegation="task activate_skill",
-    ),
-    "cursor": _table(
-        file_read="read_file read_file_v2 read Read read_chunk list_dir list_dir_v2 ls read_project"
-        " get_project_structure get_symbols get_tests gotodef summarize_code read_lints read_with_linter"
-        " read_semsearch_files blame_by_file_path",
-        file_write="edit_file edit_file_v2 edit Edit Write StrReplace delete_file delete new_edit new_file save_file"
-        " reapply undo_edit apply_agent_diff create_rm_files add_test delete_test fix_lints fix_lints_subagent",
-        file_search="glob_file_search Glob glob ripgrep_raw_search ripgrep_search grep_search grep Grep search"
-        " search_symbols semantic_search semantic_search_full sem_search deep_search deep_search_subagent"
-        " tool_call_file_search",
-        shell="run_terminal_command_v2 run_terminal_commands run_terminal_cmd run_test write_shell_stdin Shell shell",
-        network="web_search web_fetch fetch_pull_request fetch call_mcp_tool",
-        delegation="task_v2 task Task task_subagent spec_subagent background_composer_followup start_grind_execution"
-        " start_grind_planning",
-    ),
-}
-"""The format's own tables (formats note 5.2); exact names, and what is not listed has no category."""
 _BY_TYPE: dict[ToolType, str] = {
     "write": "file_write",
     "read": "file_read",
@@ -86,7 +34,7 @@ _TASKS = ("todo", "plan", "checklist")
 
 def category(provider: str, name: str, tool_type: str) -> str | None:
     """Toolpath's category of a tool; for an agent without a table by SessionData's type (formats note 5.3)."""
-    table = _BY_NAME.get(provider)
+    table = published_of(provider).categories
     if table is not None:
         return table.get(name)
     low = name.lower()
@@ -101,20 +49,13 @@ def type_of(provider: str, name: str, said: object) -> ToolType:
     """SessionData's type of a tool: by its name where the agent's table has it, else by its category (formats note
     5.3).
     """
-    if (known := _named(provider)(name)) != "unknown":
+    if (known := tool_type(provider, name)) != "unknown":
         return known
     if isinstance(said, str) and said in _TYPES:
         if said == "network":
             return "search" if "search" in name.lower() else "read"
         return _TYPES[said]
     return "task" if any(word in name.lower() for word in _TASKS) else "unknown"
-
-
-@cache
-def _named(provider: str) -> Callable[[str], ToolType]:
-    """What tells an agent's tools by their names."""
-    agent = provider_of(provider)
-    return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
 
 
 def tool_use(provider: str, tool: Tool, name: str, raw: str | None, *, plain: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.session_data_facts import as_text, iso_time
-from schemas.interchange.session_data_usage import told_tokens
+from schemas.interchange.session_data_usage import tells_own, told_tokens
 from schemas.interchange.session_data_write import Edit, SessionDataWriter, unseen
 from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
 from schemas.interchange.toolpath_format import (
@@ -238,7 +238,7 @@ class ToolpathWriter:
         parts = message.parts if tool is None else [*message.parts, *tool.images]
         lost["image"] += sum(part.type == "image" for part in parts)
         lost["coloured run"] += sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
-        lost["odd total"] += self.session.provider == "gemini" and bool(told_tokens(message.metadata))
+        lost["odd total"] += tells_own(self.session.provider) and bool(told_tokens(message.metadata))
         lost["message fact"] += bool(message.metadata.keys() - _CARRIED)
         if tool is not None:
             facts = (tool.exit_code, tool.seconds, tool.summary, tool.formatted)

@@ -31,6 +31,7 @@ from schemas.providers.claude.classify import (
 )
 from schemas.providers.claude.files import AI, BOOKKEEPING, COMMAND, CUSTOM, LAST, RENAMED, SUMMARY, Located
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
+from schemas.providers.claude.published import PUBLISHED
 from schemas.providers.kit.bases import Data
 from schemas.providers.kit.blocks import arguments_of, texts_in
 from schemas.providers.kit.history import History
@@ -106,6 +107,7 @@ class Claude(Located):
     copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
+    published = PUBLISHED
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say

@@ -30,6 +30,7 @@ from schemas.providers._google import (
 )
 from schemas.providers.gemini import files
 from schemas.providers.gemini.log import Call, Entry, Listed, Log, Reply, Said, Spent
+from schemas.providers.gemini.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Task, Title, Use
 from schemas.records import read_document, read_record
@@ -74,6 +75,7 @@ class Gemini(Google):
         Format("Gemini CLI prompt log, logs.json", "a list of objects with sessionId, messageId and message"),
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
+    published = PUBLISHED
     history = Log
     rewrites = True
     resume = ("gemini", "--resume")
