@@ -15,8 +15,7 @@ import pytest
 
 from renderers.options import Include
 from schemas.costs.responses import responses
-from schemas.interchange.events_check import validate_events
-from schemas.interchange.events_write import event_line
+from schemas.interchange.events import event_line, validate_events
 from schemas.interchange.registry import check
 from schemas.message import Message, Tool, ToolStatus
 from schemas.opening import OpenError, family, read_session
