@@ -8,7 +8,7 @@ every key of these tables. All of them have a place in a Session: nothing else g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -66,22 +66,6 @@ def as_line(value: object) -> str:
     return as_text(value).replace("\n", " ")
 
 
-def _word(value: object) -> str | None:
-    return as_text(value) or None
-
-
-def _yes(value: object) -> bool:
-    return value is True
-
-
-def _number_of(value: object) -> int:
-    return as_count(value) or 0
-
-
-def _seconds(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value == value else None
-
-
 def iso_time(seconds: float | None) -> str | None:
     """Seconds since 1970 as ISO 8601 in UTC, with milliseconds or, where they say more, microseconds."""
     if seconds is None or not math.isfinite(seconds):
@@ -115,17 +99,30 @@ def read_usage(value: object) -> TokenUsage:
     return TokenUsage.from_json(dict_of(value))
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "text": as_text,
+    "line": as_line,
+    "title": lambda value: one_line(as_text(value), 300),
+    "word": lambda value: as_text(value) or None,
+    "yes": lambda value: value is True,
+    "count": lambda value: as_count(value) or 0,
+    "number": as_count,
+    "code": whole,
+    "seconds": lambda value: float(value) if isinstance(value, int | float) and value == value else None,
+}
+"""How a value out of a document is read, whatever it is."""
+_TOLD_AT_ZERO = ("number", "code", "seconds")
 
 
-def _or_none(value: Any) -> Any:
-    return value or None
+def _fact(key: str, name: str, kind: str) -> Fact:
+    """A fact that is a field of the thing, of one of `_KINDS`."""
+    read, zero = _KINDS[kind], kind in _TOLD_AT_ZERO
 
+    def tell_field(of: object) -> object:
+        value = getattr(of, name)
+        return value if zero else value or None
 
-def _fact(key: str, name: str, read: Callable[[Any], Any], write: Callable[[Any], Any] = _or_none) -> Fact:
-    """A fact that is a field of the thing; without `write` it is left out where it is empty, false or zero."""
-    return Fact(key, lambda of: write(getattr(of, name)), lambda of, value: setattr(of, name, read(value)))
+    return Fact(key, tell_field, lambda of, value: setattr(of, name, read(value)))
 
 
 # -- texts and tools ---------------------------------------------------------------------------------------------------
@@ -178,7 +175,7 @@ def _take_type(part: Part, value: object) -> None:
     part.type = "image" if value == "image" else part.type
 
 
-IMAGE: Facts = (_fact("mediaType", "media_type", _word, _as_it_is), _fact("size", "size", as_count, _as_it_is), _RUNS)
+IMAGE: Facts = (_fact("mediaType", "media_type", "word"), _fact("size", "size", "number"), _RUNS)
 PART: Facts = (Fact("type", lambda part: "image" if part.type == "image" else None, _take_type), *IMAGE)
 """What 1.0 cannot say of a part."""
 
@@ -227,14 +224,14 @@ def _nothing(_of: object, _value: object) -> None:
 
 TOOL: Facts = (
     Fact("status", lambda tool: tool.status.value, _take_status),
-    _fact("exitCode", "exit_code", whole, _as_it_is),
-    _fact("seconds", "seconds", _seconds, _as_it_is),
+    _fact("exitCode", "exit_code", "code"),
+    _fact("seconds", "seconds", "seconds"),
     Fact("text", _tell_text, _nothing),  # by `text_of_result`, before the others
     _RUNS,
     Fact("diffs", lambda tool: [diff_to_json(diff) for diff in tool.diffs] or None, _take_diffs),
     Fact("images", lambda tool: [_tell_image(part) for part in tool.images] or None, _take_images),
-    _fact("subagent", "subagent", _word),
-    _fact("spilled", "spilled", _yes),
+    _fact("subagent", "subagent", "word"),
+    _fact("spilled", "spilled", "yes"),
 )
 """What is known of a tool use and has no place in 1.0."""
 
@@ -264,12 +261,12 @@ def read_kind(value: object) -> Kind | None:
 # -- exchanges and token groups ----------------------------------------------------------------------------------------
 
 EXCHANGE: Facts = (
-    _fact("prompt", "prompt", lambda value: one_line(as_text(value), 300)),
-    _fact("seconds", "seconds", _seconds, _as_it_is),
-    _fact("errors", "errors", _number_of),
-    _fact("rewound", "rewound", _yes),
-    _fact("interrupted", "interrupted", _yes),
-    _fact("inherited", "inherited", _yes),
+    _fact("prompt", "prompt", "title"),
+    _fact("seconds", "seconds", "seconds"),
+    _fact("errors", "errors", "count"),
+    _fact("rewound", "rewound", "yes"),
+    _fact("interrupted", "interrupted", "yes"),
+    _fact("inherited", "inherited", "yes"),
 )
 
 
@@ -304,10 +301,10 @@ def _take_models(session: Session, value: object) -> None:
 
 
 _LINEAGE: Facts = (
-    _fact("forkedFrom", "forked_from", _word, _as_it_is),
-    _fact("continues", "continues", _word, _as_it_is),
-    _fact("parent", "parent", _word, _as_it_is),
-    _fact("agentId", "agent_id", _word),
+    _fact("forkedFrom", "forked_from", "word"),
+    _fact("continues", "continues", "word"),
+    _fact("parent", "parent", "word"),
+    _fact("agentId", "agent_id", "word"),
 )
 
 
@@ -323,7 +320,7 @@ def _tell_unreadable(session: Session) -> list[dict[str, Any]] | None:
 
 def _take_unreadable(session: Session, value: object) -> None:
     for row in map(dict_of, list_of(value)):
-        line, offset, length = (_number_of(row.get(key)) for key in ("line", "offset", "length"))
+        line, offset, length = (as_count(row.get(key)) or 0 for key in ("line", "offset", "length"))
         file = as_text(row.get("file"))
         session.unreadable.append(Unreadable(line, as_text(row.get("reason")), offset, length, file))
     session.exported_unreadable = len(session.unreadable)
@@ -344,7 +341,7 @@ def take_inherited(session: Session, value: object, span: int) -> None:
     for row in map(dict_of, list_of(value) if session.exchanges else ()):
         name, usage = as_text(row.get("id")), read_usage(row.get("usage"))
         model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
-        exchange = min(_number_of(row.get("exchange")), len(session.exchanges) - 1)
+        exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
         session.inherited[name] = Inherited(name, usage, model, time, exchange, span, span)
 
 
@@ -352,45 +349,44 @@ def _counter(key: str, name: str) -> Fact:
     def take_counts(session: Session, value: object) -> None:
         counter = getattr(session, name)
         for one, count in dict_of(value).items():
-            counter[clean(one)] += _number_of(count)
+            counter[clean(one)] += as_count(count) or 0
 
     return Fact(key, lambda session: dict(getattr(session, name)) or None, take_counts)
 
 
-def _lacks(value: object) -> frozenset[Lack]:
-    said = list_of(value)
-    return frozenset(lack for lack in Lack if lack.value in said)
+def _take_links(session: Session, value: object) -> None:
+    session.links = [clean(link) for link in texts_of(value)]
 
 
-def _sorted(values: Iterable[str]) -> list[str] | None:
-    return sorted(values) or None
+def _take_lacks(session: Session, value: object) -> None:
+    session.lacks = frozenset(lack for lack in Lack if lack.value in list_of(value))
 
 
 SESSION: Facts = (
-    _fact("title", "title", as_line),
-    _fact("branch", "branch", _word, _as_it_is),
+    _fact("title", "title", "line"),
+    _fact("branch", "branch", "word"),
     Fact(
         "source",
         lambda session: session.exported_from or path_text(session.path),
         lambda session, value: setattr(session, "exported_from", one_line(as_text(value), 4000)),
     ),
-    _fact("contextWindow", "context_window", as_count, _as_it_is),
-    _fact("contextUsed", "context_used", as_count, _as_it_is),
+    _fact("contextWindow", "context_window", "number"),
+    _fact("contextUsed", "context_used", "number"),
     Fact("models", lambda session: session.models[1:] or None, _take_models),
     Fact("lineage", lambda session: tell(_LINEAGE, session.lineage) or None, _take_lineage),
-    _fact("links", "links", lambda value: [clean(link) for link in texts_of(value)]),
+    Fact("links", lambda session: session.links or None, _take_links),
     Fact("inherited", _tell_inherited, _nothing),  # by `take_inherited`, behind the others
-    _fact("duplicates", "duplicates", _number_of),
-    _fact("ownTotal", "own_total", as_line),
-    _fact("lacks", "lacks", _lacks, _sorted),
+    _fact("duplicates", "duplicates", "count"),
+    _fact("ownTotal", "own_total", "line"),
+    Fact("lacks", lambda session: sorted(session.lacks) or None, _take_lacks),
     Fact("unreadable", _tell_unreadable, _take_unreadable),
     _counter("unknownRecords", "unknown"),
     _counter("hiddenRecords", "hidden"),
 )
 """What is true of the whole session and has no place in 1.0, but for its subagents and what else it notes of itself."""
 SUBAGENT: Facts = (
-    _fact("name", "name", as_text),
-    _fact("description", "description", as_text),
-    _fact("internal", "internal", _yes),
+    _fact("name", "name", "text"),
+    _fact("description", "description", "text"),
+    _fact("internal", "internal", "yes"),
 )
 """What is said of a subagent beside its id, its file, the tool use that started it and its session."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
 from schemas.clean import Run, as_json, clean, clean_styled, clean_value
-from schemas.diffs import FileDiff, added_file, from_strings, from_v4a
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, added_file, from_strings, from_v4a
 from schemas.documents import keys_of
 from schemas.interchange.session_data_facts import PART, TOOL, as_text, read_time, take, text_of_result
 from schemas.message import Part, Tool, ToolStatus, ToolType
@@ -17,6 +17,9 @@ _TOOL_TYPES: dict[str, ToolType] = {name: name for name in get_args(ToolType)}
 _CALLED = ("input", "summary", "formattedMarkdown")
 _FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
 """What stands before a file's own name."""
+_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
+_PATCH_KEYS = ("input", "patch")
+_CONTENT_KEYS = (*WHOLE_TEXTS, "contents", "fileText")
 _TYPES = {"string": str, "object": dict, "array": list}
 
 
@@ -101,7 +104,8 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
         return tool
     tool.text, tool.runs, tool.status, tool.exit_code = read_result(output)
     if tool.type == "write" and tool.status is not ToolStatus.ERROR:
-        tool.diffs = _diffs(tool)
+        told = asked_changes(tool.name, tool.input)
+        tool.diffs = [diff for diff in told if diff.hunks or diff.operation != "update"]
     return tool
 
 
@@ -160,30 +164,26 @@ def _result_text(output: object) -> str:
     return as_json(output, indent=True) if text is None else text
 
 
-def _diffs(tool: Tool) -> list[FileDiff]:
-    """The change as far as the tool's input tells it."""
-    said = tool.input
-    patch = said.get("input", said.get("patch"))
-    if isinstance(patch, str) and "*** Begin Patch" in patch:
+def asked_changes(name: str, given: object) -> list[FileDiff]:
+    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
+    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
+    if "*** Begin Patch" in patch:
         return from_v4a(patch)
-    path = _said(said, "file_path", "path")
-    if path is None:
+    path = _said(given, _PATH_KEYS)
+    if not isinstance(given, dict) or not path or given.get("command") == "view":
         return []
-    edits = said.get("edits")
-    pairs = [_replaced(edit) for edit in map(dict_of, edits)] if isinstance(edits, list) else [_replaced(said)]
-    if changes := [from_strings(path, *pair) for pair in pairs if pair is not None]:
-        changes[0].hunks = [hunk for change in changes for hunk in change.hunks]
-        return changes[:1]
-    content = _said(said, "content", "contents", "file_text")
-    return [added_file(path, content)] if content is not None else []
+    if name.lower().startswith("delete"):
+        return [FileDiff(path, "delete")]
+    edits = given.get("edits")
+    whole = FileDiff(path)
+    for edit in edits if isinstance(edits, list) else [given]:
+        old, new = _said(edit, OLD_TEXTS), _said(edit, NEW_TEXTS)
+        whole.hunks += from_strings(path, old, new).hunks if old or new else []
+    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
+    return [whole] if whole.hunks or content is None else [added_file(path, content)]
 
 
-def _replaced(edit: dict[str, Any]) -> tuple[str, str] | None:
-    """The text that an edit looks for, and the one that it puts there."""
-    old, new = _said(edit, "old_string", "old_str"), _said(edit, "new_string", "new_str")
-    return (old, new) if old is not None and new is not None else None
-
-
-def _said(data: dict[str, Any], *keys: str) -> str | None:
-    """The first of these that is a string."""
-    return next((value for key in keys if isinstance(value := data.get(key), str)), None)
+def _said(given: object, keys: tuple[str, ...]) -> str:
+    """The first text under one of these keys."""
+    said = dict_of(given)
+    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")

@@ -113,7 +113,7 @@ class SessionDataWriter:
         self._subagents = subagents
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
-        self._exchange_ids, self._message_ids, self._group_ids = _Names(), _Names(), _Names()
+        self._exchange_ids, self._message_ids, self._group_ids = Names(), Names(), Names()
 
     def dump(self, value: dict[str, Any]) -> bytes:
         """An object of the document as JSON, edited."""
@@ -302,18 +302,23 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return data
 
 
-class _Names:
-    """Names of things that are told apart by their index: the second of a name gets `#2` behind it."""
+class Names:
+    """Names of which none may be there twice: the second of a name gets `#2` behind it (formats note 1.4)."""
 
     def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
+        self.taken: dict[str, int] = {}
+        """Each name, with the index of what is called so."""
         self._numbered: dict[tuple[str, int], str] = {}
         self._last: dict[str, int] = {}
         """Where the search for a free name ended: with thousands of one name, each from the start takes minutes."""
 
+    def free(self, name: str) -> str:
+        """The name, or with a number the first one behind it that nothing has."""
+        return self.unique(name, -1 - len(self.taken))
+
     def unique(self, name: str, index: int) -> str:
         """The name, unless something with another index has it; the same index gets the same answer."""
-        if self._taken.setdefault(name, index) == index:
+        if self.taken.setdefault(name, index) == index:
             return name
         if (given := self._numbered.get((name, index))) is not None:
             return given
@@ -321,7 +326,7 @@ class _Names:
         while True:
             number += 1
             free = f"{name}#{number}"
-            if self._taken.setdefault(free, index) == index:
+            if self.taken.setdefault(free, index) == index:
                 break
         self._last[name], self._numbered[name, index] = number, free
         return free

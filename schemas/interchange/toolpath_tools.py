@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified, from_v4a
+from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified
+from schemas.interchange.session_data_parts import asked_changes
 from schemas.interchange.toolpath_format import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.published import published_of, tool_type
@@ -82,11 +83,6 @@ def tool_use(provider: str, tool: Tool, name: str, raw: str | None, *, plain: bo
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
-_PATCH_KEYS = ("input", "patch")
-_OLD_KEYS = ("old_string", "old_str", "oldString")
-_NEW_KEYS = ("new_string", "new_str", "newString")
-_CONTENT_KEYS = ("content", "contents", "file_text", "fileText")
 _OPERATIONS = {"create": "add", "write": "update", "modify": "update", "remove": "delete", "rename": "move"}
 _WRITTEN = {"move": "update"}
 """What the format's own producer calls operations; where the file went, `rename_to` says."""
@@ -101,7 +97,7 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
     if tool.status in _FAILED:
         return
     writes = use["category"] == "file_write" or (use["category"] is None and tool.type == "write")
-    for diff in tool.diffs or (_asked(use["name"], use["input"]) if writes else []):
+    for diff in tool.diffs or (asked_changes(use["name"], use["input"]) if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
@@ -118,31 +114,6 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
         if diff.hunks or diff.operation in ("delete", "move"):  # else it is only known that the file changed
             raw += diff.unified()
         change[diff.path] = ({"raw": raw} if raw else {}) | {"structural": structural}
-
-
-def _asked(name: str, given: object) -> list[FileDiff]:
-    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
-    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
-    if "*** Begin Patch" in patch:
-        return from_v4a(patch)
-    path = _said(given, _PATH_KEYS)
-    if not isinstance(given, dict) or not path or given.get("command") == "view":
-        return []
-    if name.lower().startswith("delete"):
-        return [FileDiff(path, "delete")]
-    edits = given.get("edits")
-    whole = FileDiff(path)
-    for edit in edits if isinstance(edits, list) else [given]:
-        old, new = _said(edit, _OLD_KEYS), _said(edit, _NEW_KEYS)
-        whole.hunks += from_strings(path, old, new).hunks if old or new else []
-    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
-    return [whole] if whole.hunks or content is None else [added_file(path, content)]
-
-
-def _said(given: object, keys: tuple[str, ...]) -> str:
-    """The first text under one of these keys."""
-    said = given if isinstance(given, dict) else {}
-    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")
 
 
 def _content(use: dict[str, Any], diff: FileDiff) -> str | None:

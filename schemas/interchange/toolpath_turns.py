@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
+from schemas.interchange.session_data_write import Names
 from schemas.interchange.toolpath_format import EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
@@ -34,24 +35,6 @@ _CHUNK = 1 << 20
 _NAMED = frozenset({Kind.ERROR, Kind.COMPACTION, Kind.INTERRUPT, Kind.OUTPUT})
 """Kinds of events that are called so, whatever the agent calls its record."""
 _ENVIRONMENT = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevision", "vcs_revision"))
-
-
-class Names:
-    """Ids of which none may be there twice: a repeated one gets `#2`, `#3`, … (formats note 1.4)."""
-
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-        self._repeats: dict[str, int] = {}
-
-    def free(self, name: str) -> str:
-        """The name, or with a number the first one behind it that nothing has."""
-        count, free = self._repeats.get(name, 1), name
-        while free in self.taken:
-            count += 1
-            free = f"{name}#{count}"
-        self.taken.add(free)
-        self._repeats[name] = count
-        return free
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.session_data_facts import as_text, iso_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, unseen
+from schemas.interchange.session_data_write import Edit, Names, SessionDataWriter, unseen
 from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
 from schemas.interchange.toolpath_format import (
     KIND,
@@ -30,15 +30,15 @@ from schemas.interchange.toolpath_format import (
     told_of,
 )
 from schemas.interchange.toolpath_sound import (
-    ACTOR,
     cut_deep,
+    is_actor,
     sound_actor,
     sound_base,
     sound_meta,
     sound_step,
 )
 from schemas.interchange.toolpath_tools import put_writes, tool_use
-from schemas.interchange.toolpath_turns import SAID, Account, Line, Names, accounts_of, by_record, records_in, source_of
+from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, records_in, source_of
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
 from schemas.records import MemoryStore, read_record
 from schemas.session import Session, Subagent
@@ -309,7 +309,7 @@ class ToolpathWriter:
     def _actor_definitions(self) -> Data:
         source = self._source.name
         if self._told is not None:
-            said = {name: sound_actor(about) for name, about in self._told.actors.items() if ACTOR.fullmatch(name)}
+            said = {name: sound_actor(about) for name, about in self._told.actors.items() if is_actor(name)}
             edited: Data = self._edit(said)
             return edited
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
