@@ -61,6 +61,19 @@ class Inherited(NamedTuple):
     tail: int
 
 
+class Charged(NamedTuple):
+    """Whose a token group is, in a source of many sessions and agents."""
+
+    provider: str
+    model: str
+    session_id: str
+    agent: str | None
+    """The subagent that made the call."""
+    tool_input: int
+    tool_output: int
+    """Tokens that tools read and wrote, which the group has in its input and output."""
+
+
 @dataclass(slots=True)
 class Exchange(Cleaned):
     """A prompt and everything up to the next one. Its messages are `start` to the next exchange's `start`."""
@@ -113,6 +126,8 @@ class Subagent(Cleaned):
     """Index of the message whose tool started it; None when no link is recorded."""
     internal: bool = False
     """A helper of the agent's own program (compaction, review guard): counted, not listed."""
+    exported_path: str = ""
+    """Its file as a document names it, also where it does not lie there."""
 
 
 @dataclass(slots=True)
@@ -159,6 +174,10 @@ class Session(Cleaned):
         """The file that a document was made from, where it says so."""
         self.exported_unreadable = 0
         """How many of `unreadable`, the first ones, are places in that file and not in the session's own."""
+        self.exported_records: dict[int, list[Any]] = {}
+        """Where records of token groups lie in that file, by the group, as the document says it."""
+        self.rounds: dict[int, str] = {}
+        """Of token groups that are calls of one of the source's own groups, what that one is called."""
         self.unknown = CleanCounter()
         """Record types that nobody described, and how many of each."""
         self.hidden = CleanCounter()
@@ -182,6 +201,8 @@ class Session(Cleaned):
         """How often a message that had been read turned out to be another one."""
         self.changed: dict[int, int] = {}
         """Those messages, each with the revision in which it last changed, in that order."""
+        self.charged: Callable[[int], Charged | None] | None = None
+        """Says of a token group whose it is, where the source is of many sessions; set by its reader."""
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
 

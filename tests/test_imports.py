@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from schemas.providers import providers
+from schemas.providers.kit.agent import Agent
 from tests.viewer.machine import Machine
 
 ROOT = Path(__file__).parents[1]
@@ -121,6 +123,26 @@ def test_no_circle_of_imports_and_no_arrow_up() -> None:
     ranks = {layer: rank for rank, layer in enumerate(layers)}
     up = [(a, b) for a in graph for b in graph[a] if ranks[b.split(".")[0]] < ranks[a.split(".")[0]]]
     assert not up
+
+
+_WORDS = {"cursor", "messages", "streams"}
+"""Agents' ids that mean something else as well."""
+
+
+def test_agents_names_stand_in_their_own_files() -> None:
+    agents = list(providers().values())
+    published = [agent.published for agent in agents if isinstance(agent, Agent)]
+    called = {name for one in published for name in (*one.names, one.seller)}
+    names = ({name for agent in agents for name in (agent.id, agent.name)} | called) - _WORDS - {""}
+    assert {"claude", "Claude Code", "claude-code", "codex-cli", "github-copilot"} <= names
+    found = []
+    for path in sorted(path for layer in ("viewer", "renderers", "schemas") for path in (ROOT / layer).rglob("*.py")):
+        if path.is_relative_to(ROOT / "schemas/providers"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}")
+    assert not found, "an agent says in its own file what is true of it (schemas/providers/kit/published.py)"
 
 
 def test_textual_is_imported_by_the_screens_only() -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.costs.price_book import PriceBook, Rates
+from schemas.published import id_called, published_of
 from schemas.usage import Call
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 MTOK = 1e6
-_SELLERS = {"cursor": "cursor", "copilot": "github-copilot", "copilot-cli": "github-copilot"}
-"""Agents whose maker sells models under prices of its own."""
 
 
 class Prices:
@@ -161,7 +160,7 @@ def _find(provider: str, model: str) -> ModelInfo | None:
     if model.endswith(")") and " (" in model:
         return None  # a mark that makes it cost something else: a faster one, a search (faults f14)
     tables = get_snapshot()
-    if seller := _SELLERS.get(provider):
+    if seller := published_of(id_called(provider)).seller:
         found = _look_up(tables, seller, model)
         if found is not None:
             return found

@@ -264,8 +264,12 @@ def response_of(session: Session, group: int, source: Source, member: int = 0) -
         dated=time is not None,
         agent=session.lineage.agent_id,
     )
-    if session.provider == "events":
-        _take_event(session, group, row)
+    if session.charged is not None and (said := session.charged(group)) is not None:
+        row.provider, row.model, row.agent = said.provider, said.model, said.agent
+        row.tool_input, row.tool_output = said.tool_input, said.tool_output
+        if said.session_id != source.id:
+            title = one_line(f"{said.provider} · {said.session_id}", 300)
+            row.session = source._replace(id=said.session_id, title=title)
     return row
 
 
@@ -354,26 +358,6 @@ def members_of(session: Session, failed: list[Problem]) -> Iterator[Session]:
         finally:
             if opened is not None:
                 opened.close()
-
-
-def _take_event(session: Session, group: int, row: Response) -> None:
-    """Set what an event says of its call: a file of events is of many sessions and providers, and tells tool tokens
-    apart.
-    """
-    from schemas.interchange.events_read import EventError, event_of
-
-    spans = session.group_spans(group)
-    if not spans:
-        return
-    try:
-        event = event_of(session.record(spans[0]))
-    except EventError:
-        return  # read from another format than a file of events
-    row.provider, row.model, row.agent = event.provider, event.model, event.agent
-    row.tool_input, row.tool_output = event.tool_input, event.tool_output
-    if event.session_id != row.session.id:
-        title = one_line(f"{event.provider} · {event.session_id}", 300)
-        row.session = row.session._replace(id=event.session_id, title=title)
 
 
 # -- what tells a copy -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.interchange.session_data_write import KEEP, Edit, dump, unseen
+from schemas.interchange.session_data_write import Edit, dump, unseen
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.session import Session
 
@@ -102,8 +102,7 @@ def _metadata(session: Session) -> dict[str, Any]:
         "total_output_tokens": usage.output if usage else None,
         "agent_runtime_ms": round(sum(took) * 1000) if took else None,
     }
-    others = {key: value for key, value in session.metadata.items() if key != KEEP}
-    return others | {key: value for key, value in facts.items() if value is not None}
+    return session.metadata | {key: value for key, value in facts.items() if value is not None}
 
 
 def _messages(message: Message, lost: Counter[str]) -> Iterator[dict[str, Any]]:

@@ -1,225 +1,236 @@
-"""Normalized Events v1, what each model call used, a JSON line each, as a view: the sums first, then a row an event.
+"""Normalized Events v1 by themselves: lines read as a list, written from the ledger's responses, and judged.
 
-As a session: an exchange with the sums, which change as the file grows, and one with a note and a token group an event.
-events_read.py reads events by themselves, events_write.py writes them, events_check.py judges them.
+What the contract requires is required of a reader's line, but for the counters of `usage`: the format's producer takes
+a missing one for 0 (formats note 3.1). Unknown keys are passed over. What is written and the format has no place for
+goes under `turnlog`, which other readers pass over (schemas/documents/events.md). events_view.py shows a file of them.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import insort
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.clean import clean, clean_value, one_line
-from schemas.figures import format_cost, format_count, short_model
-from schemas.interchange.events_read import COUNTERS, Event, EventError, event_of
-from schemas.interchange.events_sums import UUID, Sums
-from schemas.interchange.rfc3339 import format_time
-from schemas.interchange.sheets import open_section
-from schemas.message import Flag, Kind, Message, Part
-from schemas.provider import Format, Head, Reading, Saved
-from schemas.reading import LinesReading, open_file
-from schemas.records import Record, Unreadable
-from schemas.session import Change, Op, Session
-from schemas.usage import TokenUsage, as_count
+import orjson
 
-_KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
-_OTHERS = frozenset({"type", "role", "message", "payload", "event"})
-"""Keys of the records that agents write, of which some also name a model, a session and what was used."""
-_COUNTERS = frozenset({"cache_write_tokens", "cache_read_tokens", "tool_input_tokens", "tool_output_tokens"})
-"""Counters that others call otherwise, unlike `input_tokens` and `output_tokens`."""
-_SUMS, _HEAD, _FRAME = 1, 3, 4
-"""Where the sums and the heading of the events stand, and how many messages the view begins with: their keys are 0 to
-3, an event's is its line's offset and 4."""
-_SESSION = 24
-"""Characters of an id that is no UUID; a line without room for them says so itself."""
+from schemas.clean import clean, clean_value
+from schemas.interchange.json_text import read_json
+from schemas.interchange.rfc3339 import parse_time
+from schemas.interchange.session_data_facts import iso_time
+from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointer, schema_findings
+from schemas.json_output import json_bytes
+from schemas.usage import Call, TokenUsage, as_count
+
+if TYPE_CHECKING:
+    from schemas.costs.responses import Response
+
+COUNTERS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_write_tokens",
+    "cache_read_tokens",
+    "tool_input_tokens",
+    "tool_output_tokens",
+)
+LARGEST = (1 << 64) - 1
+BOM = b"\xef\xbb\xbf"
 
 
-def is_event(record: object) -> bool:
-    """Whether a JSON value has keys that only an event has together, one of which may be missing. What is wrong with
-    one is for the check.
-    """
-    if not isinstance(record, dict):
-        return False
-    missing = _KEYS - record.keys()
-    if len(missing) != 1 or record.keys() & _OTHERS:
-        return not missing
-    # Who speaks with models logs their provider, usage and time as well; an event's session is its own.
-    usage = record.get("usage")
-    return "session_id" not in missing or (isinstance(usage, dict) and bool(usage.keys() & _COUNTERS))
+class EventError(ValueError):
+    """A line that is no event: which line, from 1, and why."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.line = line
+        self.reason = reason
 
 
-class EventsProvider(Saved):
-    """Event files in the place of an agent: one opens as a view of what was used."""
+class Event(NamedTuple):
+    """What a model call used. Counts do not overlap: input excludes the cache, tool tokens are beside the others."""
 
-    id = "events"
-    name = "Normalized Events"
-    counting = "Each event is one group and stands for one model call; its input is without what came from the cache."
-    formats = (
-        Format(
-            "Normalized Events v1, JSON lines",
-            "a record with provider, model, session_id, timestamp and usage, or four of them",
-        ),
-    )
+    provider: str
+    model: str
+    session_id: str
+    time: datetime
+    """In UTC."""
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    tool_input: int = 0
+    tool_output: int = 0
+    cache_write_1h: int | None = None
+    """Of `cache_write`, what is kept for an hour: turnlog's own addition to the format."""
+    agent: str | None = None
+    """The subagent that made the call: turnlog's own addition."""
 
-    def detect(self, head: Head) -> bool:
-        """Whether one of the first records is an event."""
-        return any(map(is_event, head.records[:20])) or is_event(head.document)
+    @property
+    def total(self) -> int:
+        """The contract's `usage_total_tokens`."""
+        return self.input + self.output + self.cache_write + self.cache_read + self.tool_input + self.tool_output
 
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a file from its first line on, whatever `start` says: sums are of all of it. Raises OSError."""
-        return LinesReading(open_file(path), EventsParser(path))
+    @property
+    def call(self) -> Call:
+        """The tokens as prices want them."""
+        usage = TokenUsage(
+            self.input, self.output, self.cache_read, self.cache_write, cache_write_1h=self.cache_write_1h
+        )
+        return Call(usage, self.tool_input, self.tool_output)
 
 
-EVENTS = EventsProvider()
-
-
-class EventsParser:
-    """Makes the view of events."""
-
-    def __init__(self, path: Path) -> None:
-        self.session = Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name)
-        self.session.title = one_line(f"Usage events: {path.name}", 200)
-        self.session.build = self._build
-        self._sources: dict[tuple[str, str], int] = {}
-        self._source = array("L")
-        """Which of `_sources` (provider and session, as they may be shown) each token group is of."""
-        self._sums = Sums(self.session, self._sources, self._source)
-
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more lines."""
-        before, counted = len(self.session.messages), len(self.session.groups)
-        for record in records:
-            self._take(record)
-        changes = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
-        if before and len(self.session.groups) > counted:
-            changes.insert(0, Change(Op.UPDATED, _SUMS))
-        return changes
-
-    def refresh(self) -> list[Change]:
-        """Nothing lies beside the file."""
-        return []
-
-    def _take(self, record: Record) -> None:
-        session, value = self.session, record[3]
-        if not session.exchanges:
-            open_section(session, "Usage", 0, record)
-            session.messages.flags[session.add_message(Kind.TEXT, _SUMS, record, lines=12)] |= Flag.GROWING
-            open_section(session, "Events", 2, record)
-            session.add_message(Kind.NOTE, _HEAD, record, lines=1)
+def read_events(data: bytes) -> Iterator[Event]:
+    """The events in a file's bytes, blank lines passed over. Raises EventError at the first line that is none."""
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
+        if not line.strip():
+            continue
         try:
-            event = event_of(value, record[2])
-        except EventError as error:
-            fault = Unreadable(record[2], f"not an event: {error.reason}", record[0], record[1])
-            insort(session.unreadable, fault)  # the reading may have named later lines already
-            session.add_message(Kind.UNKNOWN, record[0] + _FRAME, record, chars=record[1], lines=1)
-            return
-        name = one_line(event.provider, 60), one_line(event.session_id, 200)
-        self._source.append(self._sources.setdefault(name, len(self._sources)))
-        seconds = event.time.timestamp()
-        index = session.add_message(
-            Kind.NOTE, record[0] + _FRAME, record, block=1, time=seconds, chars=record[1], lines=1
-        )
-        model = session.model_index(event.model)
-        session.messages.model[index] = model
-        session.join_group(
-            index, session.add_group(group_name(session, record), usage_of(event, value), record, model=model)
-        )
-        session.exchanges[-1].model = 0  # many models', not the last one's
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            from schemas.interchange.json_text import read_line  # a reading that finds no fault need not wait for it
 
-    # -- in words ------------------------------------------------------------------------------------------------------
-
-    def _build(self, session: Session, index: int) -> Message:
-        rows = session.messages
-        span = next(session.spans.chain(rows.span[index]))
-        kind = rows.kind_of(index)
-        message = Message(index, f"{session.id}:{span.line}", kind, rows.exchange[index], rows.when(index))
-        message.flags = Flag(rows.flags[index])
-        if index < _FRAME:
-            self._build_frame(message)
-        elif kind == Kind.UNKNOWN:
-            message.parts = [Part("text", clean(session.raw(span).decode("utf-8", "replace")))]
-        else:
-            self._build_event(message, session.record(span))
-        return message
-
-    def _build_frame(self, message: Message) -> None:
-        message.id = f"{self.session.id}:{('usage', 'sums', 'events', 'columns')[message.index]}"
-        if message.index == _SUMS:
-            message.parts = [Part("text", self._sums.text())]
-        elif message.index == _HEAD:
-            message.label = _row("UTC", "model", "session")
-            message.figures = _figures(["in", "read", "write", "out", "total", "cost"])
-        else:
-            message.label = self.session.exchanges[message.exchange].prompt
-
-    def _build_event(self, message: Message, value: dict[str, Any]) -> None:
-        """A row for the eye, and below it the same in full."""
-        session, event = self.session, event_of(value)
-        group = session.messages.group[message.index]
-        usage = session.groups.usage[group]
-        message.model = session.model_of(message.index)
-        message.group = session.groups.ids[group]
-        called = one_line(event.session_id, 200)
-        message.label = _row(f"{event.time:%Y-%m-%d %H:%M}", short_model(message.model) or "-", called)
-        counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total)
-        cost = self._sums.cost(group)
-        shown = ["-" if count is None else format_count(count) for count in counts]
-        message.figures = _figures([*shown, "-" if cost is None else format_cost(cost)])
-        whole = " · ".join(
-            f"{key.removesuffix('_tokens').replace('_', ' ')} {count:,}"
-            for key in COUNTERS
-            if (count := value["usage"].get(key, 0)) or not key.startswith("tool_")
-        )
-        names = (one_line(event.provider, 60), message.model or "no model", called, _time(event))
-        message.parts = [Part("text", f"{whole}\n{' · '.join(names)}")]
-        rest = {key: item for key, item in value.items() if key not in ("usage", "timestamp", "model")}
-        message.metadata = clean_value(rest)
+            text = read_line(line)
+            if text.fault:
+                raise EventError(number, text.fault) from None
+            value = clean_value(text.value)  # it may hold half a character, which cannot be written
+        yield event_of(value, number)
 
 
-def _time(event: Event) -> str:
-    return format_time(event.time).replace(".000000", "")
-
-
-def _row(time: str, model: str, session: str) -> str:
-    session = session[:8] if len(session) >= UUID else session[:_SESSION]  # as sessions are called everywhere
-    return f"{time:<16} {_fit(model, 10)} {session:<8}"
-
-
-def _fit(text: str, width: int) -> str:
-    return f"{text if len(text) <= width else text[: width - 1] + '…':<{width}}"
-
-
-def _figures(cells: list[str]) -> str:
-    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, (4, 5, 6, 5, 6, 8), strict=True))
-
-
-def group_name(session: Session, record: Record) -> str:
-    """The id of an event's token group: the one that turnlog wrote, else its place in this very file, so that it is no
-    copy of anything elsewhere.
-    """
-    ours = record[3].get("turnlog")
-    name = ours.get("group") if isinstance(ours, dict) else None
-    return clean(name) if isinstance(name, str) and name else f"{clean(str(session.path))}:{record[0]}"
-
-
-def usage_of(event: Event, value: dict[str, Any]) -> TokenUsage:
-    """An event's tokens as a session counts them: those of tools belong to input and output."""
+def event_of(value: object, line: int = 0) -> Event:
+    """The event in a JSON value. Raises EventError with the first thing that is wrong with it."""
+    if not isinstance(value, dict):
+        raise EventError(line, "not an object")
+    for key in ("provider", "model", "session_id"):
+        if not isinstance(value.get(key), str):
+            raise EventError(line, f"`{key}` is {'not a string' if key in value else 'missing'}")
+    time = parse_time(value.get("timestamp"))
+    if time is None:
+        missing = "timestamp" not in value
+        raise EventError(line, "`timestamp` is missing" if missing else "`timestamp` is no time with an offset")
+    usage = value.get("usage")
+    if not isinstance(usage, dict):
+        raise EventError(line, f"`usage` is {'not an object' if 'usage' in value else 'missing'}")
+    fresh, output, write, read, tool_in, tool_out = (_count(usage, key, line) for key in COUNTERS)
     ours = value.get("turnlog")
-    ours = ours if isinstance(ours, dict) else {}
-    unknown = ours.get("unknown")
-    unknown = unknown if isinstance(unknown, list) else []
+    hour = as_count(ours.get("cache_write_1h_tokens")) if isinstance(ours, dict) else None
+    agent = ours.get("agent") if isinstance(ours, dict) else None
+    agent = clean(agent) if isinstance(agent, str) and agent else None
+    provider, model, session_id = (clean(value[key]) for key in ("provider", "model", "session_id"))
+    return Event(provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
 
-    def known(count: int, key: str) -> int | None:
-        return None if not count and key in unknown else count
 
-    return TokenUsage(
-        known(event.input + event.tool_input, "input_tokens"),
-        known(event.output + event.tool_output, "output_tokens"),
-        known(event.cache_read, "cache_read_tokens"),
-        known(event.cache_write, "cache_write_tokens"),
-        as_count(ours.get("reasoning_tokens")),
-        event.cache_write_1h,
-    )
+def _count(usage: dict[str, Any], key: str, line: int) -> int:
+    count = usage.get(key, 0)
+    if type(count) is not int or not 0 <= count <= LARGEST:  # a bool is an int too
+        raise EventError(line, f"`usage.{key}` is no count of tokens")
+    return count
+
+
+UNKNOWN_MODEL = "unknown"
+"""Stands where a model is required and the source names none."""
+
+
+def event_line(response: Response) -> bytes | None:
+    """The event of a response and a newline; None where its session tells no time, without which there is no event."""
+    time = iso_time(response.time)
+    if time is None or not response.dated:
+        return None
+    usage, call = response.usage, response.call
+    counts: dict[str, int | None] = {
+        "input_tokens": call.usage.input,
+        "output_tokens": call.usage.output,
+        "cache_write_tokens": call.usage.cache_write,
+        "cache_read_tokens": call.usage.cache_read,
+        "tool_input_tokens": call.tool_input,
+        "tool_output_tokens": call.tool_output,
+    }
+    ours: dict[str, Any] = {"group": response.group}
+    if response.agent:
+        ours["agent"] = response.agent
+    if usage.reasoning is not None:
+        ours["reasoning_tokens"] = usage.reasoning
+    if usage.cache_write_1h is not None:
+        ours["cache_write_1h_tokens"] = usage.cache_write_1h
+    pieces = zip(counts, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
+    if unknown := [key for key, count in pieces if count is None]:
+        ours["unknown"] = unknown
+    event = {
+        "provider": response.provider,
+        "model": response.model or UNKNOWN_MODEL,
+        "session_id": response.session.id,
+        "timestamp": time,
+        "usage": {key: count or 0 for key, count in counts.items()},
+        "turnlog": ours,
+    }
+    return json_bytes(event) + b"\n"
+
+
+def validate_events(data: bytes) -> Verdict:
+    """Errors and warnings of a file's bytes, in order; each names its line. Blank lines are passed over."""
+    errors: list[Finding] = []
+    warnings: list[Finding] = []
+    count = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        count += 1
+        for path, message, fatal in _line(line):
+            finding = Finding(f"line {number}: {path}" if path else f"line {number}", message)
+            (errors if fatal else warnings).append(finding)
+    if not count:
+        errors.append(Finding("", "there is no event in it"))
+    return Verdict(errors, warnings)
+
+
+def _line(line: bytes) -> Iterator[tuple[str, str, bool]]:
+    try:
+        if _is_plain(orjson.loads(line)):
+            return
+    except orjson.JSONDecodeError:
+        pass  # which is said below, in the words of every check
+    text = read_json(line)  # by the letter: the quickest parser makes a float of a long integer
+    if text.fault:
+        yield "", text.fault.replace(" line 1,", ""), True
+        return
+    value = text.value
+    if not isinstance(value, dict):
+        yield "", f"an event must be an object, not {kind_of(value)}", True
+        return
+    for finding in schema_findings("events", value):
+        yield *finding, True
+    yield from _beyond_the_schema(value)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is an event as they all are, for which the validator, fifty times as slow, need not be asked."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), str) and value[key] for key in _WORDS):
+        return False
+    usage, time = value.get("usage"), value.get("timestamp")
+    if not isinstance(usage, dict) or not isinstance(time, str):
+        return False
+    counts = [usage.get(key) for key in COUNTERS]
+    return all(type(c) is int and c >= 0 for c in counts) and parse_time(time) is not None and time[10] != " "
+
+
+_WORDS = ("provider", "model", "session_id")
+
+
+def _beyond_the_schema(event: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """What a JSON Schema cannot say, with whether it is an error."""
+    for key in _WORDS:
+        if event.get(key) == "":
+            yield f"/{key}", f"`{key}` is empty", False
+    time = event.get("timestamp")
+    if isinstance(time, str):
+        moment = parse_time(time)
+        if moment is None or time[10] == " ":
+            yield (
+                "/timestamp",
+                "`timestamp` must be an RFC 3339 time with an offset, such as 2026-02-19T22:12:00Z",
+                True,
+            )
+    said = event.get("usage")
+    usage = said if isinstance(said, dict) else {}
+    for key in COUNTERS:
+        # A JSON Schema takes 5.0 for an integer, the format's own reader does not.
+        if isinstance(count := usage.get(key), float) and count.is_integer():
+            yield pointer(["usage", key]), f"`{key}` must be an integer, not a number with a point", True

@@ -49,15 +49,15 @@ FORMATS = (
     Published("toolpath-jsonl", "toolpath:TOOLPATH", "PathOpen",
               "Step ActorDef Signature PathMeta Head PathClose", "",
               "toolpath_check:validate_stream", lines=True),
-    Published("events", "events:EVENTS", "",
+    Published("events", "events_view:EVENTS", "",
               "provider session_id usage", "model timestamp",
-              "events_check:validate_events", lines=True, against="type role message payload event"),
+              "events:validate_events", lines=True, against="type role message payload event"),
     Published("snapshot", "snapshot:SNAPSHOT", "top_providers top_models",
               "schema_version generated_at", "month mode totals suggestions reconcile_latest_summary_path",
-              "snapshot_check:validate_snapshot"),
+              "snapshot:validate_snapshot"),
     Published("agent-response", "agent_response:AGENT_RESPONSE", "final_response",
               "messages", "metadata",
-              "agent_response_check:validate_agent_response"),
+              "agent_response:validate_agent_response"),
 )  # fmt: skip
 NAMES = tuple(one.name for one in FORMATS)
 

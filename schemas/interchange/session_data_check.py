@@ -13,21 +13,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
+from schemas.documents import keys_of, load_schema
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_usage import USAGE_KEYS
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 from schemas.usage import as_count
+from schemas.values import list_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-PROVIDER_IDS = ("claude", "cursor", "codex", "gemini")
+PROVIDER_IDS = tuple(load_schema("session-data")["properties"]["provider"]["properties"]["id"]["examples"])
 """Those that the published document names; another agent's is kept, with a warning."""
-_DOCUMENT = {"schemaVersion", "provider", "sessionId", "createdAt", "updatedAt", "slug", "workspaceRoot", "exchanges"}
-_PROVIDER = {"id", "name", "version"}
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]|^\.*$|[. ]$')
 """What no file is called on Linux, macOS or Windows."""
-_EXCHANGE = {"exchangeId", "startTime", "endTime", "messages", "metadata"}
 
 
 def validate_session_data(document: object) -> Verdict:
@@ -61,8 +60,8 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
         name = provider.get("id")
         if isinstance(name, str) and name and name not in PROVIDER_IDS:
             yield Finding("/provider/id", f"{shown(name)} is none of {', '.join(PROVIDER_IDS)}"), False
-        yield from _unknown_keys("/provider", provider, _PROVIDER)
-    yield from _unknown_keys("", document, _DOCUMENT)
+        yield from _unknown_keys("/provider", provider, "provider")
+    yield from _unknown_keys("", document, "")
     slug = document.get("slug")
     if isinstance(slug, str) and (_UNSAFE.search(slug) or len(slug.encode("utf-8", "replace")) > 200):
         yield Finding("/slug", f"{shown(slug)} is not safe as a file's name"), False
@@ -70,7 +69,7 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
         yield from _time(f"/{key}", document.get(key))
     ids: dict[str, str] = {}
     message_ids: dict[str, str] = {}
-    for number, exchange in enumerate(_items(document.get("exchanges"))):
+    for number, exchange in enumerate(list_of(document.get("exchanges"))):
         if isinstance(exchange, dict):
             yield from _exchange(f"/exchanges/{number}", exchange, ids, message_ids)
 
@@ -78,11 +77,11 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
 def _exchange(
     path: str, exchange: dict[str, Any], ids: dict[str, str], message_ids: dict[str, str]
 ) -> Iterator[tuple[Finding, bool]]:
-    yield from _unknown_keys(path, exchange, _EXCHANGE)
+    yield from _unknown_keys(path, exchange, "exchange")
     yield from _repeated(f"{path}/exchangeId", exchange.get("exchangeId"), ids)
     for key in ("startTime", "endTime"):
         yield from _time(f"{path}/{key}", exchange.get(key))
-    for number, message in enumerate(_items(exchange.get("messages"))):
+    for number, message in enumerate(list_of(exchange.get("messages"))):
         if isinstance(message, dict):
             yield from _message(f"{path}/messages/{number}", message, message_ids)
 
@@ -120,16 +119,12 @@ def _usage(path: str, usage: object) -> Iterator[Finding]:
 
 def _only_empty_thinking(content: object) -> bool:
     """Whether it is nothing but thinking that was withheld, as the producer writes it too."""
-    return bool(_items(content)) and all(part == {"type": "thinking", "text": ""} for part in _items(content))
+    return bool(list_of(content)) and all(part == {"type": "thinking", "text": ""} for part in list_of(content))
 
 
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _unknown_keys(path: str, value: dict[str, Any], known: set[str]) -> Iterator[tuple[Finding, bool]]:
+def _unknown_keys(path: str, value: dict[str, Any], of: str) -> Iterator[tuple[Finding, bool]]:
     for key in value:
-        if key not in known:
+        if key not in keys_of("session-data", of):
             yield Finding(path, f"`{one_line(str(key), 60)}` is no key of SessionData 1.0"), False
 
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
 
-from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
-from schemas.diffs import FileDiff, added_file, diff_from_json, from_strings, from_v4a
+from schemas.clean import Run, as_json, clean, clean_styled, clean_value
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, added_file, from_strings, from_v4a
+from schemas.documents import keys_of
+from schemas.interchange.session_data_facts import PART, TOOL, as_text, read_time, take, text_of_result
 from schemas.message import Part, Tool, ToolStatus, ToolType
-from schemas.usage import as_count
-from schemas.values import list_of, texts_of
+from schemas.values import dict_of, list_of, texts_of, whole
 
 _TOOL_TYPES: dict[str, ToolType] = {name: name for name in get_args(ToolType)}
-_STATUSES = tuple(ToolStatus)
-_TOOL_KINDS: dict[str, type] = dict.fromkeys(("name", "type", "useId", "summary", "formattedMarkdown"), str)
 _CALLED = ("input", "summary", "formattedMarkdown")
 _FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
 """What stands before a file's own name."""
-_TOOL = frozenset({"name", "type", "useId", "input", "output", "summary", "formattedMarkdown"})
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_text(value: object) -> str:
-    """The value cleaned if it is a string, else an empty one."""
-    return clean(value) if isinstance(value, str) else ""
+_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
+_PATCH_KEYS = ("input", "patch")
+_CONTENT_KEYS = (*WHOLE_TEXTS, "contents", "fileText")
+_TYPES = {"string": str, "object": dict, "array": list}
 
 
 def strings_in(value: object) -> Iterator[str]:
@@ -50,14 +41,14 @@ def unsaid_hints(data: dict[str, Any]) -> list[str]:
     if not (hints := list(map(clean, texts_of(data.get("pathHints"))))):
         return []
     text = "\n".join(map(clean, strings_in(data.get("content"))))
-    tool = as_object(data.get("tool"))
+    tool = dict_of(data.get("tool"))
     given = "\n".join(clean(word) for key in _CALLED for word in strings_in(tool.get(key)))
     return [hint for hint in hints if hint not in text and not (given and _FILE.sub("", hint) in given)]
 
 
 def texts_in(value: object) -> str | None:
     """The texts of a list, each a string or an object that has one; None for anything else."""
-    said = [as_object(item).get("text", item) for item in list_of(value)]
+    said = [dict_of(item).get("text", item) for item in list_of(value)]
     words = [word for word in said if isinstance(word, str)]
     return "\n".join(words) if words and len(words) == len(said) else None
 
@@ -65,7 +56,7 @@ def texts_in(value: object) -> str | None:
 def read_parts(content: list[Any], ours: object) -> list[Part]:
     """Content parts; one of a type 1.0 does not have shows as text."""
     facts = list_of(ours)
-    return [_part(item, as_object(facts[n]) if n < len(facts) else {}) for n, item in enumerate(content)]
+    return [_part(item, dict_of(facts[n]) if n < len(facts) else {}) for n, item in enumerate(content)]
 
 
 def is_odd_part(item: object) -> bool:
@@ -82,44 +73,9 @@ def _part(item: object, facts: dict[str, Any]) -> Part:
         return Part("text", clean(item) if isinstance(item, str) else as_json(item, indent=True))
     text = item.get("text")
     shown = clean(text) if isinstance(text, str) else as_json(item, indent=True)
-    if facts.get("type") == "image":
-        return _image(shown, facts)
     part = Part("thinking" if item.get("type") == "thinking" else "text", shown)
-    part.runs = read_runs(facts.get("runs"), len(shown))
-    part.media_type, part.size = as_text(facts.get("mediaType")) or None, as_count(facts.get("size"))
+    take(PART, part, facts)
     return part
-
-
-def _image(text: str, facts: dict[str, Any]) -> Part:
-    runs = read_runs(facts.get("runs"), len(text))
-    return Part("image", text, as_text(facts.get("mediaType")) or None, as_count(facts.get("size")), runs)
-
-
-def read_runs(value: object, length: int) -> list[Run]:
-    """Coloured runs, in order and within the text."""
-    runs: list[Run] = []
-    for row in list_of(value):
-        if not isinstance(row, list) or len(row) != 3:
-            continue
-        start, end, style = as_count(row[0]), as_count(row[1]), as_object(row[2])
-        if start is not None and end is not None and (runs[-1].end if runs else 0) <= start < end <= length:
-            runs.append(Run(start, end, _sgr(style)))
-    return runs
-
-
-def _sgr(style: dict[str, Any]) -> Sgr:
-    marks = {key: True for key in Sgr._fields[2:] if style.get(key) is True}
-    return Sgr(_colour(style.get("fg")), _colour(style.get("bg")), **marks)
-
-
-def _colour(value: object) -> int | tuple[int, int, int] | None:
-    if isinstance(value, list):
-        red, green, blue = ([as_count(v) for v in value] + [None] * 3)[:3]
-        if red is None or green is None or blue is None:
-            return None
-        return min(red, 255), min(green, 255), min(blue, 255)
-    index = as_count(value)
-    return min(index, 255) if index is not None else None
 
 
 def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> Tool:
@@ -138,14 +94,18 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
     output = data.get("output")
     if output is not None:
         tool.output = clean_value(output) if isinstance(output, dict) else {"content": clean_value(output)}
-    if fields := {key: value for key, value in data.items() if key not in _TOOL}:
+    known = keys_of("session-data", "tool") | {"type": "string"}
+    if fields := {key: value for key, value in data.items() if key not in known}:
         metadata["toolFields"] = clean_value(fields)
-    keep_malformed(metadata, wrong_kinds(data, _TOOL_KINDS))
-    tool.text, tool.runs, tool.status, tool.exit_code = read_result(data, ours)
+    keep_malformed(metadata, wrong_kinds(data, known))
     if isinstance(ours, dict):
-        _restore(tool, ours)
-    elif tool.type == "write" and tool.status is not ToolStatus.ERROR:
-        tool.diffs = _diffs(tool)
+        tool.text = text_of_result(ours, output)
+        take(TOOL, tool, ours)
+        return tool
+    tool.text, tool.runs, tool.status, tool.exit_code = read_result(output)
+    if tool.type == "write" and tool.status is not ToolStatus.ERROR:
+        told = asked_changes(tool.name, tool.input)
+        tool.diffs = [diff for diff in told if diff.hunks or diff.operation != "update"]
     return tool
 
 
@@ -158,64 +118,32 @@ class Result(NamedTuple):
     exit_code: int | None
 
 
-def read_result(data: dict[str, Any], ours: object) -> Result:
-    """A tool's result: what turnlog wrote about it (`ours`), or what another program's document lets us tell."""
-    output = data.get("output")
-    result = as_object(output)
-    if isinstance(ours, dict):
-        text = as_text(ours["text"] if "text" in ours else output if isinstance(output, str) else result.get("content"))
-        status, code = ours.get("status"), ours.get("exitCode")
-        known = ToolStatus(status) if status in _STATUSES else ToolStatus.OK
-        return Result(text, read_runs(ours.get("runs"), len(text)), known, _exit_code(code))
-    said = result.get("exit_code", result.get("exitCode", as_object(result.get("metadata")).get("exit_code")))
-    code = _exit_code(said)
+def read_result(output: object) -> Result:
+    """A tool's result, as far as another program's document lets us tell."""
+    result = dict_of(output)
+    said = result.get("exit_code", result.get("exitCode", dict_of(result.get("metadata")).get("exit_code")))
+    code = whole(said)
     failed = result.get("is_error") is True or bool(code)
     status = ToolStatus.PENDING if output is None else ToolStatus.ERROR if failed else ToolStatus.OK
     return Result(*clean_styled(_result_text(output)), status, code)
 
 
-def _exit_code(value: object) -> int | None:
-    return value if type(value) is int else None
+def wrong_kinds(data: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
+    """What stands under a known key and is not of its type (`keys_of`)."""
+    said = {key: data[key] for key in keys if data.get(key) is not None}
+    return {key: value for key, value in said.items() if not _is_of(keys[key], value)}
 
 
-def read_time(value: object) -> float | None:
-    """ISO 8601 as seconds since 1970; without an offset it counts as UTC. None for anything else."""
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def wrong_kinds(data: dict[str, Any], kinds: dict[str, type]) -> dict[str, Any]:
-    """What stands under a known key and is not of its kind: `object` for any, `datetime` for a time as a text."""
-    said = {key: data[key] for key in kinds if data.get(key) is not None}
-    return {key: value for key, value in said.items() if not _is_of(kinds[key], value)}
-
-
-def _is_of(kind: type, value: object) -> bool:
-    if kind is datetime:
+def _is_of(kind: str, value: object) -> bool:
+    if kind == "time":
         return value == "" or read_time(value) is not None
-    return kind is object or type(value) is kind
+    return kind not in _TYPES or type(value) is _TYPES[kind]
 
 
 def keep_malformed(metadata: dict[str, Any], odd: dict[str, Any]) -> None:
     """Keep what would not be valid where it stood, so that it is not lost."""
     if odd:
-        metadata["malformed"] = as_object(metadata.get("malformed")) | clean_value(odd)
-
-
-def _restore(tool: Tool, ours: dict[str, Any]) -> None:
-    """What turnlog wrote about it beside its result."""
-    seconds = ours.get("seconds")
-    tool.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
-    tool.diffs = [diff for item in list_of(ours.get("diffs")) if (diff := diff_from_json(item))]
-    for image in map(as_object, list_of(ours.get("images"))):
-        tool.images.append(_image(as_text(image.get("text")), image))
-    tool.subagent = as_text(ours.get("subagent")) or None
-    tool.spilled = ours.get("spilled") is True
+        metadata["malformed"] = dict_of(metadata.get("malformed")) | clean_value(odd)
 
 
 def _result_text(output: object) -> str:
@@ -236,30 +164,26 @@ def _result_text(output: object) -> str:
     return as_json(output, indent=True) if text is None else text
 
 
-def _diffs(tool: Tool) -> list[FileDiff]:
-    """The change as far as the tool's input tells it."""
-    said = tool.input
-    patch = said.get("input", said.get("patch"))
-    if isinstance(patch, str) and "*** Begin Patch" in patch:
+def asked_changes(name: str, given: object) -> list[FileDiff]:
+    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
+    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
+    if "*** Begin Patch" in patch:
         return from_v4a(patch)
-    path = _said(said, "file_path", "path")
-    if path is None:
+    path = _said(given, _PATH_KEYS)
+    if not isinstance(given, dict) or not path or given.get("command") == "view":
         return []
-    edits = said.get("edits")
-    pairs = [_replaced(edit) for edit in map(as_object, edits)] if isinstance(edits, list) else [_replaced(said)]
-    if changes := [from_strings(path, *pair) for pair in pairs if pair is not None]:
-        changes[0].hunks = [hunk for change in changes for hunk in change.hunks]
-        return changes[:1]
-    content = _said(said, "content", "contents", "file_text")
-    return [added_file(path, content)] if content is not None else []
+    if name.lower().startswith("delete"):
+        return [FileDiff(path, "delete")]
+    edits = given.get("edits")
+    whole = FileDiff(path)
+    for edit in edits if isinstance(edits, list) else [given]:
+        old, new = _said(edit, OLD_TEXTS), _said(edit, NEW_TEXTS)
+        whole.hunks += from_strings(path, old, new).hunks if old or new else []
+    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
+    return [whole] if whole.hunks or content is None else [added_file(path, content)]
 
 
-def _replaced(edit: dict[str, Any]) -> tuple[str, str] | None:
-    """The text that an edit looks for, and the one that it puts there."""
-    old, new = _said(edit, "old_string", "old_str"), _said(edit, "new_string", "new_str")
-    return (old, new) if old is not None and new is not None else None
-
-
-def _said(data: dict[str, Any], *keys: str) -> str | None:
-    """The first of these that is a string."""
-    return next((value for key in keys if isinstance(value := data.get(key), str)), None)
+def _said(given: object, keys: tuple[str, ...]) -> str:
+    """The first text under one of these keys."""
+    said = dict_of(given)
+    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")

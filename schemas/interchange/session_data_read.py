@@ -2,22 +2,34 @@
 
 The union of what is about is read (formats note 2.1 and 2.2): the producer's own provider ids and `usage`, tool input
 as a string, messages that hold text, thinking and a tool at once. A document that turnlog wrote gets back all that its
-`metadata.turnlog` says (schemas/documents/session-data.md), which session_data_write.py writes.
+`metadata.turnlog` says (session_data_facts.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.clean import clean, clean_value, one_line
-from schemas.interchange.session_data_parts import (
-    as_object,
+from schemas.clean import clean_value, one_line
+from schemas.documents import keys_of
+from schemas.interchange.session_data_facts import (
+    EXCHANGE,
+    SESSION,
+    SUBAGENT,
+    Group,
+    as_line,
     as_text,
+    read_flags,
+    read_kind,
+    read_time,
+    take,
+    take_inherited,
+    text_of_result,
+)
+from schemas.interchange.session_data_parts import (
     is_odd_part,
     keep_malformed,
     read_parts,
@@ -26,41 +38,23 @@ from schemas.interchange.session_data_parts import (
     unsaid_hints,
     wrong_kinds,
 )
-from schemas.interchange.session_data_parts import read_time as read_time
-from schemas.interchange.session_data_usage import Counted, read_usage, repeats, uncounted, untold_tokens
-from schemas.interchange.session_data_write import KEEP
+from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
+from schemas.published import id_called
 from schemas.reading import DocumentReading
-from schemas.records import MemoryStore, Record, Unreadable
-from schemas.session import Change, Exchange, Inherited, Lack, Op, Session, Subagent
+from schemas.records import MemoryStore, Record
+from schemas.session import Change, Exchange, Op, Session, Subagent
 from schemas.table import NONE
-from schemas.usage import TokenUsage, as_count
-from schemas.values import list_of, texts_of
+from schemas.values import dict_of, list_of, texts_of
 
-_PROVIDERS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini", "cursoride": "cursor"}
-"""The producer's own ids that the published document has another word for (formats note 2.1)."""
 _UNKNOWN = ("", "unknown")
 """What stands where a version or a workspace root is required and none is known."""
 _NO_TIME = "1970-01-01T00:00:00Z"
 """What stands where the time of creation is required and none is known."""
-_DOCUMENT: dict[str, type] = {
-    "schemaVersion": object, "exchanges": object, "provider": dict, "sessionId": str, "createdAt": datetime,
-    "updatedAt": datetime, "slug": str, "workspaceRoot": str,
-}  # fmt: skip
-_PROVIDER: dict[str, type] = dict.fromkeys(("id", "name", "version"), str)
-_EXCHANGE: dict[str, type] = {
-    "exchangeId": str, "startTime": datetime, "endTime": datetime, "messages": object, "metadata": dict,
-}  # fmt: skip
-_MESSAGE: dict[str, type] = {
-    "id": str, "timestamp": datetime, "role": object, "model": str, "content": object, "tool": dict, "pathHints": list,
-    "metadata": dict, "usage": object,
-}  # fmt: skip
-"""The keys that 1.0 has, and what stands under them; `datetime` for a time as a text."""
 _REQUIRED = frozenset({"schemaVersion", "provider", "sessionId", "createdAt", "workspaceRoot"})
 _VERSION = re.compile(r"\s*(?:1(?:\.0)*)?\s*")
 """1.0 as it may be written, or nothing."""
-_FLAGS = {name.lower(): flag.value for name, flag in Flag.__members__.items()}
 _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
 
 
@@ -107,7 +101,7 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(exchanges, list):
         raise OSError("/exchanges: a SessionData document whose exchanges are no list")
     head = {key: value for key, value in document.items() if key != "exchanges"}
-    facts = as_object(_ours((exchanges or [None])[0]).get("session"))
+    facts = dict_of(_ours((exchanges or [None])[0]).get("session"))
     records: list[dict[str, Any]] = [{"document": head, "facts": facts}]
     for exchange in _with_rewound(exchanges):
         records.append({"exchange": {key: value for key, value in exchange.items() if key != "messages"}})
@@ -119,7 +113,7 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _ours(item: object) -> dict[str, Any]:
     """What turnlog says of an exchange."""
-    return as_object(as_object(as_object(item).get("metadata")).get("turnlog"))
+    return dict_of(dict_of(dict_of(item).get("metadata")).get("turnlog"))
 
 
 def _with_rewound(exchanges: list[Any]) -> Iterator[dict[str, Any]]:
@@ -130,7 +124,7 @@ def _with_rewound(exchanges: list[Any]) -> Iterator[dict[str, Any]]:
         if ours.keys() & _ASIDE:
             yield from (e for e in list_of(ours.get("rewoundBefore")) if isinstance(e, dict))
             kept = {key: value for key, value in ours.items() if key not in _ASIDE}
-            yield exchange | {"metadata": as_object(exchange.get("metadata")) | {"turnlog": kept}}
+            yield exchange | {"metadata": dict_of(exchange.get("metadata")) | {"turnlog": kept}}
             yield from (e for e in list_of(ours.get("rewoundAfter")) if isinstance(e, dict))
         else:
             yield exchange
@@ -165,7 +159,6 @@ class SessionDataParser:
     def __init__(self, path: Path) -> None:
         self.session = Session("session-data", "SessionData", path, path.stem)
         self.session.build = _Builder()
-        self._kept: dict[str, Any] = {"groupRecords": [], "rounds": {}, "paths": {}}
         self._facts: dict[str, Any] = {}
         self._facts_span = NONE
         self._document: dict[str, Any] = {}
@@ -183,12 +176,12 @@ class SessionDataParser:
         for record in records:
             item = record[3]
             if "document" in item:
-                self._take_facts(as_object(item.get("facts")), record)
-                self._take_head(as_object(item["document"]))
+                self._take_facts(dict_of(item.get("facts")), record)
+                self._take_head(dict_of(item["document"]))
             elif "exchange" in item:
-                self._take_exchange(as_object(item["exchange"]), record)
+                self._take_exchange(dict_of(item["exchange"]), record)
             else:
-                self._take_message(as_object(item.get("message")), item.get("number", 0), record)
+                self._take_message(dict_of(item.get("message")), item.get("number", 0), record)
         self._complete()
         return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
 
@@ -200,31 +193,26 @@ class SessionDataParser:
 
     def _take_head(self, document: dict[str, Any]) -> None:
         session, self._document = self.session, document
-        provider = as_object(document.get("provider"))
-        name = as_text(provider.get("id")) or session.provider
-        session.provider = _PROVIDERS.get(name, name)
+        provider = dict_of(document.get("provider"))
+        session.provider = id_called(as_text(provider.get("id")) or session.provider)
         session.provider_name = as_text(provider.get("name")) or session.provider
         version, root = as_text(provider.get("version")), as_text(document.get("workspaceRoot"))
         session.version = None if version in _UNKNOWN else version
         session.id = as_text(document.get("sessionId")) or session.id
         session.workspace_root = None if root in _UNKNOWN else root
-        fields = {key: value for key, value in document.items() if key not in _DOCUMENT}
-        fields |= wrong_kinds(document, _DOCUMENT)
-        unknown = {key: value for key, value in provider.items() if key not in _PROVIDER}
-        if odd := unknown | wrong_kinds(provider, _PROVIDER):
+        fields = _beyond(document, "")
+        if odd := _beyond(provider, "provider"):
             fields["provider"] = odd
         if fields:
-            session.metadata["fields"] = as_object(session.metadata.get("fields")) | clean_value(fields)
+            session.metadata["fields"] = dict_of(session.metadata.get("fields")) | clean_value(fields)
 
     def _take_facts(self, facts: dict[str, Any], record: Record) -> None:
         """What turnlog says of the whole session; it stands in the document's first exchange."""
         session, self._facts = self.session, facts
-        self._facts_span = facts_span(session, facts, record)
-        session.title = as_text(facts.get("title")).replace("\n", " ")
-        session.branch = as_text(facts.get("branch")) or None
-        take_facts(session, facts)
-        session.metadata |= as_object(clean_value(facts.get("metadata")))
-        if fields := as_object(facts.get("fields")):  # where earlier versions wrote them
+        self._facts_span = session.add_span(record, SpanRole.USAGE) if facts.get("inherited") else NONE
+        take(SESSION, session, facts)
+        session.metadata |= dict_of(clean_value(facts.get("metadata")))
+        if fields := dict_of(facts.get("fields")):  # where earlier versions wrote them
             session.metadata["fields"] = clean_value(fields)
 
     def _complete(self) -> None:
@@ -239,22 +227,21 @@ class SessionDataParser:
         session.created = None if created == _NO_TIME else read_time(created) or session.created
         if (moment := read_time(updated)) is not None or self._own:
             session.updated = moment
-        for row in map(as_object, list_of(self._facts.get("subagents"))):
+        for row in map(dict_of, list_of(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
-        take_inherited(session, self._facts, self._facts_span)
-        session.metadata[KEEP] = self._kept
+        take_inherited(session, self._facts.get("inherited"), self._facts_span)
 
     def _subagent(self, row: dict[str, Any]) -> Subagent:
-        subagent = Subagent(as_text(row.get("id")), as_text(row.get("name")), as_text(row.get("description")))
-        subagent.internal = row.get("internal") is True
+        subagent = Subagent(as_text(row.get("id")))
+        take(SUBAGENT, subagent, row)
         subagent.tool_use = self._tools.get(as_text(row.get("toolUse")))
         if path := as_text(row.get("path")):
             # A document may come from anywhere: a path in it is followed only below its own directory.
             place, home = Path(path), self.session.path.resolve().parent
             inside = place.is_absolute() and place.resolve().is_relative_to(home) and place.is_file()
             subagent.path = place if inside else None
-            self._kept["paths"][subagent.id] = path
-        if document := as_object(row.get("session")):
+            subagent.exported_path = path
+        if document := dict_of(row.get("session")):
             try:
                 subagent.session = read_document(document, self.session.path)
             except OSError as error:
@@ -266,42 +253,37 @@ class SessionDataParser:
     def _take_exchange(self, data: dict[str, Any], record: Record) -> None:
         session = self.session
         number = len(session.exchanges)
-        metadata = as_object(data.get("metadata"))
-        ours = as_object(metadata.get("turnlog"))
+        metadata = dict_of(data.get("metadata"))
+        ours = dict_of(metadata.get("turnlog"))
         self._own = "opener" in ours
         self._counted.clear()
-        opener = _kind(ours.get("opener"))
+        opener = read_kind(ours.get("opener"))
         exchange = Exchange(
             number, len(session.messages), opener, as_text(data.get("exchangeId")) or f"{session.id}:{number}"
         )
-        exchange.prompt = one_line(as_text(ours.get("prompt")), 300)
-        seconds = ours.get("seconds")
-        exchange.seconds = float(seconds) if isinstance(seconds, int | float) and seconds == seconds else None
-        exchange.errors = as_count(ours.get("errors")) or 0
-        exchange.rewound, exchange.interrupted = ours.get("rewound") is True, ours.get("interrupted") is True
-        exchange.inherited = ours.get("inherited") is True
+        take(EXCHANGE, exchange, ours)
         session.exchanges.append(exchange)
         self._exchange_times.append((read_time(data.get("startTime")), read_time(data.get("endTime")), self._own))
-        for group in map(as_object, list_of(ours.get("groups"))):
+        for group in map(dict_of, list_of(ours.get("groups"))):
             self._take_group(group, record)
         exchange.model = session.model_index(as_text(ours.get("model")))
         theirs = {key: value for key, value in metadata.items() if value is not ours}
-        theirs |= {key: value for key, value in data.items() if key not in _EXCHANGE}
-        keep_malformed(theirs, wrong_kinds(data, _EXCHANGE))
+        known = keys_of("session-data", "exchange")
+        theirs |= {key: value for key, value in data.items() if key not in known}
+        keep_malformed(theirs, wrong_kinds(data, known))
         if theirs:  # an exchange has no facts of its own
-            known = as_object(session.metadata.get("exchanges"))
-            session.metadata["exchanges"] = known | {str(number): clean_value(theirs)}
+            others = dict_of(session.metadata.get("exchanges"))
+            session.metadata["exchanges"] = others | {str(number): clean_value(theirs)}
 
-    def _take_group(self, group: dict[str, Any], record: Record) -> None:
-        session = self.session
-        usage = TokenUsage.from_json(as_object(group.get("usage")))
-        name = as_text(group.get("id"))
-        index = session.add_group(name, usage, record, model=session.model_index(as_text(group.get("model"))))
-        self._kept["groupRecords"].append(clean_value(list_of(group.get("records"))))
-        if name_of_round := as_text(group.get("round")):
-            self._kept["rounds"][str(index)] = name_of_round
-        self._groups[name] = index
-        for message, last in self._homeless.pop(name, ()):
+    def _take_group(self, data: dict[str, Any], record: Record) -> None:
+        session, group = self.session, Group.from_json(data)
+        index = session.add_group(group.id, group.usage, record, model=session.model_index(group.model))
+        if group.records:
+            session.exported_records[index] = group.records
+        if group.round:
+            session.rounds[index] = group.round
+        self._groups[group.id] = index
+        for message, last in self._homeless.pop(group.id, ()):
             self._join(message, index, last)
 
     def _join(self, message: int, group: int, last: bool) -> None:
@@ -314,7 +296,7 @@ class SessionDataParser:
     def _take_message(self, data: dict[str, Any], number: int, record: Record) -> None:
         """Take one message of a document."""
         session, exchange = self.session, self.session.exchanges[-1]
-        ours = as_object(as_object(data.get("metadata")).get("turnlog"))
+        ours = dict_of(dict_of(data.get("metadata")).get("turnlog"))
         model = session.model_index(as_text(data.get("model")) or as_text(ours.get("model")))
         time = read_time(data.get("timestamp"))
         first = len(session.messages) == exchange.start
@@ -346,11 +328,13 @@ class SessionDataParser:
         """Fill the row's flags and sizes; returns what the message's size is that of."""
         # Not by `session.message`, which would read the record back and make all of it, for each message of a file.
         messages = self.session.messages
-        flags = _flags(ours.get("flags"))
+        flags = read_flags(ours.get("flags"))
         if piece.tool is None:
             text = "\n\n".join(part.text for part in read_parts(piece.parts, ours.get("parts")) if part.text)
+        elif isinstance(said := ours.get("tool"), dict) and self._own:
+            text = text_of_result(said, piece.tool.get("output"))
         else:
-            text, _, status, _ = read_result(piece.tool, ours.get("tool"))
+            text, _, status, _ = read_result(piece.tool.get("output"))
             if not self._own:
                 failed, pending = status is ToolStatus.ERROR, status is ToolStatus.PENDING
                 flags |= (Flag.ERROR.value if failed else 0) | (Flag.PENDING.value if pending else 0)
@@ -374,7 +358,7 @@ class SessionDataParser:
                     self._join(index, group, last)
             return
         usage = read_usage(data.get("usage"))
-        aside = as_object(data.get("metadata")).get("isSidechain") is True
+        aside = dict_of(data.get("metadata")).get("isSidechain") is True
         before = self._counted.pop(aside, None)
         if data.get("role") == "user":
             self._counted.clear()
@@ -390,56 +374,14 @@ class SessionDataParser:
         else:
             group = session.add_group(name, usage, record, model=model)
             span = session.groups.span[group]
-            self._kept["groupRecords"].append([])
         session.join_group(index, group)
         self._counted[aside] = Counted(model_name, usage, group, span)
 
 
-def take_facts(session: Session, facts: dict[str, Any]) -> None:
-    """What turnlog says of a whole session and only a Session has a place for."""
-    session.context_window, session.context_used = (
-        as_count(facts.get("contextWindow")),
-        as_count(facts.get("contextUsed")),
-    )
-    session.duplicates = as_count(facts.get("duplicates")) or 0
-    session.own_total = as_text(facts.get("ownTotal")).replace("\n", " ")
-    said_lacks = list_of(facts.get("lacks"))
-    session.lacks = frozenset(lack for lack in Lack if lack.value in said_lacks)
-    session.links = [clean(link) for link in texts_of(facts.get("links"))]
-    for model in list_of(facts.get("models")):
-        session.model_index(as_text(model))
-    line, said = session.lineage, as_object(facts.get("lineage"))
-    line.forked_from, line.continues = as_text(said.get("forkedFrom")) or None, as_text(said.get("continues")) or None
-    line.parent, line.agent_id = as_text(said.get("parent")) or None, as_text(said.get("agentId")) or None
-    for row in map(as_object, list_of(facts.get("unreadable"))):
-        place = [as_count(row.get(key)) or 0 for key in ("line", "offset", "length")]
-        reason, file = as_text(row.get("reason")), as_text(row.get("file"))
-        session.unreadable.append(Unreadable(place[0], reason, place[1], place[2], file))
-    session.exported_from = one_line(as_text(facts.get("source")), 4000)
-    session.exported_unreadable = len(session.unreadable)
-    for counter, key in ((session.unknown, "unknownRecords"), (session.hidden, "hiddenRecords")):
-        for name, count in as_object(facts.get(key)).items():
-            counter[clean(name)] += as_count(count) or 0
-
-
-def facts_span(session: Session, facts: dict[str, Any], record: Record) -> int:
-    """The record in which turnlog says what a session inherited; NONE where it says nothing, or the record is only made
-    up of what stands around the steps of a Toolpath document.
-    """
-    return session.add_span(record, SpanRole.USAGE) if facts.get("inherited") and record[1] else NONE
-
-
-def take_inherited(session: Session, facts: dict[str, Any], span: int) -> None:
-    """The responses that turnlog says a fork has copies of, once the exchanges are known, as each stands in one.
-
-    `span`: where the document says it (`facts_span`).
-    """
-    session.inherited.clear()
-    for row in map(as_object, list_of(facts.get("inherited")) if session.exchanges else ()):
-        name, usage = as_text(row.get("id")), TokenUsage.from_json(as_object(row.get("usage")))
-        model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
-        exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
-        session.inherited[name] = Inherited(name, usage, model, time, exchange, span, span)
+def _beyond(data: dict[str, Any], of: str) -> dict[str, Any]:
+    """What an object says that 1.0 does not have there: other keys, and values of a wrong type."""
+    known = keys_of("session-data", of)
+    return {key: value for key, value in data.items() if key not in known} | wrong_kinds(data, known)
 
 
 def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
@@ -447,7 +389,7 @@ def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
     content, tool = _content(data), data.get("tool")
     tool = tool if isinstance(tool, dict) else None
     user = data.get("role") == "user"
-    kind = _kind(ours.get("kind"))
+    kind = read_kind(ours.get("kind"))
     if kind is not None and (kind in USER_KINDS) == user and (kind == Kind.TOOL) == (tool is not None):
         return [_Block(kind, [] if ours.get("placeholder") is True else content, tool)]
     blocks: list[_Block] = [_Block(Kind.PROMPT, content)] if user else []
@@ -473,10 +415,11 @@ def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """What others say of a message, and what a Message has no field for: nothing is lost. `ours` is what turnlog
     says of it.
     """
-    metadata = {key: value for key, value in as_object(data.get("metadata")).items() if value is not ours}
+    metadata = {key: value for key, value in dict_of(data.get("metadata")).items() if value is not ours}
     if (foreign := metadata.pop("turnlog", ours.get("foreign"))) is not None:
         metadata["foreign"] = foreign  # somebody else's key of that name
-    if fields := {key: value for key, value in data.items() if key not in _MESSAGE}:
+    known = keys_of("session-data", "message")
+    if fields := {key: value for key, value in data.items() if key not in known}:
         metadata["messageFields"] = fields
     if (records := ours.get("records")) is not None:
         metadata["records"] = records
@@ -488,7 +431,7 @@ def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
 
 def _malformed(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """What stands under a message's own keys and is not what belongs there."""
-    odd = wrong_kinds(data, _MESSAGE)
+    odd = wrong_kinds(data, keys_of("session-data", "message"))
     if (content := data.get("content")) is not None and not isinstance(content, str | list | dict):
         odd["content"] = content
     if hints := [hint for hint in list_of(data.get("pathHints")) if not isinstance(hint, str)]:
@@ -511,7 +454,7 @@ class _Opened(NamedTuple):
 
 
 def _opened(data: dict[str, Any]) -> _Opened:
-    ours = as_object(as_object(data.get("metadata")).get("turnlog"))
+    ours = dict_of(dict_of(data.get("metadata")).get("turnlog"))
     return _Opened(data, ours, _blocks(data, ours), _metadata(data, ours))
 
 
@@ -524,7 +467,7 @@ class _Builder:
     def __call__(self, session: Session, index: int) -> Message:
         rows = session.messages
         record = session.record(next(session.spans.chain(rows.span[index])))
-        data = as_object(record.get("message"))
+        data = dict_of(record.get("message"))
         if self._last.data is not data:
             self._last = _opened(data)
         return _made(session, index, self._last, record.get("number", 0), rows.block[index])
@@ -547,12 +490,12 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
         tool=read_tool(piece.tool, ours.get("tool"), metadata) if piece.tool is not None else None,
         group=session.groups.ids[group] if group < len(session.groups) else None,
         flags=Flag(rows.flags[index]),
-        label=as_text(ours.get("label")).replace("\n", " "),
-        figures=as_text(ours.get("figures")).replace("\n", " "),
+        label=as_line(ours.get("label")),
+        figures=as_line(ours.get("figures")),
         metadata=metadata,
     )
     counts = group < len(session.groups) and session.groups.last[group] == index
-    if counts and session.provider == "gemini" and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
+    if counts and tells_own(session.provider) and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
         metadata.setdefault("tokens", told)
     if block == next((n for n in reversed(range(len(blocks))) if blocks[n].kind != Kind.NOTE), 0):
         message.path_hints = texts_of(data.get("pathHints"))
@@ -570,15 +513,3 @@ def _id(data: dict[str, Any], exchange: Exchange, number: int, block: int) -> st
 def key_of(name: str) -> int:
     """The 64-bit number that stands for a message's id."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-
-
-def _kind(value: object) -> Kind | None:
-    return Kind.__members__.get(value.upper()) if isinstance(value, str) else None
-
-
-def _flags(value: object) -> int:
-    """The flags of these names, as a number: an enum's own arithmetic takes a quarter of a message's time."""
-    flags = 0
-    for name in list_of(value):
-        flags |= _FLAGS.get(name, 0) if isinstance(name, str) else 0
-    return flags

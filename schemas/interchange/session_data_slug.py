@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from schemas.message import Kind
+from schemas.published import published_of
 from schemas.session import Session
 
 _WORDS = 4
@@ -19,28 +20,24 @@ _OPENING = re.compile(r"<([A-Za-z_][\w-]*)(?:\s[^<>]*?)?(/?)>")
 _CLOSING = re.compile(r"</([A-Za-z_][\w-]*)\s*>")
 _HEADING = re.compile(r"#{1,6}\s+")
 _PLAN = "Implement the following plan:"
-_SCAFFOLD = (
-    "<command-name>", "<command-message>", "<command-args>", "<local-command-stdout>", "<local-command-stderr>",
-    "<local-command-caveat>", "[Request interrupted by user",
-)  # fmt: skip
-"""How messages begin that Claude Code writes in a person's name."""
 _SPOKEN = {"@": " at ", "&": " and ", "#": " hash "}
 
 
 def session_slug(session: Session, edit: Callable[[Any], Any] | None = None) -> str:
     """The slug of a session's first prompt; empty if it has no words. `edit` takes secrets out before it is made."""
     slug = slug_of(_first_prompt(session), edit)
-    return slug or ("gemini-session" if session.provider == "gemini" else "")
+    return slug or published_of(session.provider).slug
 
 
 def _first_prompt(session: Session) -> str:
+    untyped = published_of(session.provider).untyped
     for exchange in session.exchanges:
         if exchange.opener is not Kind.PROMPT or exchange.rewound or not session.message_range(exchange.index):
             continue
         text = session.message(exchange.start).text.strip()
-        if session.provider != "claude":
+        if untyped is None:
             return text
-        if not text.startswith(_SCAFFOLD) and "<TEXTBLOCK>" not in text and "warmup" not in text.lower():
+        if not untyped.search(text):
             return text.removeprefix(_PLAN)
     return ""
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from schemas.interchange.session_data_parts import as_object
+from schemas.published import published_of
 from schemas.usage import TokenUsage, as_count, overlapping
+from schemas.values import dict_of
 
 USAGE_KEYS = frozenset({
     "inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "cachedInputTokens",
     "reasoningOutputTokens", "cachedTokens", "thoughtTokens", "toolTokens", "thinkingTokens",
 })  # fmt: skip
 """What the producer counts, of all agents together."""
-_REPEATING = frozenset({"claude"})
-"""Agents that write a response's usage on each of its messages: Claude Code (trap 2). Codex and Gemini CLI count a
-call once, so what is equal there is another call.
-"""
 
 
 def read_usage(value: object) -> TokenUsage | None:
@@ -33,7 +30,7 @@ def read_usage(value: object) -> TokenUsage | None:
             count.get("thinkingTokens"),
         )
     elif {"cachedTokens", "thoughtTokens", "toolTokens"} & count.keys():
-        # Gemini: thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
+        # Thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
         cached, thoughts = count.get("cachedTokens"), count.get("thoughtTokens")
         tools = count.get("toolTokens") or 0
         fresh = max(whole - (cached or 0), 0) + tools if whole is not None else None
@@ -63,7 +60,8 @@ class Counted(NamedTuple):
 
 
 def repeats(before: Counted | None, provider: str, model: str, usage: TokenUsage) -> bool:
-    """Whether a message's usage is that of the message before said again: another line of one reply of Claude Code.
+    """Whether a message's usage is that of the message before said again: another record of one response, of
+    agents that write the response's usage on each of them (trap 2).
 
     It is where nothing but the output has grown. Two replies that follow each other cannot look so: the second one has
     read the first, so that its input or its cache is larger. The producer leaves out zeros, so a figure that is zero
@@ -71,7 +69,7 @@ def repeats(before: Counted | None, provider: str, model: str, usage: TokenUsage
     """
     return (
         before is not None
-        and provider in _REPEATING
+        and published_of(provider).by_block
         and before.model == model
         and _read(before.usage) == _read(usage)
         and (not usage.output or usage.output >= (before.usage.output or 0))
@@ -87,19 +85,23 @@ _TOLD = {
     "input": "inputTokens", "output": "outputTokens", "cached": "cachedTokens", "thoughts": "thoughtTokens",
     "tool": "toolTokens",
 }  # fmt: skip
-"""Gemini CLI's own figures, and what the producer calls them."""
+"""Figures of agents that count what was thought beside the output, and what the producer calls them."""
+
+
+def tells_own(provider: str) -> bool:
+    """Whether an agent counts so, and its figures may be others than turnlog's."""
+    return "spoken" in published_of(provider).figures
 
 
 def told_tokens(metadata: dict[str, Any]) -> dict[str, int]:
-    """Gemini CLI's own figures where a message's metadata has them: turnlog's do not tell all of them again."""
-    said = metadata.get("tokens")
-    figures = {key: as_count(said.get(key)) for key in _TOLD} if isinstance(said, dict) else {}
-    return {key: count for key, count in figures.items() if count is not None}
+    """The agent's own figures where a message's metadata has them: turnlog's do not tell all of them again."""
+    said = dict_of(metadata.get("tokens"))
+    return {key: count for key in _TOLD if (count := as_count(said.get(key))) is not None}
 
 
 def untold_tokens(usage: object) -> dict[str, int]:
-    """Gemini CLI's own figures out of a `usage`, where turnlog's do not tell all of them again."""
-    figures = as_object(usage)
+    """The agent's own figures out of a `usage`, where turnlog's do not tell all of them again."""
+    figures = dict_of(usage)
     return overlapping({key: figures.get(name) for key, name in _TOLD.items()})
 
 
@@ -108,33 +110,9 @@ def own_usage(provider: str, usage: TokenUsage, metadata: dict[str, Any] | None 
 
     `metadata` is that of the message which the usage is of.
     """
-    if provider == "gemini" and (told := told_tokens(metadata or {})):
+    if tells_own(provider) and (told := told_tokens(metadata or {})):
         return {_TOLD[key]: count for key, count in told.items()}
-    whole = _sum(_sum(usage.input, usage.cache_read), usage.cache_write)
-    if provider == "codex":
-        keys = {
-            "inputTokens": whole,
-            "cachedInputTokens": usage.cache_read,
-            "outputTokens": usage.output,
-            "reasoningOutputTokens": usage.reasoning,
-        }
-    elif provider == "gemini":
-        said = max(usage.output - (usage.reasoning or 0), 0) if usage.output is not None else None
-        keys = {
-            "inputTokens": whole,
-            "cachedTokens": usage.cache_read,
-            "outputTokens": said,
-            "thoughtTokens": usage.reasoning,
-        }
-    else:
-        keys = {
-            "inputTokens": usage.input,
-            "outputTokens": usage.output,
-            "cacheCreationInputTokens": usage.cache_write,
-            "cacheReadInputTokens": usage.cache_read,
-        }
-    return {key: count for key, count in keys.items() if count is not None}
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b
+    spoken = max(usage.output - (usage.reasoning or 0), 0) if usage.output is not None else None
+    figures = usage._asdict() | {"context": usage.context, "spoken": spoken}
+    names = published_of(provider).figures
+    return {name: count for key, name in names.items() if (count := figures[key]) is not None}

@@ -2,39 +2,45 @@
 
 What is written is valid for all three validators there are (formats note 2.2), so the stricter rule of each holds.
 Where 1.0 has no place for a fact it goes into `metadata.turnlog` of the message or the exchange, and facts of the
-whole session into that of the first exchange; schemas/documents/session-data.md lists the keys. session_data_read.py
-reads them back: Session -> document -> Session -> document loses nothing.
+whole session into that of the first exchange: session_data_facts.py declares them, session_data_read.py reads them
+back. Session -> document -> Session -> document loses nothing.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
-from schemas.clean import Run, Sgr, clean_value
-from schemas.diffs import diff_to_json
+from schemas.clean import clean_value
+from schemas.interchange.session_data_facts import (
+    EXCHANGE,
+    PART,
+    SESSION,
+    SUBAGENT,
+    TOOL,
+    Group,
+    given,
+    iso_time,
+    result_of,
+    tell,
+    tell_flags,
+    tell_usage,
+)
 from schemas.interchange.session_data_slug import session_slug
 from schemas.interchange.session_data_usage import own_usage
 from schemas.json_output import json_bytes
-from schemas.message import Flag, Kind, Message, Part, Tool, ToolStatus
+from schemas.message import Kind, Message, Part, Tool
 from schemas.paths import path_text
-from schemas.session import Exchange, Inherited, Session, Subagent
+from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
-from schemas.usage import TokenUsage
 
 UNKNOWN = "unknown"
 """Stands where a version or a workspace root is required and none is known; no real root is a relative path."""
 EPOCH = "1970-01-01T00:00:00Z"
 """Stands where SessionData requires the time of creation and none is known."""
-KEEP = "sessionData"
-"""Key of `Session.metadata` under which the reader keeps what a document says that a Session has no place for."""
-_START = datetime(1970, 1, 1, tzinfo=UTC)
-_FLAG_NAMES = [(flag.value, name.lower()) for name, flag in Flag.__members__.items()]
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
 
 Edit = Callable[[Any], Any]
@@ -107,9 +113,7 @@ class SessionDataWriter:
         self._subagents = subagents
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
-        self._exchange_ids, self._message_ids, self._group_ids = _Names(), _Names(), _Names()
-        kept = session.metadata.get(KEEP)
-        self._kept: dict[str, Any] = kept if isinstance(kept, dict) else {}
+        self._exchange_ids, self._message_ids, self._group_ids = Names(), Names(), Names()
 
     def dump(self, value: dict[str, Any]) -> bytes:
         """An object of the document as JSON, edited."""
@@ -155,20 +159,11 @@ class SessionDataWriter:
         if ended := iso_time(exchange.ended):
             data["endTime"] = ended
         ours: dict[str, Any] = {"opener": exchange.opener.name.lower() if exchange.opener else None}
-        if exchange.prompt:
-            ours["prompt"] = exchange.prompt
-        ours |= _given(
-            seconds=exchange.seconds,
-            errors=exchange.errors or None,
-            rewound=exchange.rewound or None,
-            interrupted=exchange.interrupted or None,
-            inherited=exchange.inherited or None,
-            model=session.models[exchange.model] or None,
-        )
+        ours |= tell(EXCHANGE, exchange) | given(model=session.models[exchange.model] or None)
         if exchange.groups:
             ours["groups"] = [self._group(group) for group in exchange.groups]
         if first:
-            ours["session"] = self.session_facts()
+            ours["session"] = self._session_facts()
         for key, rewound in (("rewoundBefore", before), ("rewoundAfter", after)):
             if whole := [self.exchange(e) | {"messages": self._messages(e)} for e in rewound]:
                 ours[key] = whole
@@ -199,13 +194,11 @@ class SessionDataWriter:
         if message.tool is not None:
             if message.role == "agent":
                 data["tool"] = _tool(message.tool)
-            ours["tool"] = self.tool_facts(message.tool)
+            ours["tool"] = self._tool_facts(message.tool)
         if message.path_hints:
             data["pathHints"] = message.path_hints
-        said = message.flags.value
-        flags = [name for flag, name in _FLAG_NAMES if said & flag] if said else []
-        ours |= _given(flags=flags or None, label=message.label or None, parts=self._parts(message.parts))
-        ours |= _given(figures=message.figures or None)
+        ours |= given(flags=tell_flags(message.flags), label=message.label or None, parts=self._parts(message.parts))
+        ours |= given(figures=message.figures or None)
         self._put_usage(message, data, ours)
         if (records := metadata.pop("records", None)) is None:
             records = self._records(self.session.messages.span[message.index])
@@ -224,7 +217,7 @@ class SessionDataWriter:
         ours["group"] = self.group_id(group)
         if self.session.groups.last[group] == message.index:
             usage = self.session.groups.usage[group]
-            ours["usage"] = _usage(usage)
+            ours["usage"] = tell_usage(usage)
             data["usage"] = own_usage(self.session.provider, usage, message.metadata)
 
     def group_id(self, group: int) -> str:
@@ -232,15 +225,10 @@ class SessionDataWriter:
         return self._group_ids.unique(self.session.groups.ids[group], group)
 
     def _group(self, group: int) -> dict[str, Any]:
-        groups = self.session.groups
-        kept = self._kept.get("groupRecords")
-        records = kept[group] if isinstance(kept, list) and group < len(kept) else self._records(groups.span[group])
-        return {
-            "id": self.group_id(group),
-            **_given(model=self.session.models[groups.model[group]] or None),
-            "usage": _usage(groups.usage[group]),
-            **_given(records=records or None, round=_object(self._kept.get("rounds")).get(str(group))),
-        }
+        session, groups = self.session, self.session.groups
+        records = session.exported_records.get(group) or self._records(groups.span[group])
+        model, called = session.models[groups.model[group]], session.rounds.get(group, "")
+        return Group(self.group_id(group), model, groups.usage[group], records, called).to_json()
 
     def _records(self, head: int) -> list[dict[str, Any]]:
         """Where the records lie, in the file that the session was read from (or in the one named)."""
@@ -257,80 +245,28 @@ class SessionDataWriter:
     def _parts(self, parts: list[Part]) -> list[dict[str, Any] | None] | None:
         """What 1.0 cannot say of each part; None when that is nothing."""
         self.lost["image"] += sum(part.type == "image" for part in parts)
-        rows = [
-            _given(
-                type="image" if part.type == "image" else None,
-                mediaType=part.media_type,
-                size=part.size,
-                runs=self.runs(part.runs),
-            )
-            or None
-            for part in parts
-        ]
+        rows = [self._shown(tell(PART, part)) or None for part in parts]
         return rows if any(rows) else None
 
-    def runs(self, runs: list[Run]) -> list[list[Any]] | None:
-        """The colours of a printed text; None for none."""
-        if not runs:
-            return None
-        if self._edit is not None:  # they count characters of the text
+    def _shown(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The facts of a text, without its colours where they count characters of a text that is edited."""
+        if self._edit is not None and (runs := facts.pop("runs", None)):
             self.lost["coloured run"] += len(runs)
-            return None
-        return [[run.start, run.end, _sgr(run.sgr)] for run in runs]
+        return facts
 
-    def tool_facts(self, tool: Tool) -> dict[str, Any]:
+    def _tool_facts(self, tool: Tool) -> dict[str, Any]:
         """What is known of a tool use and has no place in SessionData."""
         self.lost["image"] += len(tool.images)
-        said = (_output(tool) or {}).get("content")
-        return _given(
-            status=tool.status.value,
-            exitCode=tool.exit_code,
-            seconds=tool.seconds,
-            text=None if tool.text == (said if isinstance(said, str) else "") else tool.text,
-            runs=self.runs(tool.runs),
-            diffs=[diff_to_json(diff) for diff in tool.diffs] or None,
-            images=[
-                {"text": p.text} | _given(mediaType=p.media_type, size=p.size, runs=self.runs(p.runs))
-                for p in tool.images
-            ]
-            or None,
-            subagent=tool.subagent,
-            spilled=tool.spilled or None,
-        )
+        facts = self._shown(tell(TOOL, tool))
+        for image in facts.get("images", ()):
+            self._shown(image)
+        return facts
 
-    def session_facts(self) -> dict[str, Any]:
+    def _session_facts(self) -> dict[str, Any]:
         """What is true of the whole session and has no place in SessionData."""
         session = self.session
-        line = session.lineage
-        # Where a document breaks off that was exported itself is no place in the file that `source` names.
-        known = session.exported_unreadable if session.exported_from else None
-        return _given(
-            title=session.title or None,
-            branch=session.branch,
-            source=session.exported_from or path_text(session.path),
-            contextWindow=session.context_window,
-            contextUsed=session.context_used,
-            models=session.models[1:] or None,
-            lineage=_given(
-                forkedFrom=line.forked_from, continues=line.continues, parent=line.parent, agentId=line.agent_id or None
-            )
-            or None,
-            links=session.links or None,
-            inherited=[self._inherited(one) for one in session.inherited.values()] or None,
-            duplicates=session.duplicates or None,
-            ownTotal=session.own_total or None,
-            lacks=sorted(session.lacks) or None,
-            unreadable=[_given(**u._asdict() | {"file": u.file or None}) for u in session.unreadable[:known]] or None,
-            unknownRecords=dict(session.unknown) or None,
-            hiddenRecords=dict(session.hidden) or None,
-            subagents=[self._subagent(s) for s in session.subagents] or None,
-            metadata={k: v for k, v in session.metadata.items() if k != KEEP} or None,
-        )
-
-    def _inherited(self, one: Inherited) -> dict[str, Any]:
-        """A response that was copied from the session that this one was forked from."""
-        said = _given(model=one.model or None, time=iso_time(one.time), exchange=one.exchange or None)
-        return {"id": one.group_id, **said, "usage": _usage(one.usage)}
+        subagents = [self._subagent(one) for one in session.subagents]
+        return tell(SESSION, session) | given(subagents=subagents or None, metadata=dict(session.metadata) or None)
 
     def _subagent(self, subagent: Subagent) -> dict[str, Any]:
         within = subagent.session is not None and (self._subagents or subagent.path is None)
@@ -339,31 +275,16 @@ class SessionDataWriter:
             pieces = to_session_data(subagent.session, edit=self._edit, subagents=self._subagents, lost=self.lost)
             document = orjson.loads(b"".join(pieces))
         tool_use = subagent.tool_use
-        return {"id": subagent.id} | _given(
-            name=subagent.name or None,
-            description=subagent.description or None,
-            path=path_text(subagent.path) if subagent.path else _object(self._kept.get("paths")).get(subagent.id),
-            toolUse=self.session.message(tool_use).id if tool_use is not None else None,
-            internal=subagent.internal or None,
-            session=document,
+        path = path_text(subagent.path) if subagent.path else subagent.exported_path
+        return (
+            {"id": subagent.id}
+            | tell(SUBAGENT, subagent)
+            | given(
+                path=path or None,
+                toolUse=self.session.message(tool_use).id if tool_use is not None else None,
+                session=document,
+            )
         )
-
-
-def iso_time(seconds: float | None) -> str | None:
-    """Seconds since 1970 as ISO 8601 in UTC, with milliseconds or, where they say more, microseconds."""
-    if seconds is None or not math.isfinite(seconds):
-        return None
-    try:
-        time = _START + timedelta(microseconds=round(seconds * 1e6))
-    except OverflowError:
-        return None
-    text = time.isoformat(timespec="microseconds")[:26]
-    return (text[:23] if text.endswith("000") else text) + "Z"
-
-
-def _usage(usage: TokenUsage) -> dict[str, int | None]:
-    """The USAGE object, with the part of the cache that is kept for an hour where that is known."""
-    return usage.to_json() | _given(cacheWrite1hTokens=usage.cache_write_1h)
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -372,7 +293,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
     if tool.use_id:
         data["useId"] = tool.use_id
     data["input"] = tool.input
-    if (output := _output(tool)) is not None:
+    if (output := result_of(tool)) is not None:
         data["output"] = output
     if tool.summary:
         data["summary"] = tool.summary
@@ -381,38 +302,23 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return data
 
 
-def _output(tool: Tool) -> dict[str, Any] | None:
-    """The result object: the source's own, or one made of what is known of the result."""
-    if tool.output is None and (tool.text or tool.status not in (ToolStatus.PENDING, ToolStatus.OK)):
-        return {"content": tool.text, "is_error": tool.status == ToolStatus.ERROR}
-    return tool.output
-
-
-def _sgr(sgr: Sgr) -> dict[str, Any]:
-    return {key: value for key, value in sgr._asdict().items() if value is not None and value is not False}
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    """Those that are not None."""
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _object(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}
-
-
-class _Names:
-    """Names of things that are told apart by their index: the second of a name gets `#2` behind it."""
+class Names:
+    """Names of which none may be there twice: the second of a name gets `#2` behind it (formats note 1.4)."""
 
     def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
+        self.taken: dict[str, int] = {}
+        """Each name, with the index of what is called so."""
         self._numbered: dict[tuple[str, int], str] = {}
         self._last: dict[str, int] = {}
         """Where the search for a free name ended: with thousands of one name, each from the start takes minutes."""
 
+    def free(self, name: str) -> str:
+        """The name, or with a number the first one behind it that nothing has."""
+        return self.unique(name, -1 - len(self.taken))
+
     def unique(self, name: str, index: int) -> str:
         """The name, unless something with another index has it; the same index gets the same answer."""
-        if self._taken.setdefault(name, index) == index:
+        if self.taken.setdefault(name, index) == index:
             return name
         if (given := self._numbered.get((name, index))) is not None:
             return given
@@ -420,7 +326,7 @@ class _Names:
         while True:
             number += 1
             free = f"{name}#{number}"
-            if self._taken.setdefault(free, index) == index:
+            if self.taken.setdefault(free, index) == index:
                 break
         self._last[name], self._numbered[name, index] = number, free
         return free

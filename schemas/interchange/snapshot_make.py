@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from schemas.clean import clean, one_line
 from schemas.costs.price_book import PriceBook
 from schemas.costs.prices import MTOK, Prices, book_cost
-from schemas.interchange.events_read import LARGEST, Event
+from schemas.interchange.events import LARGEST, Event
 from schemas.interchange.rfc3339 import format_time
 from schemas.json_output import json_bytes
 

@@ -22,11 +22,13 @@ from schemas.interchange.toolpath_format import (
     TURN,
     as_graph,
     id_of,
+    identity_of,
     parents_of,
     structural_type,
 )
 from schemas.interchange.toolpath_lineage import in_a_cycle
 from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings, shown
+from schemas.values import dict_of, list_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -94,8 +96,7 @@ def _root(document: object) -> Finding | None:
 def _check(document: object, at: Callable[[str], str] = str) -> Judged:
     """Everything about a document; `at` names a place where a sentence mentions one."""
     yield from _schema_findings("toolpath", document, "")
-    entries = document.get("paths") if isinstance(document, dict) else None
-    paths = entries if isinstance(entries, list) else []
+    paths = list_of(dict_of(document).get("paths"))
     yield from _repeated(paths, "", "paths", "path", at)
     for number, path in enumerate(paths):
         place = f"/paths/{number}"
@@ -107,13 +108,11 @@ def _check(document: object, at: Callable[[str], str] = str) -> Judged:
 
 
 def _check_path(path: dict[str, Any], place: str, at: Callable[[str], str]) -> Judged:
-    entries = path.get("steps")
-    steps = entries if isinstance(entries, list) else []
+    steps = list_of(path.get("steps"))
     yield from _repeated(steps, place, "steps", "step", at)
     yield from _lineage(path, place)
     yield from _times_and_addresses(steps, place)
-    meta = path.get("meta")
-    kind = meta.get("kind") if isinstance(meta, dict) else None
+    kind = dict_of(path.get("meta")).get("kind")
     if not isinstance(kind, str):
         return
     name = _KINDS.get(kind)
@@ -156,11 +155,9 @@ def _explain(error: ValidationError) -> Iterator[Finding]:
 
 def _times_and_addresses(steps: list[Any], place: str) -> Judged:
     for number, step in enumerate(steps):
-        change = step.get("change") if isinstance(step, dict) else None
-        if isinstance(change, dict) and "" in change:
+        if "" in dict_of(dict_of(step).get("change")):
             yield Finding(f"{place}/steps/{number}/change/", "an artifact without an address"), False
-        identity = step.get("step") if isinstance(step, dict) else None
-        time = identity.get("timestamp") if isinstance(identity, dict) else None
+        time = identity_of(step, "step").get("timestamp")
         if isinstance(time, str) and not _is_time(time):
             words = f"{shown(time)} is no ISO 8601 time with an offset"
             yield Finding(f"{place}/steps/{number}/step/timestamp", words), False
@@ -189,20 +186,16 @@ def _repeated(items: list[Any], place: str, name: str, key: str, at: Callable[[s
 
 def _lineage(path: dict[str, Any], place: str) -> Judged:
     """Head and parents must be steps of the same path, and no step may come before itself."""
-    entries = path.get("steps")
-    steps = entries if isinstance(entries, list) else []
+    steps = list_of(path.get("steps"))
     ids: dict[str, int] = {}
     for number, step in enumerate(steps):
         if (name := id_of(step, "step")) is not None:
             ids.setdefault(name, number)
-    identity = path.get("path")
-    head = identity.get("head") if isinstance(identity, dict) else None
+    head = identity_of(path, "path").get("head")
     if isinstance(head, str) and head not in ids and (head or steps):
         yield Finding(f"{place}/path/head", f"{shown(head)} is no step of this path"), True
     for number, step in enumerate(steps):
-        said = step.get("step") if isinstance(step, dict) else None
-        parents = said.get("parents") if isinstance(said, dict) else None
-        for index, parent in enumerate(parents if isinstance(parents, list) else []):
+        for index, parent in enumerate(list_of(identity_of(step, "step").get("parents"))):
             if isinstance(parent, str) and parent not in ids:
                 at = f"{place}/steps/{number}/step/parents/{index}"
                 yield Finding(at, f"{shown(parent)} is no step of this path"), True
@@ -235,8 +228,7 @@ def _accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Judged:
     turns with one `group_id` (formats note 1.5); events between them do not end it.
     """
     run: list[_Turn] = []
-    entries = path.get("steps")
-    steps = entries if isinstance(entries, list) else []
+    steps = list_of(path.get("steps"))
     rows = [list(_turns(step, f"{place}/steps/{number}/change")) for number, step in enumerate(steps)]
     said = [turn.said.get("group_id") for turns in rows for turn in turns if "token_usage" in turn.said]
     totalled = {group for group in said if isinstance(group, str)}
@@ -258,8 +250,7 @@ def _accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Judged:
 
 
 def _turns(step: object, place: str) -> Iterator[_Turn]:
-    change = step.get("change") if isinstance(step, dict) else None
-    for key, part in change.items() if isinstance(change, dict) else ():
+    for key, part in dict_of(dict_of(step).get("change")).items():
         if structural_type(part) == TURN:
             yield _Turn(place + pointer([key, "structural"]), part["structural"])
 
@@ -312,8 +303,7 @@ def _figures(at: str, usage: dict[str, Any]) -> Judged:
     """Figures are whole numbers, and the parts of one are no more than the whole."""
     for figure in _FIGURES:
         yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
-    breakdowns = usage.get("breakdowns")
-    for parent, parts in breakdowns.items() if isinstance(breakdowns, dict) else ():
+    for parent, parts in dict_of(usage.get("breakdowns")).items():
         if not isinstance(parts, dict):
             continue
         inside = f"{at}/breakdowns{pointer([parent])}"

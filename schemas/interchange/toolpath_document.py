@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import one_line
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.toolpath_format import (
     LEGACY_TAGS,
     as_graph,
@@ -26,6 +26,7 @@ from schemas.interchange.toolpath_format import (
 )
 from schemas.interchange.toolpath_lineage import in_order
 from schemas.records import Record, read_record
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 _raw_decode = json.JSONDecoder().raw_decode
@@ -109,8 +110,8 @@ def session_lines(document: object) -> list[list[Data]]:
     refs = [path["$ref"] for path in paths if isinstance(path, dict) and isinstance(path.get("$ref"), str)]
     hidden = len(paths) - len(sessions) - len(refs)
     around: Data = {
-        "graph": as_object(graph.get("graph")).get("id"),
-        "graphMeta": as_object(graph.get("meta")),
+        "graph": dict_of(graph.get("graph")).get("id"),
+        "graphMeta": dict_of(graph.get("meta")),
         "refs": refs,
         "hidden": {OTHER_PATH: hidden} if hidden else {},
     }
@@ -133,7 +134,7 @@ def _note_of(paths: list[Any]) -> str:
 
 def _lines(path: Data, opening: Data) -> list[Data]:
     identity = identity_of(path, "path")
-    opening = identity | {"version": "1", "meta": as_object(path.get("meta"))} | opening
+    opening = identity | {"version": "1", "meta": dict_of(path.get("meta"))} | opening
     entries, head = path.get("steps"), identity.get("head")
     steps = [step for step in (entries if isinstance(entries, list) else []) if isinstance(step, dict)]
     closing = [{"Head": {"step_id": head}}] if isinstance(head, str) else []
@@ -141,8 +142,8 @@ def _lines(path: Data, opening: Data) -> list[Data]:
 
 
 def _name(path: object) -> str:
-    data = as_object(path)
-    return as_text(data.get("$ref")) or as_text(as_object(data.get("path")).get("id")) or "(no id)"
+    data = dict_of(path)
+    return as_text(data.get("$ref")) or as_text(dict_of(data.get("path")).get("id")) or "(no id)"
 
 
 def in_place(lines: list[Data]) -> bool:
@@ -161,9 +162,9 @@ def skim(data: bytes) -> Any:
     text = data.decode("latin-1")  # one character a byte, so that a place in the text is one in the file
     skimmer = _Skimmer(data, text)
     start = _SPACE.match(text, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
-    value, end = skimmer.root(start.end() if start else 0)
-    if _after(text, end) != len(text):
-        raise ValueError("more than one value")
+    value, end = skimmer.value(start.end() if start else 0, _SHAPE)
+    if not isinstance(value, dict) or _after(text, end) != len(text):
+        raise ValueError("not one object")
     return value
 
 
@@ -173,6 +174,13 @@ def _after(text: str, at: int) -> int:
     return match.end() if match else at
 
 
+_STEP = "a step"
+_PATH = {"steps": [_STEP]}
+_GRAPH = {"paths": [_PATH], **_PATH}
+_SHAPE: Data = {**_GRAPH, **dict.fromkeys(LEGACY_TAGS, _GRAPH)}
+"""Where steps lie in a document: a graph, or what was one once, tagged from outside or a path by itself."""
+
+
 class _Skimmer:
     """Goes through a document, as far as its steps."""
 
@@ -180,25 +188,14 @@ class _Skimmer:
         self._data, self._text = data, text
         self._counted, self._line = 0, 1
 
-    def root(self, at: int) -> tuple[Any, int]:
-        """A graph, or what was one once: tagged from outside, or a path by itself."""
-        if self._text[at : at + 1] != "{":
-            raise ValueError("no object")
-        return self._object(at, {"paths": self._paths, "steps": self._steps, **dict.fromkeys(LEGACY_TAGS, self._inner)})
-
-    def _inner(self, at: int) -> tuple[Any, int]:
-        if self._text[at : at + 1] != "{":
-            return self._value(at)
-        return self._object(at, {"paths": self._paths, "steps": self._steps})
-
-    def _paths(self, at: int) -> tuple[Any, int]:
-        return self._array(at, self._path) if self._text[at : at + 1] == "[" else self._value(at)
-
-    def _path(self, at: int) -> tuple[Any, int]:
-        return self._object(at, {"steps": self._steps}) if self._text[at : at + 1] == "{" else self._value(at)
-
-    def _steps(self, at: int) -> tuple[Any, int]:
-        return self._array(at, self._step) if self._text[at : at + 1] == "[" else self._value(at)
+    def value(self, at: int, shape: Any) -> tuple[Any, int]:
+        """A value, and where it ends: taken apart as far as `shape` says where steps are, else as it is."""
+        sign = self._text[at : at + 1]
+        if isinstance(shape, dict) and sign == "{":
+            return self._object(at, shape)
+        if isinstance(shape, list) and sign == "[":
+            return self._array(at, shape[0])
+        return self._step(at) if shape is _STEP else self._raw(at)
 
     def _step(self, at: int) -> tuple[Any, int]:
         value, end = _raw_decode(self._text, at)
@@ -213,39 +210,31 @@ class _Skimmer:
         }
         return known | ({"change": _SESSION} if is_session_step(value) else {}), end
 
-    def _value(self, at: int) -> tuple[Any, int]:
+    def _raw(self, at: int) -> tuple[Any, int]:
         """A value as it is; decoded from its bytes, since the text is no UTF-8."""
         _, end = _raw_decode(self._text, at)
         return read_record(b'{"value":' + self._data[at:end] + b"}").get("value"), end
 
-    def _object(self, at: int, special: dict[str, Any]) -> tuple[Data, int]:
+    def _object(self, at: int, shape: Data) -> tuple[Data, int]:
         found: Data = {}
         at = _after(self._text, at + 1)
-        if self._text[at : at + 1] == "}":
-            return found, at + 1
-        while True:
+        while self._text[at : at + 1] != "}":
+            at = self._expect(at, ",") if found else at
             if self._text[at : at + 1] != '"':
                 raise ValueError("no key")
-            key, at = self._value(at)
-            at = self._expect(at, ":")
-            found[key], at = special.get(key, self._value)(at)
+            key, at = self._raw(at)
+            found[key], at = self.value(self._expect(at, ":"), shape.get(key))
             at = _after(self._text, at)
-            if self._text[at : at + 1] == "}":
-                return found, at + 1
-            at = self._expect(at, ",")
+        return found, at + 1
 
-    def _array(self, at: int, item: Any) -> tuple[list[Any], int]:
+    def _array(self, at: int, shape: Any) -> tuple[list[Any], int]:
         found: list[Any] = []
         at = _after(self._text, at + 1)
-        if self._text[at : at + 1] == "]":
-            return found, at + 1
-        while True:
-            value, at = item(at)
-            found.append(value)
+        while self._text[at : at + 1] != "]":
+            one, at = self.value(self._expect(at, ",") if found else at, shape)
+            found.append(one)
             at = _after(self._text, at)
-            if self._text[at : at + 1] == "]":
-                return found, at + 1
-            at = self._expect(at, ",")
+        return found, at + 1
 
     def _expect(self, at: int, sign: str) -> int:
         at = _after(self._text, at)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemas.provider import Head
+from schemas.published import published_of
 from schemas.usage import TokenUsage, as_count
+from schemas.values import dict_of, list_of, texts_of
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -20,17 +22,15 @@ SESSION_KIND = re.compile(r"https://toolpath\.net/kinds/agent-coding-session/v1\
 """Any version of the kind that can be read: what is new in one is additive (formats note 1.9)."""
 TURN, EVENT, WRITE, COMPACT = "conversation.append", "conversation.event", "file.write", "conversation.compact"
 """The structural types of the kind; `conversation.compact` is a draft's."""
-SOURCES = {"claude": "claude-code", "gemini": "gemini-cli"}
-"""Providers whose name in `meta.source` is another one than ours."""
-PROVIDERS = {source: provider for provider, source in SOURCES.items()} | {"codex-cli": "codex"}
-NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "cursor": "Cursor", "opencode": "OpenCode"}
-"""What people call the agents whose sessions other programs write as Toolpath."""
-_INCLUSIVE = frozenset({"codex", "gemini", "qwen"})
-"""Agents whose input counts what was read from the cache; the format keeps figures as the source has them."""
 LEGACY_TAGS = ("Graph", "Path", "Step")
 """Keys around the root of older documents."""
 _BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graph"\s*:\s*\{[^{}]*\}\s*,\s*"paths"\s*:\s*\[')
 _SESSION_TYPES = (TURN, EVENT, COMPACT)
+
+
+def source_name(provider: str) -> str:
+    """What the format calls the agent with an id."""
+    return published_of(provider).source or provider
 
 
 def as_graph(document: object) -> dict[str, Any] | None:
@@ -61,31 +61,26 @@ def is_session_path(path: object) -> bool:
     """Whether a path is an agent's session: by its kind, or, where it names none, by what its steps are."""
     if not isinstance(path, dict):
         return False
-    meta = path.get("meta")
-    kind = meta.get("kind") if isinstance(meta, dict) else None
+    kind = dict_of(path.get("meta")).get("kind")
     if isinstance(kind, str):
         return SESSION_KIND.fullmatch(kind) is not None
-    steps = path.get("steps")
-    return isinstance(steps, list) and any(is_session_step(step) for step in steps)
+    return any(map(is_session_step, list_of(path.get("steps"))))
 
 
 def is_session_step(step: object) -> bool:
     """Whether a step holds a turn or an event of a session."""
-    change = step.get("change") if isinstance(step, dict) else None
-    return isinstance(change, dict) and any(structural_type(part) in _SESSION_TYPES for part in change.values())
+    return any(structural_type(part) in _SESSION_TYPES for part in dict_of(dict_of(step).get("change")).values())
 
 
 def structural_type(part: object) -> str | None:
     """The type of an artifact's change, where it says one."""
-    structural = part.get("structural") if isinstance(part, dict) else None
-    name = structural.get("type") if isinstance(structural, dict) else None
+    name = dict_of(dict_of(part).get("structural")).get("type")
     return name if isinstance(name, str) else None
 
 
 def payloads_of(step: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
     """The payloads of a step that are of a type."""
-    change = step.get("change")
-    for part in change.values() if isinstance(change, dict) else ():
+    for part in dict_of(step.get("change")).values():
         if structural_type(part) == kind:
             yield part["structural"]
 
@@ -98,8 +93,7 @@ def payload_of(step: dict[str, Any]) -> dict[str, Any]:
 
 def identity_of(item: object, key: str) -> dict[str, Any]:
     """The object that names a path or a step: its id, and what leads to it."""
-    identity = item.get(key) if isinstance(item, dict) else None
-    return identity if isinstance(identity, dict) else {}
+    return dict_of(dict_of(item).get(key))
 
 
 def id_of(item: object, key: str) -> str | None:
@@ -110,8 +104,7 @@ def id_of(item: object, key: str) -> str | None:
 
 def parents_of(step: object) -> list[str]:
     """The ids of the steps that a step follows."""
-    parents = identity_of(step, "step").get("parents")
-    return [parent for parent in parents if isinstance(parent, str)] if isinstance(parents, list) else []
+    return texts_of(identity_of(step, "step").get("parents"))
 
 
 def begins_document(data: bytes) -> bool:
@@ -149,7 +142,7 @@ def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
     if usage is None or usage.total is None:
         return None
     fresh = usage.input
-    if provider in _INCLUSIVE:
+    if published_of(provider).inclusive:
         known = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
         fresh = sum(known) if known else None
     data: dict[str, Any] = {"input_tokens": fresh, "output_tokens": usage.output}
@@ -167,9 +160,7 @@ def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
     fresh, output, read, write = (
         as_count(data.get(f"{name}_tokens")) for name in ("input", "output", "cache_read", "cache_write")
     )
-    if provider in _INCLUSIVE and fresh is not None:
+    if published_of(provider).inclusive and fresh is not None:
         fresh = max(fresh - (read or 0) - (write or 0), 0)
-    inside = data.get("breakdowns")
-    inside = inside.get("output") if isinstance(inside, dict) else None
-    reasoning = as_count(inside.get("reasoning")) if isinstance(inside, dict) else None
+    reasoning = as_count(dict_of(dict_of(data.get("breakdowns")).get("output")).get("reasoning"))
     return TokenUsage(fresh, output, read, write, reasoning)

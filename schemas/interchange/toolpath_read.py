@@ -15,15 +15,13 @@ from urllib.parse import unquote
 
 from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.session_data_read import key_of
 from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_format import (
     EVENT,
     KIND,
     KIND_1_0,
-    NAMES,
-    PROVIDERS,
     SESSION_KIND,
     TURN,
     Told,
@@ -41,10 +39,12 @@ from schemas.interchange.toolpath_lineage import Branches
 from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
 from schemas.provider import HEAD_BYTES, Reading, beginning
+from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
 from schemas.session import Change, Op, Session, Subagent
 from schemas.usage import TokenUsage
+from schemas.values import dict_of, list_of
 
 Data = dict[str, Any]
 _MADE_ANEW = ("turnlog", "actors", "signatures", "kind", "source", "title", "producer", "files_changed")
@@ -118,7 +118,7 @@ class ToolpathReading(ParsedReading):
 
 
 def _refuse_stream(records: list[Data]) -> None:
-    kind = as_object(as_object(records[0].get("PathOpen")).get("meta")).get("kind") if records else None
+    kind = dict_of(dict_of(records[0].get("PathOpen")).get("meta")).get("kind") if records else None
     step = next((record["Step"] for record in records if "Step" in record), None)
     if isinstance(kind, str) and not SESSION_KIND.fullmatch(kind):
         raise OSError(f"a Toolpath stream of the kind {one_line(kind, 80)}, which is no agent's session")
@@ -150,7 +150,7 @@ class Builder:
         """The messages of a line."""
         if self._last[0] is not line:
             step = line.get("Step")
-            made = [_note(line)] if step is None else step_messages(as_object(step), self.source)
+            made = [_note(line)] if step is None else step_messages(dict_of(step), self.source)
             self._last = line, made
         return self._last[1]
 
@@ -173,7 +173,7 @@ class Builder:
 
 def _note(line: Data) -> Message:
     """What else is in the document, as its first line says it."""
-    note = as_text(as_object(line.get("PathOpen")).get("note"))
+    note = as_text(dict_of(line.get("PathOpen")).get("note"))
     return Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))
 
 
@@ -271,8 +271,6 @@ class ToolpathParser:
         self._run_group = self._run_model = -1
         self._group_names: set[str] = set()
         self._repeats: dict[str, int] = {}
-        self._rounds: dict[str, str] = {}
-        """For each token group that is a call of one of the document's groups, that one."""
 
     def feed(self, records: Iterable[Record]) -> list[Change]:
         """Take more lines."""
@@ -282,7 +280,7 @@ class ToolpathParser:
                 self.session.unknown["line with several keys"] += 1
                 continue
             ((variant, body),) = record[3].items()
-            self._take_line(variant, as_object(body), record)
+            self._take_line(variant, dict_of(body), record)
         updated = self._settle()
         appended = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
         return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
@@ -297,9 +295,9 @@ class ToolpathParser:
         elif variant == "Step":
             self._take_step(body, record)
         elif variant == "ActorDef":
-            self.told.actors[as_text(body.get("actor"))] = as_object(body.get("definition"))
+            self.told.actors[as_text(body.get("actor"))] = dict_of(body.get("definition"))
         elif variant == "PathMeta":
-            self._take_meta(as_object(body.get("patch")))
+            self._take_meta(dict_of(body.get("patch")))
         elif variant == "Head":
             self.told.head = as_text(body.get("step_id"))
             self._branches.lead_to(self.told.head)
@@ -325,25 +323,25 @@ class ToolpathParser:
     # -- the path --------------------------------------------------------------------------------------------------
 
     def _open(self, body: Data, record: Record) -> None:
-        session, meta, base = self.session, as_object(body.get("meta")), as_object(body.get("base"))
+        session, meta, base = self.session, dict_of(body.get("meta")), dict_of(body.get("base"))
         self._opened = True
         self._old = meta.get("kind") == KIND_1_0
         self.path_id = as_text(body.get("id"))
         session.id = self.path_id or session.id
-        session.lineage.continues = as_text(as_object(body.get("parent")).get("path")) or None
+        session.lineage.continues = as_text(dict_of(body.get("parent")).get("path")) or None
         session.branch = as_text(base.get("branch")) or None
         uri = as_text(base.get("uri"))
         if uri.startswith("toolpath:"):  # `toolpath:<path>/<step>`: the path branches off from another one's step
             session.lineage.forked_from = uri.removeprefix("toolpath:").rpartition("/")[0] or None
         session.workspace_root = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else None
-        around = as_object(body.get("around"))
-        session.hidden.update(as_object(around.get("hidden")))
+        around = dict_of(body.get("around"))
+        session.hidden.update(dict_of(around.get("hidden")))
         session.metadata["toolpath"] = clean_value(
             {key: value for key, value in around.items() if value}
             | {key: body[key] for key in ("id", "base", "parent") if key in body}
             | ({"graphRef": body["graph_ref"]} if "graph_ref" in body else {})
         )
-        self.told.actors |= as_object(meta.get("actors"))
+        self.told.actors |= dict_of(meta.get("actors"))
         self._hide_signatures(meta)
         self._take_meta(meta)
         if "note" in body:
@@ -354,20 +352,20 @@ class ToolpathParser:
         self._meta |= patch
         meta, session = self._meta, self.session
         source = self._builder.source = as_text(meta.get("source"))
-        graph = as_object(as_object(session.metadata.get("toolpath")).get("graphMeta"))
+        graph = dict_of(dict_of(session.metadata.get("toolpath")).get("graphMeta"))
         session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
-        session.provider = PROVIDERS.get(source, source) or "toolpath"
-        producer = as_object(meta.get("producer"))
+        session.provider = id_called(source) or "toolpath"
+        producer = dict_of(meta.get("producer"))
         name = as_text(producer.get("name"))
         session.version = as_text(producer.get("version")) or None
-        session.provider_name = NAMES.get(session.provider) or name or session.provider
+        session.provider_name = name_of(session.provider) or name or session.provider
         if name:
             session.metadata["originator"] = name
         foreign = {key: value for key, value in meta.items() if key not in _MADE_ANEW}
         session.metadata["toolpath"] = session.metadata.get("toolpath", {}) | {"meta": clean_value(foreign)}
 
     def _hide_signatures(self, meta: Data) -> None:
-        if signatures := _list(meta.get("signatures")):
+        if signatures := list_of(meta.get("signatures")):
             self.session.hidden["Signature"] += len(signatures)
 
     def take_others(self, others: Iterable[ToolpathParser]) -> None:
@@ -397,7 +395,7 @@ class ToolpathParser:
             session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
         name, rows = as_text(identity_of(step, "step").get("id")), range(first, len(session.messages))
         self._branches.add(name, [clean(parent) for parent in parents], rows if turns else None)
-        self._hide_signatures(as_object(step.get("meta")))
+        self._hide_signatures(dict_of(step.get("meta")))
         for turn in turns:  # no producer writes two into a step
             self._count(turn, name, rows, record)
             for row in delegations_of(turn):
@@ -405,7 +403,7 @@ class ToolpathParser:
 
     def _name_session(self, step: Data) -> None:
         """Name the session: its id stands in the address of its conversation."""
-        for key, part in as_object(step.get("change")).items():
+        for key, part in dict_of(step.get("change")).items():
             if structural_type(part) in (TURN, EVENT) and "://" in key:
                 scheme, name = key.split("://", 1)
                 name = name.partition("/")[2] or name if scheme == "agent" else name
@@ -419,7 +417,7 @@ class ToolpathParser:
         actor = as_text(identity_of(step, "step").get("actor"))
         if not actor.startswith("agent:"):
             return ""
-        name = as_text(as_object(self.told.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
+        name = as_text(dict_of(self.told.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
         return "" if name == "unknown" else name
 
     def _add(self, messages: list[Message], record: Record, model: str = "") -> None:
@@ -480,10 +478,7 @@ class ToolpathParser:
 
     def _note_round(self, groups: list[int]) -> None:
         """Note that token groups are calls of one of the document's groups."""
-        names = self.session.groups.ids
-        self._rounds |= {str(group): names[groups[0]] for group in groups}
-        if self._rounds:
-            self.session.metadata["rounds"] = self._rounds
+        self.session.rounds |= dict.fromkeys(groups, self.session.groups.ids[groups[0]])
 
     def _usage_of(self, said: Data, key: str) -> TokenUsage | None:
         value = said.get(key)
@@ -535,7 +530,7 @@ class ToolpathParser:
 
     def _delegate(self, row: Data, said: Data, first: int) -> None:
         """Take a subagent, with its session where its turns stand here."""
-        session, turns, name = self.session, _list(row.get("turns")), as_text(row.get("agent_id"))
+        session, turns, name = self.session, list_of(row.get("turns")), as_text(row.get("agent_id"))
         child = next((subagent for subagent in session.subagents if subagent.id == name), None) if name else None
         if child is None:
             child = Subagent(name or f"{session.id}:{len(session.subagents)}")
@@ -580,7 +575,3 @@ class ToolpathParser:
         }
         said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
         return {"step": identity, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -3,162 +3,144 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from schemas.clean import clean_value
-from schemas.interchange.session_data_parts import as_object, as_text
+from schemas.documents import load_schema
 from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_steps import words_of
-from schemas.interchange.toolpath_tools import CATEGORIES
-from schemas.json_output import json_bytes
+from schemas.values import dict_of, text_of
 
 Data = dict[str, Any]
-ACTOR = re.compile(r"(human|agent|tool|ci):[a-zA-Z0-9_.-]+(/[a-zA-Z0-9_.-]+)?")
-_MADE = frozenset({"actors", "signatures", "turnlog"})
-_WRITE_WORDS = ("tool_id", "tool", "operation", "before", "after", "rename_to")
-_PLACES = ("working_dir", "vcs_branch", "vcs_revision")
+_KIND = "agent-coding-session-v1.1.0"
+_PAYLOADS = {TURN: "turn", EVENT: "event", WRITE: "fileWrite"}
+_OURS = "turnlog"
+"""The key under which earlier versions wrote their own view of a session."""
+_MADE = frozenset({"actors", "signatures"})
 _TOKENS = ("group_id", "token_usage", "attributed_token_usage")
 """Keys of a turn's payload that are the account's."""
-_WORDS = ("thinking", "stop_reason")
+_FILLED = ("tool_uses", "delegations", "environment")
+"""Keys of a turn's payload under which there is something, or they are left out."""
+_NOTHING = object()
+"""Stands for a value that cannot stand at its place."""
+_EMPTY = {"string": "", "boolean": False}
+
+schema_of = cache(load_schema)
 
 
-def sound_meta(value: object) -> Data:
-    """The meta object of a graph or a path, without actors and signatures."""
-    meta = {key: item for key, item in as_object(clean_value(value)).items() if key not in _MADE}
-    for key in ("title", "intent", "kind", "vcs_remote"):
-        if not isinstance(meta.get(key, ""), str):
-            del meta[key]
-    if "refs" in meta and not _are_links(meta["refs"]):
-        del meta["refs"]
-    return meta
-
-
-def _sound_step_meta(value: object) -> Data:
-    """The meta object of a step, whose `source` is a revision."""
-    meta = sound_meta(value)
-    source = as_object(meta.get("source"))
-    words = [source.get(key) for key in ("type", "revision")] + [source.get("change_id", "")]
-    if not all(isinstance(word, str) for word in words):
-        meta.pop("source", None)
-    return meta
-
-
-def _are_links(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(item, dict) and item.keys() == {"rel", "href"} and all(isinstance(v, str) for v in item.values())
-        for item in value
-    )
-
-
-_LISTED = {
-    "identities": ({"system", "id"}, {"system", "id"}),
-    "keys": ({"type", "fingerprint"}, {"type", "fingerprint", "href"}),
-}
-"""What an entry of an actor's lists must have, and may have."""
-_KEY_TYPES = ("gpg", "ssh", "sigstore")
+def sound_meta(value: object, of: str = "pathAbout") -> Data:
+    """The meta object of a graph or a path (or of a step: `stepAbout`), without actors and signatures."""
+    meta = {key: item for key, item in dict_of(clean_value(value)).items() if key not in _MADE}
+    return dict_of(_fit(meta, of))
 
 
 def sound_actor(value: object) -> Data:
     """Who an actor is."""
-    said = as_object(clean_value(value))
-    sound = {key: said[key] for key in ("name", "provider", "model") if isinstance(said.get(key), str)}
-    for key, (least, most) in _LISTED.items():
-        rows = said[key] if isinstance(said.get(key), list) else []
-        if kept := [row for row in map(as_object, rows) if least <= row.keys() <= most and _is_listed(row)]:
-            sound[key] = kept
-    return sound
+    return dict_of(_fit(clean_value(value), "actorDefinition"))
 
 
-def _is_listed(row: Data) -> bool:
-    return all(isinstance(item, str) for item in row.values()) and row.get("type", "gpg") in _KEY_TYPES
+def is_actor(name: str) -> bool:
+    """Whether an actor may be called so."""
+    return re.match(schema_of("toolpath")["$defs"]["actor"]["pattern"], name) is not None
 
 
 def sound_base(value: object) -> Data:
     """Where a path starts; empty if it does not say."""
-    base = {key: as_object(value).get(key) for key in ("uri", "ref", "branch")}
-    words = {key: item for key, item in base.items() if isinstance(item, str)}
-    return words if "uri" in words else {}
+    base = dict_of(_fit(value, "base"))
+    return base if base.get("uri") else {}
 
 
 def sound_step(value: object) -> Data:
     """A clean step as the base schema and its kind's want it, its turns without tokens; parents are the writer's."""
-    step = as_object(value)
-    identity = as_object(step.get("step"))
-    actor, time = identity.get("actor"), identity.get("timestamp")
-    sound: Data = {
-        "step": {
-            "id": identity["id"] if isinstance(identity.get("id"), str) else "",
-            "actor": actor if isinstance(actor, str) and ACTOR.fullmatch(actor) else "tool:unknown",
-            "timestamp": time if isinstance(time, str) else "",
-        },
-        "change": {key: _sound_part(part) for key, part in as_object(step.get("change")).items() if _is_part(part)},
+    step = dict_of(value)
+    change = {key: part for key, part in dict_of(step.get("change")).items() if _is_named(part)}
+    sound = dict_of(_fit({"step": dict_of(step.get("step")), "change": change, "meta": {}}, "step"))
+    sound["step"].pop("parents", None)
+    sound["step"]["actor"] = sound["step"]["actor"] or "tool:unknown"
+    for part in sound["change"].values():
+        payload = part.get("structural")
+        if (kind := structural_type(part)) in _PAYLOADS:
+            said = {key: item for key, item in payload.items() if kind != TURN or key not in _TOKENS}
+            made = _fit(said, _PAYLOADS[kind], _KIND)
+            part["structural"] = {key: item for key, item in made.items() if item or key not in _FILLED}
+    del sound["meta"]
+    meta = sound_meta(step.get("meta"), "stepAbout")
+    return sound | ({"meta": meta} if meta else {})
+
+
+def _is_named(part: object) -> bool:
+    """Whether an artifact's change says what it is, if it is no diff alone."""
+    return "structural" not in dict_of(part) or structural_type(part) is not None
+
+
+def _fit(value: object, of: str, name: str = "toolpath") -> Any:
+    return fit(value, {"$ref": f"/{of}"}, schema_of(name)["$defs"])
+
+
+def fit(value: Any, rule: Any, named: Data) -> Any:
+    """A value as a rule of a JSON Schema wants it: what cannot stand where it does goes, what must be there is empty.
+
+    `named` are the schema's `$defs`. It knows the rules that decide over a step: types, keys, patterns, choices.
+    """
+    rule = _resolved(rule, named)
+    for other in rule.get("allOf", ()):
+        value = fit(value, other, named)
+    kind, choice = rule.get("type"), rule.get("enum")
+    if choice is not None:
+        return value if value in choice else None if None in choice else _NOTHING
+    if kind == "string":
+        return _as_string(value, rule)
+    if kind == "boolean":
+        return value if isinstance(value, bool) else _NOTHING
+    if kind == "array":
+        return _as_list(value, _resolved(rule.get("items"), named), named)
+    return _as_object(value, rule, named) if kind == "object" or "properties" in rule else value
+
+
+def _resolved(rule: Any, named: Data) -> Data:
+    """A rule, or what it refers to; one that takes everything is empty."""
+    said = dict_of(rule)
+    return named[said["$ref"].rpartition("/")[2]] if "$ref" in said else said
+
+
+def _as_string(value: object, rule: Data) -> object:
+    """Texts in parts are a text."""
+    text = value if isinstance(value, str) else words_of(value)
+    return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
+
+
+def _as_list(value: object, rule: Data, named: Data) -> object:
+    """Of rows that have their keys and no others, those that lack one are none."""
+    if not isinstance(value, list):
+        return _NOTHING
+    least = rule.get("required", ()) if rule.get("additionalProperties") is False else ()
+    rows = [fit(item, rule, named) for item in value if not least or dict_of(item).keys() >= set(least)]
+    return [row for row in rows if row is not _NOTHING]
+
+
+def _as_object(value: object, rule: Data, named: Data) -> object:
+    if not isinstance(value, dict):
+        return _NOTHING
+    known, others = rule.get("properties", {}), rule.get("additionalProperties", {})
+    made = {
+        key: one
+        for key, item in value.items()
+        if key != _OURS
+        and (key in known or others is not False)
+        and (one := fit(item, known.get(key, others), named)) is not _NOTHING
     }
-    if meta := _sound_step_meta(step.get("meta")):
-        sound["meta"] = meta
-    return sound
-
-
-def _is_part(part: object) -> bool:
-    """Whether an artifact's change is one that the schemas know."""
-    if not isinstance(part, dict) or not part or not part.keys() <= {"raw", "structural"}:
-        return False
-    kind, said = structural_type(part), as_object(part.get("structural"))
-    if ("structural" in part and kind is None) or not isinstance(part.get("raw", ""), str):
-        return False
-    if kind == EVENT:
-        return isinstance(said.get("entry_type"), str) and isinstance(said.get("event_source_id", ""), str)
-    return kind != WRITE or all(isinstance(said.get(word, ""), str) for word in _WRITE_WORDS)
-
-
-def _sound_part(part: Data) -> Data:
-    return part | {"structural": _sound_turn(part["structural"])} if structural_type(part) == TURN else part
-
-
-def _sound_turn(said: Data) -> Data:
-    turn = {key: item for key, item in said.items() if key not in _TOKENS}
-    turn |= {"role": said["role"] if isinstance(said.get("role"), str) else "user", "text": words_of(said.get("text"))}
-    for key in _WORDS:
-        if key in turn:
-            turn[key] = words_of(turn[key])
-    for key, sound in (("tool_uses", _sound_use), ("delegations", _sound_delegation)):
-        rows = turn.get(key)
-        if key in turn:
-            turn[key] = [sound(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
-    if "environment" in turn:
-        places = as_object(turn["environment"])
-        turn["environment"] = {k: item for k, item in places.items() if k not in _PLACES or isinstance(item, str)}
-    return {key: item for key, item in turn.items() if item or key not in ("tool_uses", "delegations", "environment")}
-
-
-def _sound_use(use: Data) -> Data:
-    category, result = use.get("category"), use.get("result")
-    sound = use | {
-        "id": as_text(use.get("id")),
-        "name": as_text(use.get("name")) or "unknown",
-        "input": use.get("input"),
-        "category": category if isinstance(category, str) and category in CATEGORIES else None,
-    }
-    if "result" not in use:
-        return sound
-    if result is None:
-        del sound["result"]
-        return sound
-    said = result if isinstance(result, dict) else {"content": result}
-    content = said.get("content")
-    if not isinstance(content, str):
-        content = words_of(content) or ("" if content is None else json_bytes(content).decode())
-    return sound | {"result": said | {"content": content, "is_error": said.get("is_error") is True}}
-
-
-def _sound_delegation(row: Data) -> Data:
-    kinds = {"turns": list, "result": str}
-    sound = {key: item for key, item in row.items() if isinstance(item, kinds.get(key, object)) and key != "turnlog"}
-    return sound | {"agent_id": as_text(row.get("agent_id")), "prompt": as_text(row.get("prompt"))}
+    for key in rule.get("required", ()):
+        made.setdefault(key, _EMPTY.get(text_of(_resolved(known[key], named).get("type"))))
+        if None not in _resolved(known[key], named).get("enum", [None]) and made[key] is None:
+            return _NOTHING
+    either = rule.get("anyOf")
+    return made if either is None or any(made.keys() >= set(one["required"]) for one in either) else _NOTHING
 
 
 def cut_deep(step: Data, levels: int) -> tuple[Data, int]:
     """A step in which subagents' turns nest no deeper, and how many have lost theirs: JSON readers have limits."""
-    change = as_object(step.get("change"))
+    change = dict_of(step.get("change"))
     cut, parts = 0, {}
     for key, part in change.items():
         if structural_type(part) == TURN:

@@ -10,12 +10,12 @@ from typing import Any
 
 from schemas.clean import as_json, clean, one_line
 from schemas.envelopes import strip_envelopes
-from schemas.interchange.session_data_parts import as_object, as_text, read_tool, texts_in
-from schemas.interchange.session_data_read import read_time
+from schemas.interchange.session_data_facts import as_text, read_time
+from schemas.interchange.session_data_parts import read_tool, texts_in
+from schemas.interchange.session_data_usage import tells_own
 from schemas.interchange.toolpath_format import (
     COMPACT,
     EVENT,
-    PROVIDERS,
     TURN,
     WRITE,
     identity_of,
@@ -24,7 +24,9 @@ from schemas.interchange.toolpath_format import (
 )
 from schemas.interchange.toolpath_tools import read_writes, type_of
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
+from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 _TURN_KEYS = frozenset(
@@ -102,7 +104,7 @@ _EVENT_KINDS = {
 
 def step_messages(step: Data, source: str) -> list[Message]:
     """The messages of a step, in order: thinking before text, since the format does not say; then the tools."""
-    change = as_object(step.get("change"))
+    change = dict_of(step.get("change"))
     identity = identity_of(step, "step")
     messages: list[Message] = []
     turns = list(payloads_of(step, TURN))
@@ -121,7 +123,7 @@ def step_messages(step: Data, source: str) -> list[Message]:
     for number, message in enumerate(messages):
         message.id = f"{name}#{number + 1}" if number else name
         message.timestamp = time
-    about = {key: value for key, value in as_object(step.get("meta")).items() if key != "turnlog"}
+    about = {key: value for key, value in dict_of(step.get("meta")).items() if key != "turnlog"}
     if about and messages:
         messages[0].metadata["stepMeta"] = about
     return messages
@@ -145,7 +147,7 @@ def _turn(said: Data, change: Data, actor: str, source: str) -> list[Message]:
             messages.append(_message(Kind.NOTE if actor.startswith("tool:") else Kind.TEXT, text))  # no model said it
     elif text:
         messages += _typed(text, role, actor)
-    messages += [_tool(use, said, change, PROVIDERS.get(source, source)) for use in uses_of(said)]
+    messages += [_tool(use, said, change, id_called(source)) for use in uses_of(said)]
     messages += _delegated(said)
     if not messages:
         messages.append(_nothing(role, source))
@@ -179,8 +181,8 @@ def _without_envelopes(text: str, role: str, actor: str) -> Message:
 
 
 def _nothing(role: str, source: str) -> Message:
-    # Claude Code writes a line for thinking whose text is kept back, and so a turn that is empty.
-    if role == "assistant" and source == "claude-code":
+    # A line for thinking whose text is kept back is a turn that is empty.
+    if role == "assistant" and published_of(id_called(source)).by_block:
         return _message(Kind.THINKING, label="Thinking withheld by the provider", flags=Flag.WITHHELD)
     return _message(Kind.NOTE, label=f"empty turn ({one_line(role, 20)})" if role else "empty turn")
 
@@ -254,7 +256,7 @@ def _delegated(said: Data) -> list[Message]:
         use = next((use for started, use in uses if started is row), None)
         words = [as_text(row.get("prompt"))] if use is None and not row.get("turns") else []
         result = as_text(row.get("result"))
-        if result and (use is None or result not in as_text(as_object(use.get("result")).get("content"))):
+        if result and (use is None or result not in as_text(dict_of(use.get("result")).get("content"))):
             words.append(result)
         if text := "\n\n".join(word for word in words if word):
             notes.append(_message(Kind.NOTE, text, one_line(f"subagent {as_text(row.get('agent_id'))}", 80)))
@@ -266,14 +268,14 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
     facts: Data = {}
     if reason := as_text(said.get("stop_reason")):
         facts["stopReason"] = reason
-    environment = as_object(said.get("environment"))
+    environment = dict_of(said.get("environment"))
     facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
-    if attributed := as_object(said.get("attributed_token_usage")):
+    if attributed := dict_of(said.get("attributed_token_usage")):
         facts["attributed"] = attributed
-    total = as_object(said.get("token_usage"))
+    total = dict_of(said.get("token_usage"))
     if fields := _beyond(total):
         facts["usageFields"] = fields
-    if source == "gemini-cli" and (told := _untold(total)):
+    if tells_own(id_called(source)) and (told := _untold(total)):
         messages[-1].metadata["tokens"] = told  # where the group ends
     if fields := {key: value for key, value in said.items() if key not in _TURN_KEYS}:
         facts["turnFields"] = fields
@@ -281,9 +283,9 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
 
 
 def _untold(usage: Data) -> dict[str, int]:
-    """A total in Gemini CLI's own figures, where turnlog's do not tell them again."""
+    """A total in the agent's own figures, where turnlog's do not tell them again."""
     whole, output, read = (as_count(usage.get(f"{name}_tokens")) for name in ("input", "output", "cache_read"))
-    thoughts = as_count(as_object(as_object(usage.get("breakdowns")).get("output")).get("reasoning"))
+    thoughts = as_count(dict_of(dict_of(usage.get("breakdowns")).get("output")).get("reasoning"))
     output = output if output is None or thoughts is None else max(output - thoughts, 0)
     return overlapping({"input": whole or 0, "output": output, "cached": read, "thoughts": thoughts})
 
@@ -291,8 +293,8 @@ def _untold(usage: Data) -> dict[str, int]:
 def _beyond(usage: Data) -> Data:
     """What a total says beside the figures that are counted."""
     fields = {key: value for key, value in usage.items() if key not in _COUNTED}
-    parts = as_object(fields.pop("breakdowns", None))
-    rest = {name: part for name, part in parts.items() if name != "output" or as_object(part).keys() - {"reasoning"}}
+    parts = dict_of(fields.pop("breakdowns", None))
+    rest = {name: part for name, part in parts.items() if name != "output" or dict_of(part).keys() - {"reasoning"}}
     return fields | ({"breakdowns": rest} if rest else {})
 
 
@@ -302,11 +304,11 @@ def _beyond(usage: Data) -> Data:
 def _event(said: Data) -> list[Message]:
     """An event's message, or none where there is nothing to read."""
     kind = as_text(said.get("entry_type"))
-    record = as_object(said.get("raw"))
+    record = dict_of(said.get("raw"))
     data = record or said
     sub = as_text(data.get("subtype"))
     if kind in _COMPACTIONS or sub in _COMPACTIONS:
-        message = _compaction(as_object(as_object(data.get("entry_extra")).get("compactMetadata")) | data)
+        message = _compaction(dict_of(dict_of(data.get("entry_extra")).get("compactMetadata")) | data)
         if label := as_text(said.get("label")):
             message.label = one_line(label, 80)
         if not message.parts and (text := as_text(said.get("text"))):
@@ -339,8 +341,8 @@ def _compaction(said: Data) -> Message:
 
 def _change(key: str, part: object) -> Message:
     """Some other artifact's change: its diff, or whatever it says."""
-    said = as_object(as_object(part).get("structural"))
-    raw = as_text(as_object(part).get("raw"))
+    said = dict_of(dict_of(part).get("structural"))
+    raw = as_text(dict_of(part).get("raw"))
     what = as_text(said.get("operation")) or as_text(said.get("type")) or "change"
     target = as_text(said.get("rename_to"))
     place = f"{clean(key)} → {target}" if target else clean(key)

@@ -2,66 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified, from_v4a
+from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified
+from schemas.interchange.session_data_parts import asked_changes
 from schemas.interchange.toolpath_format import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
-from schemas.providers import provider_of
-from schemas.providers.kit.agent import Agent
+from schemas.published import published_of, tool_type
 
 CATEGORIES = ("file_read", "file_write", "file_search", "shell", "network", "delegation")
-_Table = dict[str, str]
-
-
-def _table(**names: str) -> _Table:
-    return {name: category for category, listed in names.items() for name in listed.split()}
-
-
-_BY_NAME: dict[str, _Table] = {
-    "claude": _table(
-        file_read="Read",
-        file_write="Write Edit MultiEdit NotebookEdit",
-        file_search="Glob Grep",
-        shell="Bash",
-        network="WebFetch WebSearch",
-        delegation="Task Agent",
-    ),
-    "codex": _table(
-        file_read="read_file read_many_files list_dir view_image mcp_resource",
-        file_write="write_file apply_patch replace edit",
-        file_search="glob grep_search search_file_content tool_search tool_suggest",
-        shell="shell exec_command unified_exec write_stdin js_repl",
-        network="web_fetch web_search google_web_search",
-        delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents agent_jobs"
-        " task activate_skill",
-    ),
-    "gemini": _table(
-        file_read="read_file read_many_files list_directory get_internal_docs read_mcp_resource",
-        file_write="write_file replace edit",
-        file_search="glob grep_search search_file_content",
-        shell="run_shell_command",
-        network="web_fetch google_web_search",
-        delegation="task activate_skill",
-    ),
-    "cursor": _table(
-        file_read="read_file read_file_v2 read Read read_chunk list_dir list_dir_v2 ls read_project"
-        " get_project_structure get_symbols get_tests gotodef summarize_code read_lints read_with_linter"
-        " read_semsearch_files blame_by_file_path",
-        file_write="edit_file edit_file_v2 edit Edit Write StrReplace delete_file delete new_edit new_file save_file"
-        " reapply undo_edit apply_agent_diff create_rm_files add_test delete_test fix_lints fix_lints_subagent",
-        file_search="glob_file_search Glob glob ripgrep_raw_search ripgrep_search grep_search grep Grep search"
-        " search_symbols semantic_search semantic_search_full sem_search deep_search deep_search_subagent"
-        " tool_call_file_search",
-        shell="run_terminal_command_v2 run_terminal_commands run_terminal_cmd run_test write_shell_stdin Shell shell",
-        network="web_search web_fetch fetch_pull_request fetch call_mcp_tool",
-        delegation="task_v2 task Task task_subagent spec_subagent background_composer_followup start_grind_execution"
-        " start_grind_planning",
-    ),
-}
-"""The format's own tables (formats note 5.2); exact names, and what is not listed has no category."""
 _BY_TYPE: dict[ToolType, str] = {
     "write": "file_write",
     "read": "file_read",
@@ -86,7 +35,7 @@ _TASKS = ("todo", "plan", "checklist")
 
 def category(provider: str, name: str, tool_type: str) -> str | None:
     """Toolpath's category of a tool; for an agent without a table by SessionData's type (formats note 5.3)."""
-    table = _BY_NAME.get(provider)
+    table = published_of(provider).categories
     if table is not None:
         return table.get(name)
     low = name.lower()
@@ -101,20 +50,13 @@ def type_of(provider: str, name: str, said: object) -> ToolType:
     """SessionData's type of a tool: by its name where the agent's table has it, else by its category (formats note
     5.3).
     """
-    if (known := _named(provider)(name)) != "unknown":
+    if (known := tool_type(provider, name)) != "unknown":
         return known
     if isinstance(said, str) and said in _TYPES:
         if said == "network":
             return "search" if "search" in name.lower() else "read"
         return _TYPES[said]
     return "task" if any(word in name.lower() for word in _TASKS) else "unknown"
-
-
-@cache
-def _named(provider: str) -> Callable[[str], ToolType]:
-    """What tells an agent's tools by their names."""
-    agent = provider_of(provider)
-    return agent.tool_type if isinstance(agent, Agent) else lambda _: "unknown"
 
 
 def tool_use(provider: str, tool: Tool, name: str, raw: str | None, *, plain: bool) -> dict[str, Any]:
@@ -141,11 +83,6 @@ def tool_use(provider: str, tool: Tool, name: str, raw: str | None, *, plain: bo
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
-_PATCH_KEYS = ("input", "patch")
-_OLD_KEYS = ("old_string", "old_str", "oldString")
-_NEW_KEYS = ("new_string", "new_str", "newString")
-_CONTENT_KEYS = ("content", "contents", "file_text", "fileText")
 _OPERATIONS = {"create": "add", "write": "update", "modify": "update", "remove": "delete", "rename": "move"}
 _WRITTEN = {"move": "update"}
 """What the format's own producer calls operations; where the file went, `rename_to` says."""
@@ -160,7 +97,7 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
     if tool.status in _FAILED:
         return
     writes = use["category"] == "file_write" or (use["category"] is None and tool.type == "write")
-    for diff in tool.diffs or (_asked(use["name"], use["input"]) if writes else []):
+    for diff in tool.diffs or (asked_changes(use["name"], use["input"]) if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
@@ -177,31 +114,6 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
         if diff.hunks or diff.operation in ("delete", "move"):  # else it is only known that the file changed
             raw += diff.unified()
         change[diff.path] = ({"raw": raw} if raw else {}) | {"structural": structural}
-
-
-def _asked(name: str, given: object) -> list[FileDiff]:
-    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
-    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
-    if "*** Begin Patch" in patch:
-        return from_v4a(patch)
-    path = _said(given, _PATH_KEYS)
-    if not isinstance(given, dict) or not path or given.get("command") == "view":
-        return []
-    if name.lower().startswith("delete"):
-        return [FileDiff(path, "delete")]
-    edits = given.get("edits")
-    whole = FileDiff(path)
-    for edit in edits if isinstance(edits, list) else [given]:
-        old, new = _said(edit, _OLD_KEYS), _said(edit, _NEW_KEYS)
-        whole.hunks += from_strings(path, old, new).hunks if old or new else []
-    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
-    return [whole] if whole.hunks or content is None else [added_file(path, content)]
-
-
-def _said(given: object, keys: tuple[str, ...]) -> str:
-    """The first text under one of these keys."""
-    said = given if isinstance(given, dict) else {}
-    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")
 
 
 def _content(use: dict[str, Any], diff: FileDiff) -> str | None:

@@ -1,31 +1,31 @@
 """A session's messages as Toolpath has them: which of them are one turn, what it says, what it says of tokens.
 
 Toolpath wants a turn's text as the agent wrote it and an event for every line that is no turn (formats note 1.4), so
-Claude Code's and Codex's own records are asked too.
+some agents' own records are asked too: their `Source`, which they name themselves, says how.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from schemas.clean import clean, clean_value
-from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.session_data_read import read_time
-from schemas.interchange.session_data_usage import told_tokens
-from schemas.interchange.session_data_write import iso_time
-from schemas.interchange.toolpath_format import EVENT, SOURCES, TURN, counted, told_of
+from schemas.interchange.session_data_facts import as_text, iso_time, read_time
+from schemas.interchange.session_data_usage import tells_own, told_tokens
+from schemas.interchange.session_data_write import Names
+from schemas.interchange.toolpath_format import EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
+from schemas.published import published_of
 from schemas.records import FileStore, JsonLines, Record, Store
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
+from schemas.values import dict_of
 
 Data = dict[str, Any]
 SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
@@ -35,24 +35,6 @@ _CHUNK = 1 << 20
 _NAMED = frozenset({Kind.ERROR, Kind.COMPACTION, Kind.INTERRUPT, Kind.OUTPUT})
 """Kinds of events that are called so, whatever the agent calls its record."""
 _ENVIRONMENT = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevision", "vcs_revision"))
-
-
-class Names:
-    """Ids of which none may be there twice: a repeated one gets `#2`, `#3`, … (formats note 1.4)."""
-
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-        self._repeats: dict[str, int] = {}
-
-    def free(self, name: str) -> str:
-        """The name, or with a number the first one behind it that nothing has."""
-        count, free = self._repeats.get(name, 1), name
-        while free in self.taken:
-            count += 1
-            free = f"{name}#{count}"
-        self.taken.add(free)
-        self._repeats[name] = count
-        return free
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
@@ -140,13 +122,12 @@ def accounts_of(source: Source, turns: list[range]) -> tuple[list[Account], Home
 def _units_of(source: Source) -> list[Unit]:
     """The format's groups: rounds, and calls that are of none."""
     session = source.session
-    kept = as_object(session.metadata.get("rounds"))
     units: list[Unit] = []
     rounds: dict[str, Unit] = {}
     names = Names()
     for call, said in enumerate(session.groups.ids):
         last = session.groups.last[call]
-        name = as_text(kept.get(str(call))) or (last != NONE and source.round(last)) or ""
+        name = session.rounds.get(call) or (last != NONE and source.round(last)) or ""
         unit = rounds.get(name)
         if unit is None:
             own = "" if source.in_rounds else names.free(said or f"group-{call + 1}")
@@ -159,10 +140,10 @@ def _units_of(source: Source) -> list[Unit]:
 
 
 def _told_total(session: Session, group: int) -> Data | None:
-    """A group's total in Gemini CLI's own figures, where turnlog's do not tell them (formats note 1.5: input, output
+    """A group's total in the agent's own figures, where turnlog's do not tell them (formats note 1.5: input, output
     with thoughts, what was cached; `tool` is left out); else None.
     """
-    last = session.groups.last[group] if session.provider == "gemini" else NONE
+    last = session.groups.last[group] if tells_own(session.provider) else NONE
     told = told_tokens(session.message(last).metadata) if last != NONE else {}
     if not told:
         return None
@@ -197,7 +178,7 @@ class Source:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.name = SOURCES.get(session.provider, session.provider) or "unknown"
+        self.name = source_name(session.provider) or "unknown"
         self.has_lines = bool(session.stores) and isinstance(session.stores[0], FileStore)
 
     def turns(self) -> list[range]:
@@ -208,7 +189,7 @@ class Source:
             start, group = run.start, NONE
             for index in run:
                 mine = groups[index]
-                parts = index > start and not self._goes_with(kinds[index - 1], kinds[index])
+                parts = index > start and not self.goes_with(kinds[index - 1], kinds[index])
                 if parts or (mine != NONE and group not in (NONE, mine)):
                     turns.append(range(start, index))
                     start, group = index, NONE
@@ -216,7 +197,7 @@ class Source:
             turns.append(range(start, run.stop))
         return turns
 
-    def _goes_with(self, before: int, kind: int) -> bool:
+    def goes_with(self, before: int, kind: int) -> bool:
         """Whether two messages of one record can be one step."""
         return any(before in kinds and kind in kinds for kinds in (USER_KINDS, SAID, _CONTEXT))
 
@@ -238,7 +219,7 @@ class Source:
     def takes_text(self, message: Message) -> bool:
         """Whether a tool's input is a text, for which the object that holds it only stands."""
         tool = message.tool
-        return tool is not None and tool.name == "apply_patch" and _is_text(tool.input)
+        return tool is not None and tool.name == "apply_patch" and is_text(tool.input)
 
     def id_of(self, messages: list[Message], number: int) -> str:
         """The step's id; `number` counts turns from 1."""
@@ -273,10 +254,10 @@ class Source:
     def others(self) -> Iterator[Line]:
         """The lines of the session's file that no message and no token figure was made from, in their order."""
         if self.has_lines:
-            for offset, _, line, record in records_in(self.session, self._owned()):
-                yield _as_line(record, offset, line)
+            for offset, _, line, record in records_in(self.session, self.owned()):
+                yield line_of(record, offset, line)
 
-    def _owned(self) -> set[int]:
+    def owned(self) -> set[int]:
         """Where the lines are that stand in the document as something else; also those of subagents in the file."""
         return offsets(self.session, self.session.stores[0])
 
@@ -285,203 +266,19 @@ class Source:
         span = next((span for span in self.session.message_spans(message.index) if span.role == role), None)
         return self.session.record(span) if span is not None else {}
 
-    def _event_with_record(self, messages: list[Message]) -> tuple[Data, str]:
+    def event_with_record(self, messages: list[Message]) -> tuple[Data, str]:
         span = self.session.message_spans(messages[0].index)[0]
-        line = _as_line(self.session.record(span), span.offset, span.line)
+        line = line_of(self.session.record(span), span.offset, span.line)
         return line.said, line.name
-
-
-class ClaudeSource(Source):
-    """Claude Code: each line of type user or assistant is a turn with the line's role.
-
-    A compaction is two lines, and in Toolpath two steps: the boundary an event, the summary a turn.
-    """
-
-    def _goes_with(self, before: int, kind: int) -> bool:
-        return not (before in USER_KINDS and kind in SAID)
-
-    def group(self, messages: list[Message]) -> str | None:
-        """The id of the model's message that the line is of."""
-        return _message_id(self.record(messages[0]))
-
-    def _line(self, message: Message) -> Data:
-        """The line that a message's turn is; none of a prompt that only the answer's line tells of."""
-        if message.kind in USER_KINDS and self.record(message).get("type") == "assistant":
-            return {}
-        summary = self.record(message, SpanRole.DETAIL) if message.kind == Kind.COMPACTION else {}
-        return summary if summary.get("isCompactSummary") is True else self.record(message)
-
-    def role(self, messages: list[Message]) -> str | None:
-        """The line's type; a line of another type is a turn only if somebody says something in it."""
-        said, kind = self._line(messages[0]).get("type"), messages[0].kind
-        if said in ("user", "assistant"):
-            return str(said)
-        return "user" if kind in USER_KINDS else "assistant" if kind in SAID else None
-
-    def text(self, messages: list[Message]) -> str | None:
-        """The texts of the line's content, where it was typed or injected; tool results are no text."""
-        said = {} if messages[0].kind in SAID else as_object(self._line(messages[0]).get("message"))
-        return _joined(said.get("content"), "\n\n")
-
-    def id_of(self, messages: list[Message], number: int) -> str:
-        """The line's uuid."""
-        return as_text(self._line(messages[0]).get("uuid")) or super().id_of(messages, number)
-
-    def event(self, messages: list[Message]) -> tuple[Data, str]:
-        """The line."""
-        return self._event_with_record(messages)
-
-    def time(self, messages: list[Message]) -> float | None:
-        """The line's time."""
-        return read_time(self._line(messages[0]).get("timestamp")) or super().time(messages)
-
-    def others(self) -> Iterator[Line]:
-        """The other lines; those of the conversation that hold nothing to read are turns with their text."""
-        for offset, _, line, record in records_in(self.session, self._owned()):
-            other = _as_line(record, offset, line)
-            message = record.get("message")
-            if record.get("type") in ("user", "assistant") and isinstance(message, dict):
-                text = _joined(message.get("content"), "\n\n") or ""
-                turn = {"type": TURN, "role": record["type"], "text": text}
-                other = other._replace(said=turn, group=_message_id(record))
-            yield other
-
-    def _owned(self) -> set[int]:
-        table = self.session.messages
-        # A line that only gave its usage to a group is a turn of the conversation all the same.
-        owned = offsets(self.session, self.session.stores[0], groups=False)
-        for index, kind in enumerate(table.kind):
-            if kind == Kind.COMPACTION:
-                body, *others = self.session.message_spans(index)
-                if any(self.session.record(span).get("isCompactSummary") is True for span in others):
-                    owned.discard(body.offset)
-        return owned
-
-
-class CodexSource(Source):
-    """Codex: a turn is a message item with the tool uses behind it, a round is what `turn_id` names."""
-
-    in_rounds = True
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._begun: list[tuple[int, str | None]] = []
-        """Where rounds begin; None where one ends."""
-        self._events: set[int] = set()
-        """Where the lines are that tell of what the items say too: a command's end, a count, a text."""
-        for offset, _, _, record in records_in(session):  # formats note 1.5
-            payload, kind = as_object(record.get("payload")), record.get("type")
-            if kind == "event_msg":
-                kind = payload.get("type")
-                self._events.add(offset)
-            turn = as_text(payload.get("turn_id"))
-            if kind == "task_complete" or (kind in ("turn_context", "task_started") and turn):
-                self._begun.append((offset, None if kind == "task_complete" else turn))
-
-    def round(self, index: int) -> str | None:
-        """The turn id that held where the message's record lies."""
-        span = next(self.session.spans.chain(self.session.messages.span[index]))
-        place = bisect_right(self._begun, span.offset, key=itemgetter(0)) if span.store == 0 else 0
-        return self._begun[place - 1][1] if place else None
-
-    def group(self, messages: list[Message]) -> str | None:
-        """The round of what the agent said and did."""
-        said = next((message for message in messages if message.kind in SAID), None)
-        return self.round(said.index) if said is not None else None
-
-    def turns(self) -> list[range]:
-        """An assistant's text with the tool uses behind it, and the thinking before it; others by their records.
-
-        Thinking behind a tool use belongs to that turn, unless a text follows, which then begins a turn with it.
-        """
-        table, spans, turns = self.session.messages, self.session.spans, list[range]()
-        firsts = [next(spans.chain(head)) for head in table.span]
-        places = [(exchange, one.store, one.offset) for exchange, one in zip(table.exchange, firsts, strict=True)]
-        start, is_said, has_words = 0, False, False
-        thinking: int | None = None
-        for index, kind in enumerate(self.session.messages.kind):
-            goes_on = index > start and is_said and places[index][0] == places[start][0]
-            cut: int | None = index
-            if kind == Kind.THINKING:
-                if goes_on:
-                    cut = None
-                    thinking = index if has_words and thinking is None else thinking
-                else:
-                    is_said, has_words = True, False
-            elif kind in (Kind.TEXT, Kind.TOOL):
-                if goes_on and (kind == Kind.TOOL or not has_words or places[index] == places[index - 1]):
-                    cut = None
-                elif goes_on and thinking is not None:
-                    cut = thinking
-                is_said, has_words, thinking = True, True, None
-            elif not is_said and index > start and places[index] == places[start]:
-                cut = None
-            else:
-                is_said, has_words, thinking = False, False, None
-            if cut is not None and cut > start:
-                turns.append(range(start, cut))
-                start = cut
-        return [*turns, range(start, len(places))] if places else turns
-
-    def _payload(self, message: Message) -> Data:
-        return as_object(self.record(message).get("payload"))
-
-    def role(self, messages: list[Message]) -> str | None:
-        """The item's role; the developer's is the system's. Thinking of which nothing can be read is no turn."""
-        if all(message.kind == Kind.THINKING and not message.text for message in messages):
-            return None
-        payload = self._payload(messages[0])
-        if payload.get("type") == "message" and (role := as_text(payload.get("role"))):
-            return "system" if role == "developer" else role
-        role = super().role(messages) or ""
-        return None if role in ("", "system") else role
-
-    def text(self, messages: list[Message]) -> str | None:
-        """The texts of the item's content, where it was typed or injected."""
-        payload = {} if messages[0].kind in SAID else self._payload(messages[0])
-        return _joined(payload.get("content"), "\n") if payload.get("type") == "message" else None
-
-    def result(self, message: Message) -> str | None:
-        """The output item's text, envelope included."""
-        output = as_object(self.record(message, SpanRole.RESULT).get("payload")).get("output")
-        return clean(output) if isinstance(output, str) else None
-
-    def id_of(self, messages: list[Message], number: int) -> str:
-        """Items have no ids that could be relied on, so turns are numbered as the format's own producer does."""
-        return f"codex-turn-{number:04}"
-
-    def event(self, messages: list[Message]) -> tuple[Data, str]:
-        """The line, named as those that no message was made from."""
-        return self._event_with_record(messages)
-
-    def takes_text(self, message: Message) -> bool:
-        """Whether the item is one of a custom tool."""
-        is_text = message.tool is not None and _is_text(message.tool.input)
-        return is_text and self._payload(message).get("type") == "custom_tool_call"
-
-    def environment(self, message: Message) -> Data:
-        """The directory of the turn, else the one that the session names."""
-        root = self.session.workspace_root
-        return ({"working_dir": root} if root else {}) | super().environment(message)
-
-    def _owned(self) -> set[int]:
-        # Items are the turns. What an event tells of an item too (a text again, how a command ended, a count) is an
-        # event all the same, also where no item tells it; only a notice's own step is one that holds the line.
-        noted: set[int] = set()
-        table = self.session.messages
-        for head, kind in zip(table.span, table.kind, strict=True):
-            span = next(self.session.spans.chain(head))
-            if span.store == 0 and kind not in SAID and kind not in USER_KINDS:
-                noted.add(span.offset)
-        return super()._owned() - (self._events - noted)
 
 
 def source_of(session: Session) -> Source:
     """What says how the session's messages are turns."""
     native = bool(session.stores) and all(isinstance(store, FileStore) for store in session.stores)
-    native = native and told_of(session) is None
-    kinds: dict[str, type[Source]] = {"claude": ClaudeSource, "codex": CodexSource} if native else {}
-    return kinds.get(session.provider, Source)(session)
+    steps = published_of(session.provider).steps if native and told_of(session) is None else ""
+    module, _, name = steps.partition(":")
+    source: type[Source] = getattr(import_module(f"schemas.providers.{module}"), name) if steps else Source
+    return source(session)
 
 
 def records_in(session: Session, known: Container[int] = ()) -> Iterator[Record]:
@@ -518,7 +315,7 @@ def by_record(session: Session) -> list[range]:
     return [range(start, stop) for start, stop in pairwise([*starts, len(places)])]
 
 
-def _as_line(record: Data, offset: int, number: int) -> Line:
+def line_of(record: Data, offset: int, number: int) -> Line:
     """A line as an event that holds it whole."""
     value = clean_value(record)
     payload, kind = value.get("payload"), value.get("type")
@@ -530,20 +327,14 @@ def _as_line(record: Data, offset: int, number: int) -> Line:
     return Line(offset, {"type": EVENT, "entry_type": kind, "raw": value}, name, bool(uuid), time)
 
 
-def _message_id(record: Data) -> str | None:
-    """The id of the model's message that a line of Claude Code is of."""
-    said = as_object(record.get("message")) if record.get("type") == "assistant" else {}
-    return as_text(said.get("id")) or None
-
-
-def _is_text(given: Data) -> bool:
+def is_text(given: Data) -> bool:
     return given.keys() - {PLACE} == {"input"} and isinstance(given["input"], str)
 
 
-def _joined(content: object, between: str) -> str | None:
+def joined_texts(content: object, between: str) -> str | None:
     """The texts in the content of a message as Anthropic and OpenAI have it; None if there is none."""
     if isinstance(content, str):
         return clean(content)
-    rows = map(as_object, content if isinstance(content, list) else [])
+    rows = map(dict_of, content if isinstance(content, list) else [])
     texts = [text for row in rows if isinstance(text := row.get("text"), str)]
     return clean(between.join(texts)) if texts else None

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
-from schemas.interchange.session_data_parts import as_object, as_text
-from schemas.interchange.session_data_usage import told_tokens
-from schemas.interchange.session_data_write import Edit, SessionDataWriter, iso_time, unseen
+from schemas.interchange.session_data_facts import as_text, iso_time
+from schemas.interchange.session_data_usage import tells_own, told_tokens
+from schemas.interchange.session_data_write import Edit, Names, SessionDataWriter, unseen
 from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
 from schemas.interchange.toolpath_format import (
     KIND,
@@ -30,18 +30,19 @@ from schemas.interchange.toolpath_format import (
     told_of,
 )
 from schemas.interchange.toolpath_sound import (
-    ACTOR,
     cut_deep,
+    is_actor,
     sound_actor,
     sound_base,
     sound_meta,
     sound_step,
 )
 from schemas.interchange.toolpath_tools import put_writes, tool_use
-from schemas.interchange.toolpath_turns import SAID, Account, Line, Names, accounts_of, by_record, records_in, source_of
+from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, records_in, source_of
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
 from schemas.records import MemoryStore, read_record
 from schemas.session import Session, Subagent
+from schemas.values import dict_of
 
 LOSSES = {
     "image": "named, not included",
@@ -150,7 +151,7 @@ class ToolpathWriter:
         self._depth: int = parent._depth + 1 if parent else 0
         self._source = source_of(session)
         self._told = told_of(session)
-        self._kept = as_object(session.metadata.get("toolpath"))
+        self._kept = dict_of(session.metadata.get("toolpath"))
         """What another document says of its path, and of the graph around it."""
         self._names = Names()
         self._files: set[str] = set()
@@ -237,7 +238,7 @@ class ToolpathWriter:
         parts = message.parts if tool is None else [*message.parts, *tool.images]
         lost["image"] += sum(part.type == "image" for part in parts)
         lost["coloured run"] += sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
-        lost["odd total"] += self.session.provider == "gemini" and bool(told_tokens(message.metadata))
+        lost["odd total"] += tells_own(self.session.provider) and bool(told_tokens(message.metadata))
         lost["message fact"] += bool(message.metadata.keys() - _CARRIED)
         if tool is not None:
             facts = (tool.exit_code, tool.seconds, tool.summary, tool.formatted)
@@ -308,7 +309,7 @@ class ToolpathWriter:
     def _actor_definitions(self) -> Data:
         source = self._source.name
         if self._told is not None:
-            said = {name: sound_actor(about) for name, about in self._told.actors.items() if ACTOR.fullmatch(name)}
+            said = {name: sound_actor(about) for name, about in self._told.actors.items() if is_actor(name)}
             edited: Data = self._edit(said)
             return edited
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
@@ -544,7 +545,7 @@ class ToolpathWriter:
         for offset, line in _lines_in(self.session):
             if "Step" not in line:
                 continue
-            whole, cut = cut_deep(as_object(line["Step"]), _DEEPEST)
+            whole, cut = cut_deep(dict_of(line["Step"]), _DEEPEST)
             self._lost["subagent session"] += cut
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
@@ -561,7 +562,7 @@ class ToolpathWriter:
                 account = accounts[rows[offset]] if offset in rows else Account()
                 was = next(payloads_of(edited, TURN))
                 if account.shares:  # the last one has what nobody attributed, too
-                    said_share = as_object(was.get("attributed_token_usage"))
+                    said_share = dict_of(was.get("attributed_token_usage"))
                     account.shares = [read_counted(self.session.provider, said_share)]
                 self._put_account(turn, account, clean(said), as_text(was.get("group_id")) or None)
             self._files.update(key for key, part in step["change"].items() if structural_type(part) == WRITE)

@@ -2,8 +2,8 @@
 
 But for `kit`, which all agents share, and modules that begin with `_`, which two of them share. Importing all of them
 costs more than most commands do, so `table.json` holds what tells which ones are worth it: for each its id, its marks
-and homes (null: it looks for itself), and the module that reads what it prints. `python -m schemas.providers` writes
-it; an agent that is not in it yet is always asked.
+and homes (null: it looks for itself), the module that reads what it prints, and what else it is called.
+`python -m schemas.providers` writes it; an agent that is not in it yet is always asked.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Row(NamedTuple):
     homes: list[tuple[str, str, list[str]]] | None
     printer: str
     """The module that has its `STREAM`; empty if it prints nothing that turnlog reads."""
+    called: list[str]
+    """What producers of the published formats call it beside its id."""
 
 
 TABLE_FILE = Path(__file__).with_name("table.json")

@@ -18,7 +18,8 @@ def made() -> str:
         agent: Any = module.PROVIDER
         declared = isinstance(agent, Agent) and type(agent).locations is Agent.locations
         marks = [mark.decode() for mark in getattr(agent, "marks", ())]
-        row = [agent.id, marks, list(agent.homes) if declared else None, printer_of(name)]
+        called = list(agent.published.names) if isinstance(agent, Agent) else []
+        row = [agent.id, marks, list(agent.homes) if declared else None, printer_of(name), called]
         lines.append(f"{json.dumps(name)}: {json.dumps(row)}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -20,6 +20,7 @@ from schemas.providers.kit.bases import Data, Home, Lines, diff_of
 from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, task_in
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed
+from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Count, Dropped, Fact, Item, Link, Say, Skip, Title, Total, Turn, Use
 from schemas.records import Record, read_record
 from schemas.usage import TokenUsage
@@ -74,6 +75,7 @@ class Copilot(Lines):
 
     id = "copilot"
     name = "Copilot CLI"
+    published = Published(names=("copilot-cli",), seller="github-copilot")
     verified = "genuine sessions of 1.0.102; older shapes on made-up files"
     counting = (
         "Copilot CLI writes a usage record for each response; its input includes the cache, which is taken apart here. "

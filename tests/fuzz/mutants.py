@@ -34,8 +34,7 @@ from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.palette import Palette
 from schemas.costs.responses import responses
-from schemas.interchange.events_read import read_events
-from schemas.interchange.events_write import event_line
+from schemas.interchange.events import event_line, read_events
 from schemas.interchange.registry import FORMATS, check, guess
 from schemas.interchange.snapshot_make import NoEvents, TablePricing, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, family, head_of, read_session, recognise

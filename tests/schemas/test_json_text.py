@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.events_check import validate_events
-from schemas.interchange.events_read import read_events
+from schemas.interchange.events import read_events, validate_events
 from schemas.interchange.json_text import line_warnings, read_json, read_line
 from schemas.interchange.toolpath_check import assemble
 from tests.schemas.test_verdicts import EVENT

@@ -15,8 +15,7 @@ import pytest
 
 from renderers.options import Include
 from schemas.costs.responses import responses
-from schemas.interchange.events_check import validate_events
-from schemas.interchange.events_write import event_line
+from schemas.interchange.events import event_line, validate_events
 from schemas.interchange.registry import check
 from schemas.message import Message, Tool, ToolStatus
 from schemas.opening import OpenError, family, read_session
@@ -33,7 +32,7 @@ LOST: dict[str, dict[str, str]] = {
     "json": {},
 }
 """What a format does not hold, by its part of the picture, and why: as schemas/documents/*.md say it."""
-KEPT = ("sessionData", "toolpath", "rounds")
+KEPT = ("toolpath",)
 """Keys of a session's metadata under which a reader keeps what only its own format has."""
 ALWAYS = {
     "messages.tool.output": "of a tool that has ended the formats want a result object, and get an empty one",

@@ -175,7 +175,7 @@ def seen(session: Session) -> list[Any]:
 def facts(session: Session) -> dict[str, Any]:
     """What is true of the whole session."""
     return {name: getattr(session, name) for name in FACTS} | {
-        "metadata": {key: value for key, value in session.metadata.items() if key != "sessionData"},
+        "metadata": dict(session.metadata),
         "inherited": [one._replace(span=0, tail=0) for one in session.inherited.values()],
     }
 

@@ -1,12 +1,14 @@
-"""session-data.md says which tools are of which type; it must say what the agents' tables say."""
+"""session-data.md has what the agents' tables of tools say, and every key that turnlog adds."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from schemas import documents
+from schemas.interchange import session_data_facts as facts
 from schemas.providers import _google
 from schemas.providers.claude import Claude
 from schemas.providers.codex.tools import TYPES as CODEX
@@ -32,3 +34,10 @@ def told(agent: str) -> dict[str, str]:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_page_has_the_tools_of_each_agent(agent):
     assert told(agent) == AGENTS[agent]
+
+
+def test_the_page_has_every_fact_of_turnlogs_own():
+    tables = (facts.TOOL, facts.PART, facts.EXCHANGE, facts.SESSION, facts.SUBAGENT)
+    group = facts.Group("g", "m", facts.TokenUsage(1), [{}], "r").to_json()
+    keys = {fact.key for table in tables for fact in table} | group.keys()
+    assert keys <= set(re.findall(r"`(\w+)`", PAGE))

@@ -13,8 +13,8 @@ from renderers import markdown, plain
 from renderers.options import Include
 from schemas.interchange import session_data_read
 from schemas.interchange.session_data_check import validate_session_data
-from schemas.interchange.session_data_read import read_document, read_time
-from schemas.interchange.session_data_write import iso_time
+from schemas.interchange.session_data_facts import iso_time, read_time
+from schemas.interchange.session_data_read import read_document
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.opening import OpenError, read_session
 from tests.schemas.session_documents import USER, again, document, messages, read, small, written

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.interchange.session_data_check import validate_session_data
-from schemas.interchange.session_data_write import _Names, to_session_data
+from schemas.interchange.session_data_write import Names, to_session_data
 from schemas.message import Kind, Part, Tool
 from schemas.records import Unreadable
 from schemas.session import Lack, Session, Subagent
@@ -117,7 +117,7 @@ def test_many_of_one_id_take_no_longer_than_their_number():
             self.asked += 1
             return super().setdefault(key, default)
 
-    names = _Names()
+    names = Names()
     names._taken = taken = Counting()
     assert [names.unique("x", n) for n in range(1000)] == ["x", *(f"x#{n}" for n in range(2, 1001))]
     assert taken.asked < 3000

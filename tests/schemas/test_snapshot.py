@@ -15,9 +15,8 @@ from renderers.options import Include
 from renderers.plain import render
 from schemas.costs.price_book import load_book, read_book
 from schemas.interchange import snapshot
-from schemas.interchange.events_read import Event, read_events
-from schemas.interchange.snapshot import SNAPSHOT
-from schemas.interchange.snapshot_check import validate_snapshot
+from schemas.interchange.events import Event, read_events
+from schemas.interchange.snapshot import SNAPSHOT, validate_snapshot
 from schemas.interchange.snapshot_make import (
     NO_TIP,
     TOP,

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from schemas.documents import NAMES, load_schema
 from schemas.interchange.session_data_write import to_session_data
-from schemas.interchange.snapshot_check import validate_snapshot
+from schemas.interchange.snapshot import validate_snapshot
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.interchange.verdicts import Finding, schema_findings, shown
 from tests.schemas.mutations import mutated

@@ -11,7 +11,7 @@ for _name in (
     *(f"schemas.interchange.{one.check.partition(':')[0]}" for one in FORMATS),
     "genai_prices", "rich.table", "renderers.html", "renderers.markdown", "renderers.names", "renderers.plain",
     "schemas.costs.prices", "schemas.costs.responses", "schemas.interchange.agent_response_write",
-    "schemas.interchange.events_write", "schemas.interchange.session_data_write",
+    "schemas.interchange.events", "schemas.interchange.session_data_write",
     "schemas.interchange.snapshot_make", "schemas.interchange.toolpath_write", "viewer.sessions.doctor",
     "viewer.exporting", "viewer.index.worker", "viewer.index.library", "viewer.sessions.selection",
     "viewer.sessions.targets", "viewer.usage.events", "viewer.usage.explain", "viewer.usage.report",

@@ -13,7 +13,7 @@ from viewer.output import DONE, NO, CallError, path_text, progress, short_path, 
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
-    from schemas.interchange.events_read import Event
+    from schemas.interchange.events import Event
     from schemas.interchange.snapshot_make import Pricing, Snapshot
     from viewer.output import Progress
     from viewer.sessions.targets import Target
@@ -107,7 +107,7 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     """The events of the targets, in their order; of a session, those that `turnlog events` would write. Raises
     CallError with the line of the first that is none.
     """
-    from schemas.interchange.events_read import EventError, read_events
+    from schemas.interchange.events import EventError, read_events
 
     for target in targets:
         writer.read.add(target.path)
@@ -136,7 +136,7 @@ def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledge
 
 def _is_session(path: Path) -> bool:
     """Whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
-    from schemas.interchange.events import EVENTS
+    from schemas.interchange.events_view import EVENTS
     from schemas.interchange.snapshot import SNAPSHOT
     from schemas.opening import OpenError, head_of, recognise
 

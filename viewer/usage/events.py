@@ -45,7 +45,7 @@ class EventWriter:
         return self._written(self._ledger.settle_inherited())
 
     def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:
-        from schemas.interchange.events_write import event_line
+        from schemas.interchange.events import event_line
 
         for row, holder in settled:
             if not row.usage.total:

@@ -45,6 +45,7 @@ from schemas.providers.claude.classify import (
     typed_text,
 )
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
+from schemas.providers.claude.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
@@ -162,6 +163,7 @@ class Claude(Lines):
     copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
+    published = PUBLISHED
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say

@@ -18,6 +18,7 @@ from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
+from schemas.providers.codex.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
@@ -50,6 +51,7 @@ class Codex(Lines):
     )
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
     tools = tools.TYPES
+    published = PUBLISHED
     silent = frozenset({
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
         "rollout_reference", "retained_context", "session_state",

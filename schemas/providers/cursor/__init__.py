@@ -23,6 +23,7 @@ from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
 from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
+from schemas.providers.cursor.published import PUBLISHED
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
 from schemas.providers.cursor.tools import Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
@@ -147,6 +148,7 @@ class Cursor(Tools, Lines):
     resume = ("cursor-agent", "--resume")
     uuids = True
     lacks = frozenset(Lack)
+    published = PUBLISHED
     history = Pairs
     copies = False  # a blob is named by what it holds, so that a prompt typed twice is one
 

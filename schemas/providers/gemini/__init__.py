@@ -32,6 +32,7 @@ from schemas.providers._google import (
     snapshot_text,
     tool_type,
 )
+from schemas.providers.gemini.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
@@ -325,6 +326,7 @@ class Gemini(Google):
         Format("Gemini CLI prompt log, logs.json", "a list of objects with sessionId, messageId and message"),
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
+    published = PUBLISHED
     history = Log
     resume = ("gemini", "--resume")
 

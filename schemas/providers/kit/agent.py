@@ -26,6 +26,7 @@ from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
+from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -65,6 +66,8 @@ class Agent:
     """
     silent: ClassVar[frozenset[str]] = frozenset()
     """Types of records that hold nothing and stand nowhere: counted without being read."""
+    published: ClassVar[Published] = Published()
+    """What the published formats have of it."""
     history: ClassVar[type[History]] = History
     recount: ClassVar[str] = "last"
     """What counts of a call's figures that are said again: the `last`, or the `largest` of each."""

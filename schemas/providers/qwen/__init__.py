@@ -39,6 +39,7 @@ from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
+from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.records import JsonLines, Record
 from schemas.usage import TokenUsage, as_count
@@ -149,6 +150,7 @@ class Qwen(Google):
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
+    published = Published(inclusive=True)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a location; the file of a new one is empty until something is said."""
