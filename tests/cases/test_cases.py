@@ -21,8 +21,6 @@ from tests.schemas.conformance import (
 )
 
 CASES = list(cases(ROOT))
-_GROWS_OTHERWISE = {"codex/ordinals-say-where-a-subagent-begins"}
-"""Grown, it is not said to be forked from its parent, which it is when it is read at once."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -42,5 +40,4 @@ def test_case(case: Case, tmp_path: Path) -> None:
             assert_nothing_lost(session, data)
         ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
         grown = in_pieces(case.provider, data, source, ends)
-        if case.name not in _GROWS_OTHERWISE:
-            assert facts(grown) == facts(whole(case.provider, source, beside=False))
+        assert facts(grown) == facts(whole(case.provider, source, beside=False))

@@ -132,7 +132,9 @@ class Rollout(History):
         if owner is not None and not self._foreign:
             before = self.copied
             owner.look(value, time)
-            self.copied = (owner.source or "another session") if owner.inherited else ""
+            # A header is no copy: whose the records behind it are is asked when it is known who the parent is.
+            inherited = owner.inherited and value.get("type") != "session_meta"
+            self.copied = (owner.source or "another session") if inherited else ""
             if before and not self.copied:
                 self._forget()
             if owner.settled:
