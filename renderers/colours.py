@@ -25,7 +25,7 @@ def coloured(text: str, runs: Iterable[Run]) -> str:
 
 
 def _attributes(sgr: Sgr) -> str:
-    """Nothing in here comes from the text: numbers and our own words only."""
+    """Return the HTML attributes of a style. Nothing in them comes from the text: numbers and our own words only."""
     classes = [letter for flag, letter in _FLAGS if getattr(sgr, flag)]
     styles: list[str] = []
     for colour, letter, name in ((sgr.fg, "f", "color"), (sgr.bg, "g", "background")):

@@ -1,4 +1,4 @@
-"""What changed in a session, by the keys of its messages and the revisions in which they changed.
+"""Changes in a session, by the keys of its messages and the revisions in which they changed.
 
 One comparison serves sources that are read on, sources that are written anew and whoever shows them, however many looks
 lie between: a `Session` counts its revisions and notes in which of them a message that had been read was another one
@@ -112,8 +112,8 @@ def _subagents(session: Session) -> dict[int | None, object]:
 
 
 def _row(session: Session, index: int, subagents: dict[int | None, object]) -> tuple[object, ...]:
-    """What a message consists of, to tell whether it changed. Its bytes as they are: where both sessions keep the very
-    same ones in memory, comparing them costs nothing.
+    """Return what a message consists of, to tell whether it changed. Its bytes as they are: where both sessions keep
+    the very same ones in memory, comparing them costs nothing.
     """
     rows = session.messages
     raws = [session.raw(span) for span in session.message_spans(index)]

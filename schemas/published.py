@@ -12,7 +12,7 @@ from schemas.providers.kit.published import Published
 
 @lru_cache(64)
 def published_of(agent: str) -> Published:
-    """What the formats have of the agent with an id; of one that is unknown nothing."""
+    """Return what the formats have of the agent with an id; an empty `Published` for an unknown one."""
     found = _agent(agent)
     return Published() if found is None else found.published
 
@@ -23,7 +23,7 @@ def _agent(agent: str) -> Agent | None:
 
 
 def tool_type(agent: str, name: str) -> ToolType:
-    """What kind of tool an agent calls so."""
+    """Return the type of an agent's tool by its name; "unknown" for an unknown agent."""
     found = _agent(agent)
     return "unknown" if found is None else found.tool_type(name)
 
@@ -34,6 +34,6 @@ def id_called(name: str) -> str:
 
 
 def name_of(agent: str) -> str:
-    """What people call the agent with an id; empty of one that is unknown."""
+    """Return the name of the agent with an id; empty for an unknown one."""
     found = provider_of(agent)
     return "" if found is None else found.name

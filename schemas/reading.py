@@ -21,7 +21,7 @@ _SLICE = 64 << 10
 
 
 class Blocks:
-    """What was read of a file, as a checksum of each megabyte: tells later whether the same still stands there."""
+    """The checksums of the megabytes read of a file: they tell later whether the same bytes still stand there."""
 
     SIZE = 1 << 20
 
@@ -45,7 +45,7 @@ class Blocks:
         return len(self._sums)
 
     def is_there(self, store: FileStore, number: int) -> bool:
-        """Whether one of the blocks, from 0, is in the file as it was read."""
+        """Return whether one of the blocks, from 0, is in the file as it was read."""
         start = number * self.SIZE
         return crc32(store.read(start, min(self.SIZE, self.size - start))) == self._sums[number]
 
@@ -70,7 +70,7 @@ class LinesReading:
 
     @property
     def session(self) -> Session:
-        """What has been read so far; another object once the parser had to rewrite history."""
+        """The session as far as it has been read; another object once the parser had to rewrite history."""
         return self.parser.session
 
     @property
@@ -160,7 +160,7 @@ class WholeReading:
             self._ahead = error
 
     def _load(self) -> tuple[bytes, int, Session] | None:
-        """What was loaded ahead, once, or what there is now."""
+        """Return what was loaded ahead, once, or load what there is now."""
         ahead, self._ahead = self._ahead, None
         if isinstance(ahead, OSError):
             raise ahead
@@ -182,7 +182,7 @@ class WholeReading:
         return seen.changes(self.session)
 
     def finish(self) -> list[Change]:
-        """Nothing waits: the source was read whole."""
+        """Return no changes: the source was read whole, and nothing waits."""
         return []
 
     def refresh(self) -> list[Change]:
@@ -216,8 +216,8 @@ class ParsedReading(WholeReading):
         raise NotImplementedError
 
     def broken(self, data: bytes) -> Broken | None:
-        """What can be read of a document that breaks off, the first time. Later it is being written again: nothing that
-        is shown goes away then, and what is new comes once it is whole.
+        """Read a document that breaks off as far as it goes, the first time. Later it is being written again: nothing
+        that is shown goes away then, and what is new comes once it is whole.
         """
         broken = None if self._known else read_broken(data)
         self.breaks_off = broken is not None
@@ -240,7 +240,7 @@ class ParsedReading(WholeReading):
         return changes
 
     def _load(self) -> tuple[bytes, int, Session] | None:
-        """What there is now, with what lies beside the file."""
+        """Load what there is now, with what lies beside the file."""
         loaded = super()._load()
         if self._parsed is not None:
             parser, self._parsed = self._parsed, None

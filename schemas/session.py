@@ -27,7 +27,7 @@ from schemas.usage import TokenUsage
 
 
 class Op(StrEnum):
-    """What happened to a message while more of the source was read."""
+    """The kind of change to a message while more of the source was read."""
 
     APPENDED = "appended"
     UPDATED = "updated"
@@ -62,7 +62,7 @@ class Inherited(NamedTuple):
 
 
 class Charged(NamedTuple):
-    """Whose a token group is, in a source of many sessions and agents."""
+    """The model, session and agent that a token group is charged to, in a source of many sessions and agents."""
 
     provider: str
     model: str
@@ -132,7 +132,7 @@ class Subagent(Cleaned):
 
 @dataclass(slots=True)
 class Lineage(Cleaned):
-    """Where a session comes from; ids of other sessions."""
+    """The origin of a session; ids of other sessions."""
 
     forked_from: str | None = None
     continues: str | None = None
@@ -258,8 +258,8 @@ class Session(Cleaned):
         return self.stores[span.store].record(span.offset, span.length)
 
     def in_lines(self, span: Span) -> bool:
-        """Whether line, offset and length of a span are those of a file, and not the number of an item in a document or
-        of a row in a database.
+        """Return whether line, offset and length of a span are those of a file, and not the number of an item in a
+        document or of a row in a database.
         """
         return not isinstance(self.stores[span.store], MemoryStore)
 
@@ -273,7 +273,7 @@ class Session(Cleaned):
 
     @property
     def is_unmetered(self) -> bool:
-        """Whether the agent did something in it, and no figure tells what that took: a sum with it is too low."""
+        """Return whether the agent did something and no figure tells what that took: a sum with it is too low."""
         kinds = self.messages.kind
         return any(kind in kinds for kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL)) and self.usage() is None
 
@@ -287,7 +287,7 @@ class Session(Cleaned):
 
     @property
     def live_exchanges(self) -> list[Exchange]:
-        """Those opened by a person and not rewound: what "8 exchanges" means."""
+        """The exchanges opened by a person, neither rewound nor inherited: what "8 exchanges" means."""
         return [e for e in self.exchanges if e.opener is not None and not e.rewound and not e.inherited]
 
     # -- filling ---------------------------------------------------------------------------------------------------
@@ -430,7 +430,7 @@ class Session(Cleaned):
         return lines
 
     def whose_line(self, number: int) -> str:
-        """What is to be said between the line of the place `number` in `unreadable` and what is wrong with it."""
+        """Return the words between an unreadable line's number and its fault; `number` is its place in `unreadable`."""
         if number >= self.exported_unreadable:
             file = self.unreadable[number].file
             return f" of {one_line(file, 300)}" if file else ""
@@ -444,8 +444,8 @@ class Session(Cleaned):
 
 
 def ends(exchange: Exchange, index: int, kind: int) -> bool:
-    """Whether an exchange lasts until its message `index`, of that kind: its opener, what is done for it, and what a
-    command prints at once.
+    """Return whether an exchange lasts until its message `index`, of that kind: its opener, what is done for it, and
+    what a command prints at once.
     """
     return kind in WORK_KINDS or index == exchange.start or (kind == Kind.OUTPUT and index == exchange.start + 1)
 

@@ -115,7 +115,7 @@ def _move_new(beside: Path, place: Path) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether it is a device, a pipe or a socket."""
+    """Return whether a file is a device, a pipe or a socket."""
     try:
         mode = path.stat().st_mode
     except OSError:

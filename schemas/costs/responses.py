@@ -518,7 +518,9 @@ class Ledger:
         self._compare([(table.keys(), table) for table in tables])
 
     def _compare(self, sessions: Sequence[tuple[Sequence[int], Iterable[Response]]]) -> None:
-        """Of most sessions nothing lies elsewhere, so keys are compared before figures are made of numbers."""
+        """Find the responses that several members have. Of most sessions nothing lies elsewhere, so keys are compared
+        before figures are made of numbers.
+        """
         seen: set[int] = set()
         shared: set[int] = set()
         for keys, _ in sessions:
@@ -558,7 +560,7 @@ class Ledger:
             yield (self._in_full(row), None) if holder is me else (row, holder)
 
     def settle_inherited(self) -> Iterator[tuple[Response, Holder | None]]:
-        """When all sessions are settled: what forks have copies of, each with whose copy counts."""
+        """Yield the copies in forks, once all sessions are settled, each with whose copy counts; None where its own."""
         for row in self._inherited:
             holder = self._holders.get(row.key) or self._named.get(row.name)
             if holder is None:

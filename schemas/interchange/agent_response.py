@@ -44,7 +44,7 @@ _KINDS = {"user": Kind.PROMPT, "tool": Kind.OUTPUT, "function": Kind.OUTPUT}
 
 
 def is_agent_response(document: object) -> bool:
-    """Whether a JSON value has the one key that the format requires."""
+    """Return whether a JSON value has the one key that the format requires."""
     return isinstance(document, dict) and "final_response" in document
 
 
@@ -57,7 +57,7 @@ class AgentResponseProvider(Saved):
     formats = (Format("Agent Response v1, one JSON document", "an object with final_response"),)
 
     def detect(self, head: Head) -> bool:
-        """Whether the file is one JSON object with `final_response`."""
+        """Return whether the file is one JSON object with `final_response`."""
         return is_agent_response(head.document)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -99,7 +99,7 @@ def _use(entry: dict[str, Any], name: str) -> Use:
 
 
 def _calls(message: dict[str, Any]) -> list[Any]:
-    """What stands where the tool calls belong. An object there by itself is one."""
+    """Return the items of `tool_calls`; an object there by itself is one."""
     said = message.get("tool_calls")
     return [said] if isinstance(said, dict) else list_of(said)
 
@@ -146,7 +146,7 @@ class OpenCalls:
         self._of_id.setdefault(name, []).append(call)
 
     def has(self, name: str) -> bool:
-        """Whether a call had this id, answered or not."""
+        """Return whether a call had this id, answered or not."""
         return name in self._of_id
 
     def answer(self, message: dict[str, Any]) -> int | None:
@@ -172,13 +172,15 @@ def _thinking_blocks(message: dict[str, Any]) -> list[Any]:
 
 
 def _thought(block: object) -> str:
-    """What is shown of a thinking block: its text, or all of it as JSON."""
+    """Return the text shown for a thinking block: its own, or all of the block as JSON."""
     text = block.get("text") if isinstance(block, dict) else block
     return clean(text) if isinstance(text, str) else _as_json(block)
 
 
 def content_parts(content: object) -> list[Part]:
-    """What a message says: a string, or parts of which those that are no text show as JSON or as an image's name."""
+    """Return the parts of a message's content: a string is one, and those that are no text show as JSON or as an
+    image's name.
+    """
     if content is None or content == "":
         return []
     return [_part(item) for item in (content if isinstance(content, list) else [content])]
@@ -201,8 +203,8 @@ def _image(data: dict[str, Any]) -> str:
 
 
 def _says_more(item: object) -> bool:
-    """Whether a thinking block or a part says more than its text, which is what is shown of it. Of an image nothing
-    else is kept.
+    """Return whether a thinking block or a part says more than its text, which is what is shown of it. Of an image
+    nothing else is kept.
     """
     if not isinstance(item, dict) or _part(item).type == "image":
         return False
@@ -218,7 +220,7 @@ def _as_json(value: object) -> str:
 
 
 def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What does not make a run fail, but is not shown as it was meant: a JSON pointer and a sentence each."""
+    """Yield what does not make a run fail, but is not shown as it was meant: a JSON pointer and a sentence each."""
     final = document.get("final_response")
     if not isinstance(final, str):
         yield "/final_response", "`final_response` is no text"
@@ -295,7 +297,7 @@ def _records(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class _Page(NamedTuple):
-    """What stands behind the transcript: the final response, or a note with a label."""
+    """A text behind the transcript: the final response, or a note with a label."""
 
     label: str
     text: str
@@ -327,7 +329,7 @@ def _fact(value: object) -> str:
 
 
 class _Block(NamedTuple):
-    """What becomes one message of the session."""
+    """The content of one message of the session."""
 
     kind: Kind
     parts: list[Part]
@@ -337,7 +339,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(message: object) -> list[_Block]:
-    """What a message of the document consists of."""
+    """Take a message of the document apart into blocks, one for each message of the session."""
     data = dict_of(message)
     content = data.get("content")
     parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
@@ -385,11 +387,11 @@ class AgentResponseParser:
         return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
 
     def refresh(self) -> list[Change]:
-        """Nothing lies beside a document."""
+        """Return no changes: nothing lies beside a document."""
         return []
 
     def _take_head(self, head: dict[str, Any]) -> None:
-        """What stands beside the messages: what a session has no place for is its metadata."""
+        """Take in the keys beside the messages: what a session has no place for is its metadata."""
         self._metadata = dict_of(head.get("metadata"))
         self._model = self.session.model_index(text_of(self._metadata.get("model")))
         facts = {key: value for key, value in head.items() if key not in ("final_response", "metadata")}
@@ -460,7 +462,7 @@ def _id(number: int, block: int) -> str:
 
 
 def _joined(parts: Iterable[Part]) -> str:
-    """As `Message.text` has it."""
+    """Join the texts of parts as `Message.text` does."""
     return "\n\n".join(part.text for part in parts if part.text)
 
 
@@ -494,7 +496,7 @@ def _build(session: Session, index: int) -> Message:
 
 
 def _label(data: dict[str, Any], kind: Kind) -> str:
-    """What a message is that is neither prose nor a tool."""
+    """Return the label of a message that is neither prose nor a tool; empty for others."""
     role = data.get("role")
     if kind == Kind.CONTEXT:
         return one_line(f"{role} message") if isinstance(role, str) else "message"
@@ -554,7 +556,7 @@ def validate_agent_response(document: object) -> Verdict:
 
 
 def _can_be_graded(message: object) -> bool:
-    """Whether it is an assistant's and has words, which the strict mode of the platform asks of one message."""
+    """Return whether a message is an assistant's and has words; the platform's strict mode asks for one that is so."""
     return (
         isinstance(message, dict)
         and message.get("role") == "assistant"
@@ -563,7 +565,7 @@ def _can_be_graded(message: object) -> bool:
 
 
 def _call(error: ValidationError) -> Iterator[Finding]:
-    """What is wrong with a tool call that is of neither form, or of both."""
+    """Yield the faults of a tool call that is of neither form, or of both."""
     place, entry = pointer(error.absolute_path), error.instance
     if not isinstance(entry, dict):
         yield Finding(place, f"a tool call must be an object, not {kind_of(entry)}")

@@ -85,7 +85,7 @@ def _count(message: Message, lost: Counter[str]) -> None:
 
 
 def _final(session: Session) -> str:
-    """What the agent said last."""
+    """Return the agent's last text, or `NO_ANSWER`."""
     for index in reversed(list(_told(session))):
         if session.messages.kind[index] == Kind.TEXT and (text := session.message(index).text).strip():
             return text

@@ -46,7 +46,7 @@ class EventError(ValueError):
 
 
 class Event(NamedTuple):
-    """What a model call used. Counts do not overlap: input excludes the cache, tool tokens are beside the others."""
+    """The tokens of a model call. Counts do not overlap: input is without the cache, tool tokens beside the others."""
 
     provider: str
     model: str
@@ -201,7 +201,7 @@ def _line(line: bytes) -> Iterator[tuple[str, str, bool]]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is an event as they all are, for which the validator, fifty times as slow, need not be asked."""
+    """Return whether a value is a plain event, for which the validator, fifty times as slow, need not be asked."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) and value[key] for key in _WORDS):
         return False
     usage, time = value.get("usage"), value.get("timestamp")
@@ -215,7 +215,7 @@ _WORDS = ("provider", "model", "session_id")
 
 
 def _beyond_the_schema(event: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """What a JSON Schema cannot say, with whether it is an error."""
+    """Yield the faults that a JSON Schema cannot express: place, sentence, and whether it is an error."""
     for key in _WORDS:
         if event.get(key) == "":
             yield f"/{key}", f"`{key}` is empty", False

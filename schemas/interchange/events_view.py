@@ -40,8 +40,8 @@ _SESSION_WIDTH = 24
 
 
 def is_event(record: object) -> bool:
-    """Whether a JSON value has keys that only an event has together, one of which may be missing. What is wrong with
-    one is for the check.
+    """Return whether a JSON value has keys that only an event has together, one of which may be missing. What is wrong
+    with one is for the check.
     """
     if not isinstance(record, dict):
         return False
@@ -67,7 +67,7 @@ class EventsProvider(Saved):
     )
 
     def detect(self, head: Head) -> bool:
-        """Whether one of the first records is an event."""
+        """Return whether one of the first records is an event."""
         return any(map(is_event, head.records[:20])) or is_event(head.document)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -102,7 +102,7 @@ class EventsParser:
         return changes
 
     def refresh(self) -> list[Change]:
-        """Nothing lies beside the file."""
+        """Return no changes: nothing lies beside the file."""
         return []
 
     def _take(self, record: Record) -> None:
@@ -249,7 +249,7 @@ _FIGURES = ("calls", "input", "cache read", "cache write", "output", "total", "c
 
 @dataclass(slots=True)
 class _Sum:
-    """Of some events."""
+    """The sum of some events."""
 
     calls: int = 0
     usage: TokenUsage | None = None
@@ -352,7 +352,7 @@ class Sums:
 
 
 def _notes(sessions: dict[str, _Sum], models: dict[str, _Sum]) -> Iterator[str]:
-    """What the table does not say."""
+    """Yield notes on what the table does not say."""
     if len(sessions) == 1:
         provider, _, name = next(iter(sessions)).partition("\0")
         yield f"All of the session {escaped(name)} of {escaped(provider)}."
@@ -392,7 +392,7 @@ def _tokens(one: _Sum) -> int:
 
 
 def _shown(kind: str, keys: list[str]) -> list[str]:
-    """What rows are called: shorter than they are, unless two would then be called the same."""
+    """Return the names of rows as they are shown: shortened, unless two would then be the same."""
     whole = [key.rpartition("\0")[2] for key in keys]
     short = [short_model(name) or name for name in whole] if kind == _MODEL else whole
     if kind == _SESSION:

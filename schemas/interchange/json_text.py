@@ -25,7 +25,7 @@ _CONSTANT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
 
 
 class Text(NamedTuple):
-    """What a text holds."""
+    """The value of a JSON text or its fault, and warnings."""
 
     value: Any
     fault: str

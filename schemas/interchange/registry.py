@@ -63,7 +63,7 @@ NAMES = tuple(one.name for one in FORMATS)
 
 
 def readers() -> Iterator[Provider]:
-    """What opens each format's files, each once; imported when it is asked for."""
+    """Yield the reader of each format's files, each once; imported when it is asked for."""
     for name in dict.fromkeys(one.reader for one in FORMATS):
         reader: Provider = _named(name)
         yield reader
@@ -116,7 +116,7 @@ def _keys(data: bytes) -> frozenset[str]:
 
 
 def _score(one: Published, keys: frozenset[str]) -> int:
-    """How much the keys speak for a format; one that it does not have speaks against it."""
+    """Score the keys for a format: one that it does not have speaks against it."""
     own, telling, others = (keys.intersection(names.split()) for names in (one.own, one.telling, one.others))
     foreign = len(keys) - len(own) - len(telling) - len(others)
     against = _AGAINST * len(keys.intersection(one.against.split()))
@@ -124,7 +124,7 @@ def _score(one: Published, keys: frozenset[str]) -> int:
 
 
 def check(name: str, data: bytes) -> Verdict:
-    """Whether the bytes are a document of the format NAME (one of NAMES)."""
+    """Check whether the bytes are a document of the format NAME (one of NAMES)."""
     from schemas.interchange.json_text import BOM, line_warnings, read_json
     from schemas.interchange.verdicts import Finding, Verdict
     from schemas.json_faults import say_depth

@@ -1,4 +1,4 @@
-"""Whether a value is a SessionData 1.0 document.
+"""The check of a SessionData 1.0 document.
 
 There are three validators for 1.0 that disagree (formats note 2.2). An error here is what the producer's own check or
 its JSON Schema rejects; a warning is what only the published document forbids, and what the producer itself writes
@@ -118,7 +118,7 @@ def _usage(path: str, usage: object) -> Iterator[Finding]:
 
 
 def _only_empty_thinking(content: object) -> bool:
-    """Whether it is nothing but thinking that was withheld, as the producer writes it too."""
+    """Return whether a message is nothing but thinking that was withheld, as the producer writes it too."""
     return bool(list_of(content)) and all(part == {"type": "thinking", "text": ""} for part in list_of(content))
 
 

@@ -38,7 +38,7 @@ Facts = tuple[Fact, ...]
 
 
 def tell(facts: Facts, of: object) -> dict[str, Any]:
-    """What is to be said of a thing."""
+    """Return the facts of a thing that have a value, by key, as JSON."""
     return {fact.key: value for fact in facts if (value := fact.tell(of)) is not None}
 
 
@@ -49,7 +49,7 @@ def take(facts: Facts, of: object, said: dict[str, Any]) -> None:
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Those that are not None."""
+    """Return the values that are not None, by name."""
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -95,7 +95,7 @@ def tell_usage(usage: TokenUsage) -> dict[str, int | None]:
 
 
 def read_usage(value: object) -> TokenUsage:
-    """What `tell_usage` wrote."""
+    """Read what `tell_usage` wrote."""
     return TokenUsage.from_json(dict_of(value))
 
 
@@ -287,7 +287,7 @@ class Group(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Group:
-        """What `to_json` wrote."""
+        """Read what `to_json` wrote."""
         name, model, called = (as_text(data.get(key)) for key in ("id", "model", "round"))
         return cls(name, model, read_usage(data.get("usage")), clean_value(list_of(data.get("records"))), called)
 

@@ -60,7 +60,7 @@ def read_parts(content: list[Any], ours: object) -> list[Part]:
 
 
 def is_odd_part(item: object) -> bool:
-    """Whether a part says more than its text, which is all that is shown of it."""
+    """Return whether a part says more than its text, which is all that is shown of it."""
     return (
         isinstance(item, dict)
         and isinstance(item.get("text"), str)
@@ -110,7 +110,7 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
 
 
 class Result(NamedTuple):
-    """How a tool use ended, and what is read of it."""
+    """The result of a tool use as it is read: its text, and how the use ended."""
 
     text: str
     runs: list[Run]
@@ -129,7 +129,7 @@ def read_result(output: object) -> Result:
 
 
 def wrong_kinds(data: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
-    """What stands under a known key and is not of its type (`keys_of`)."""
+    """Return the values under known keys that are not of the key's type (`keys_of`)."""
     said = {key: data[key] for key in keys if data.get(key) is not None}
     return {key: value for key, value in said.items() if not _is_of(keys[key], value)}
 
@@ -165,7 +165,7 @@ def _result_text(output: object) -> str:
 
 
 def asked_changes(name: str, given: object) -> list[FileDiff]:
-    """What a tool that writes was asked to change, however its agent calls the parts of its input."""
+    """Return the changes that a tool which writes was asked to make, however its agent calls the parts of its input."""
     patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
     if "*** Begin Patch" in patch:
         return from_v4a(patch)

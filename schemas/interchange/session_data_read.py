@@ -59,7 +59,7 @@ _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
 
 
 def is_session_data(document: object) -> bool:
-    """Whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
+    """Return whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
     return isinstance(document, dict) and "exchanges" in document and len(_REQUIRED & document.keys()) >= 2
 
 
@@ -74,7 +74,7 @@ class SessionDataProvider(Saved):
     )
 
     def detect(self, head: Head) -> bool:
-        """Whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
+        """Return whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
 
         The version is not looked at here: a newer document is refused when it is read, with its version named.
         """
@@ -112,7 +112,7 @@ def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _ours(item: object) -> dict[str, Any]:
-    """What turnlog says of an exchange."""
+    """Return turnlog's own facts of an exchange."""
     return dict_of(dict_of(dict_of(item).get("metadata")).get("turnlog"))
 
 
@@ -146,7 +146,7 @@ def read_document(document: dict[str, Any], path: Path) -> Session:
 
 
 class _Block(NamedTuple):
-    """What becomes one message: a run of equal content parts, or the tool."""
+    """The content of one message: a run of content parts of one kind, or the tool."""
 
     kind: Kind
     parts: list[Any]
@@ -186,7 +186,7 @@ class SessionDataParser:
         return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
 
     def refresh(self) -> list[Change]:
-        """Nothing lies beside a document."""
+        """Return no changes: nothing lies beside a document."""
         return []
 
     # -- the document ----------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class SessionDataParser:
             session.metadata["fields"] = dict_of(session.metadata.get("fields")) | clean_value(fields)
 
     def _take_facts(self, facts: dict[str, Any], record: Record) -> None:
-        """What turnlog says of the whole session; it stands in the document's first exchange."""
+        """Take in turnlog's facts of the whole session; they stand in the document's first exchange."""
         session, self._facts = self.session, facts
         self._facts_span = session.add_span(record, SpanRole.USAGE) if facts.get("inherited") else NONE
         take(SESSION, session, facts)
@@ -216,7 +216,7 @@ class SessionDataParser:
             session.metadata["fields"] = clean_value(fields)
 
     def _complete(self) -> None:
-        """What can only be known, or must not be overruled, once all messages are there."""
+        """Set what can only be known, or must not be overruled, once all messages are there."""
         session = self.session
         for group, index in self._last.items():
             session.groups.last[group] = index
@@ -379,13 +379,13 @@ class SessionDataParser:
 
 
 def _beyond(data: dict[str, Any], of: str) -> dict[str, Any]:
-    """What an object says that 1.0 does not have there: other keys, and values of a wrong type."""
+    """Return what an object has that 1.0 does not have there: other keys, and values of a wrong type."""
     known = keys_of("session-data", of)
     return {key: value for key, value in data.items() if key not in known} | wrong_kinds(data, known)
 
 
 def _blocks(data: dict[str, Any], ours: dict[str, Any]) -> list[_Block]:
-    """What a message of a document consists of; turnlog's own is always one block."""
+    """Take a message of a document apart into blocks; turnlog's own is always one block."""
     content, tool = _content(data), data.get("tool")
     tool = tool if isinstance(tool, dict) else None
     user = data.get("role") == "user"
@@ -412,7 +412,7 @@ def _content(data: dict[str, Any]) -> list[Any]:
 
 
 def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """What others say of a message, and what a Message has no field for: nothing is lost. `ours` is what turnlog
+    """Return what others say of a message, and what a Message has no field for: nothing is lost. `ours` is what turnlog
     says of it.
     """
     metadata = {key: value for key, value in dict_of(data.get("metadata")).items() if value is not ours}
@@ -430,7 +430,7 @@ def _metadata(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
 
 
 def _malformed(data: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """What stands under a message's own keys and is not what belongs there."""
+    """Return the values under a message's own keys that do not belong there."""
     odd = wrong_kinds(data, keys_of("session-data", "message"))
     if (content := data.get("content")) is not None and not isinstance(content, str | list | dict):
         odd["content"] = content

@@ -43,7 +43,7 @@ def read_usage(value: object) -> TokenUsage | None:
 
 
 def uncounted(value: object) -> object:
-    """What of a `usage` is no figure that the producer counts, so that it is kept beside; None for nothing."""
+    """Return what of a `usage` is no figure that the producer counts, so that it is kept beside; None for nothing."""
     if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if key not in USAGE_KEYS or as_count(item) is None} or None
@@ -60,7 +60,7 @@ class Counted(NamedTuple):
 
 
 def repeats(before: Counted | None, provider: str, model: str, usage: TokenUsage) -> bool:
-    """Whether a message's usage is that of the message before said again: another record of one response, of
+    """Return whether a message's usage is that of the message before said again: another record of one response, of
     agents that write the response's usage on each of them (trap 2).
 
     It is where nothing but the output has grown. Two replies that follow each other cannot look so: the second one has
@@ -77,7 +77,7 @@ def repeats(before: Counted | None, provider: str, model: str, usage: TokenUsage
 
 
 def _read(usage: TokenUsage) -> tuple[int, int, int]:
-    """What a call had read, nothing for what is not told."""
+    """Return the input, cache read and cache write of a call, 0 for what is not told."""
     return usage.input or 0, usage.cache_read or 0, usage.cache_write or 0
 
 
@@ -89,7 +89,7 @@ _TOLD = {
 
 
 def tells_own(provider: str) -> bool:
-    """Whether an agent counts so, and its figures may be others than turnlog's."""
+    """Return whether an agent counts thoughts beside the output, so that its figures may be others than turnlog's."""
     return "spoken" in published_of(provider).figures
 
 

@@ -74,7 +74,7 @@ def to_session_data(
 
 
 def unseen(session: Session) -> int:
-    """How many records of unknown kinds are no messages of a session: lines of a Toolpath stream."""
+    """Count the records of unknown kinds that are no messages of a session: lines of a Toolpath stream."""
     return max(sum(session.unknown.values()) - session.messages.kind.count(Kind.UNKNOWN), 0)
 
 
@@ -231,7 +231,7 @@ class SessionDataWriter:
         return Group(self.group_id(group), model, groups.usage[group], records, called).to_json()
 
     def _records(self, head: int) -> list[dict[str, Any]]:
-        """Where the records lie, in the file that the session was read from (or in the one named)."""
+        """Return the places of the records, in the file that the session was read from (or in the one named)."""
         rows = []
         for span in filter(self.session.in_lines, self.session.spans.chain(head)):
             row: dict[str, Any] = {"line": span.line, "offset": span.offset, "length": span.length}
@@ -243,7 +243,7 @@ class SessionDataWriter:
         return rows
 
     def _parts(self, parts: list[Part]) -> list[dict[str, Any] | None] | None:
-        """What 1.0 cannot say of each part; None when that is nothing."""
+        """Return what 1.0 cannot say of each part; None when that is nothing."""
         self.lost["image"] += sum(part.type == "image" for part in parts)
         rows = [self._shown(tell(PART, part)) or None for part in parts]
         return rows if any(rows) else None
@@ -255,7 +255,7 @@ class SessionDataWriter:
         return facts
 
     def _tool_facts(self, tool: Tool) -> dict[str, Any]:
-        """What is known of a tool use and has no place in SessionData."""
+        """Return the facts of a tool use that have no place in SessionData."""
         self.lost["image"] += len(tool.images)
         facts = self._shown(tell(TOOL, tool))
         for image in facts.get("images", ()):
@@ -263,7 +263,7 @@ class SessionDataWriter:
         return facts
 
     def _session_facts(self) -> dict[str, Any]:
-        """What is true of the whole session and has no place in SessionData."""
+        """Return the facts of the whole session that have no place in SessionData."""
         session = self.session
         subagents = [self._subagent(one) for one in session.subagents]
         return tell(SESSION, session) | given(subagents=subagents or None, metadata=dict(session.metadata) or None)

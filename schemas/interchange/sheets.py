@@ -1,4 +1,4 @@
-"""What the views of events and of snapshots are made of: sections with a heading, and tables in Markdown."""
+"""Sheets, of which the views of events and of snapshots are made: sections with a heading, and tables in Markdown."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ WAIT = 0.05
 
 
 def is_snapshot(document: object) -> bool:
-    """Whether a JSON value has keys that only a snapshot has together, of whatever version: one of which a required key
-    is missing is one all the same.
+    """Return whether a JSON value has keys that only a snapshot has together, of whatever version: one of which a
+    required key is missing is one all the same.
     """
     if not isinstance(document, dict):
         return False
@@ -61,8 +61,8 @@ class SnapshotProvider(Saved):
     )
 
     def detect(self, head: Head) -> bool:
-        """Whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that does not
-        write it at once may be at it just now.
+        """Return whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that
+        does not write it at once may be at it just now.
         """
         if head.document is not None or head.records:
             return is_snapshot(head.document)
@@ -114,7 +114,7 @@ class SnapshotReading(WholeReading):
 
 
 def is_supported(version: object) -> bool:
-    """Whether it is the number 1: neither "1" nor true nor 1.0 is."""
+    """Return whether the version is the number 1: neither "1" nor true nor 1.0 is."""
     return type(version) is int and version == 1
 
 
@@ -176,7 +176,7 @@ class Page(NamedTuple):
 
 
 def pages(document: dict[str, Any]) -> Iterator[Page]:
-    """What a snapshot says, a page each. What is of another type than it should be is shown as `?`, or as it is."""
+    """Yield the pages of a snapshot. A value of another type than it should be is shown as `?`, or as it is."""
     totals = dict_of(document.get("totals"))
     rows = [(_LABELS.get(key, escaped(key, 60)), _figure(key, value)) for key, value in totals.items()]
     made = parse_time(document.get("generated_at"))
@@ -300,7 +300,7 @@ def _check_rows(
 
 
 def _is_after(before: object, name: object) -> bool:
-    """Whether the name of a row should stand before that of the row above it."""
+    """Return whether the name of a row should stand before that of the row above it."""
     return isinstance(before, str) and isinstance(name, str) and before.encode() > name.encode()
 
 

@@ -42,7 +42,7 @@ NO_TIP = "No obvious anomalies detected; keep collecting session-level data and 
 
 
 class NoEvents(ValueError):
-    """Nothing is left after the filters, which the contract calls an error."""
+    """An error by the contract: no events are left after the filters."""
 
 
 class TooManyTokens(ValueError):
@@ -50,7 +50,7 @@ class TooManyTokens(ValueError):
 
 
 class Pricing(Protocol):
-    """Where a snapshot's names and prices come from."""
+    """The source of a snapshot's names and prices."""
 
     def names(self, provider: str, model: str) -> tuple[str, str]:
         """The provider and the model that two names mean."""
@@ -72,12 +72,12 @@ class BookPricing:
         self._book = book
 
     def names(self, provider: str, model: str) -> tuple[str, str]:
-        """By the book's aliases."""
+        """Resolve both names by the book's aliases."""
         provider = self._book.provider(provider)
         return provider, self._book.model(provider, model)
 
     def cost(self, event: Event) -> float | None:
-        """By the book's rates."""
+        """Price an event by the book's rates."""
         rates = self._book.models.get(event.provider, {}).get(event.model)
         return None if rates is None else book_cost(rates, event.call)
 
@@ -97,7 +97,7 @@ class TablePricing:
         return provider, model
 
     def cost(self, event: Event) -> float | None:
-        """By model and time."""
+        """Price an event by model and time."""
         return self._prices.cost(event.provider, event.model, event.call, event.time.timestamp())
 
     def subscription(self, provider: str) -> float:
@@ -106,7 +106,7 @@ class TablePricing:
 
 
 class Filters(NamedTuple):
-    """Which events count; empty: all. Names may be aliases."""
+    """The filters by which events count; an empty one takes all. Names may be aliases."""
 
     month: str = ""
     """YYYY-MM, in UTC."""
@@ -181,7 +181,9 @@ def make_snapshot(
 
 
 def _what_there_is(events: list[Event], filters: Filters) -> str:
-    """What a filter could have named: providers are called as the events or the price book's aliases call them."""
+    """Describe what the filters could have named: providers are called as the events or the price book's aliases call
+    them.
+    """
     names = {
         "month": {month_of(event) for event in events} if filters.month else set(),
         "provider": {event.provider for event in events} if filters.providers else set(),
@@ -217,7 +219,7 @@ def month_of(event: Event) -> str:
 
 @dataclass(slots=True)
 class _Sum:
-    """What events add up to, in their order: floating-point sums agree with the producer's only so."""
+    """The sum of events, added in their order: floating-point sums agree with the producer's only so."""
 
     tokens: int = 0
     tool_tokens: int = 0
@@ -267,7 +269,7 @@ class _Table:
 
 
 def suggestions(of: _Sum) -> list[str]:
-    """What the figures suggest, in the producer's words and order."""
+    """Return the suggestions that follow from the figures, in the producer's words and order."""
     tips = []
     if of.tokens:
         if of.tool_tokens / of.tokens > TOOL_TIP[1]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def merges_in(session: Session) -> int:
-    """How many steps follow several, in a session that was read from a Toolpath document and in those within it."""
+    """Count the steps that follow several, in a session read from a Toolpath document and in those within it."""
     told = told_of(session)
     inside = sum(merges_in(child.session) for child in session.subagents if child.session is not None)
     return inside + (told.merges if told is not None else 0)
@@ -45,7 +45,7 @@ class ToolpathProvider(Saved):
     )
 
     def detect(self, head: Head) -> bool:
-        """Whether the file is a Toolpath document or stream; whether it holds a session is seen when it is read."""
+        """Return whether the file is a Toolpath document or stream; whether it holds a session is seen on reading."""
         if as_graph(head.document) is not None or is_stream(head):
             return True
         return len(head.data) >= HEAD_BYTES and begins_document(head.data)

@@ -1,4 +1,4 @@
-"""Whether a value is a Toolpath document, or a file a stream of one, and whether its sessions keep the rules of their
+"""The check of a Toolpath document, or of a file that is a stream of one, and of its sessions by the rules of their
 kind.
 
 An error is what the base schema, the schema of the kind that a path names by its exact address, or a rule in prose
@@ -85,7 +85,7 @@ def _verdict(found: Judged) -> Verdict:
 
 
 def _root(document: object) -> Finding | None:
-    """What is wrong with the root, where it was a root once or is a part of a document."""
+    """Return the fault of a root that was one in earlier versions or is a part of a document; None for others."""
     if not isinstance(document, dict) or "graph" in document or as_graph(document) is None:
         return None
     if len(document) == 1:
@@ -133,7 +133,7 @@ def _check_path(path: dict[str, Any], place: str, at: Callable[[str], str]) -> J
 
 
 def _schema_findings(name: str, value: object, place: str) -> Judged:
-    """What a schema rejects, in the document's order. `place` is where `value` is."""
+    """Yield what a schema rejects, in the document's order. `place` is where `value` is."""
     for finding in schema_findings(name, value, _explain):
         yield finding._replace(path=place + finding.path), True
 
@@ -164,7 +164,7 @@ def _times_and_addresses(steps: list[Any], place: str) -> Judged:
 
 
 def _is_time(text: str) -> bool:
-    """Whether it is a moment: ISO 8601 with an offset."""
+    """Return whether a value is a moment: ISO 8601 with an offset."""
     try:
         return datetime.fromisoformat(text).tzinfo is not None and "T" in text.upper()
     except ValueError:
@@ -222,7 +222,7 @@ class _Turn(NamedTuple):
 
 
 def _accounting(path: dict[str, Any], place: str, *, grouped: bool) -> Judged:
-    """How the tokens of a session path are accounted for.
+    """Check how the tokens of a session path are accounted for.
 
     `grouped`: version 1.1.0 and later, where a group's total stands on its last step. A group is a run of neighbouring
     turns with one `group_id` (formats note 1.5); events between them do not end it.
@@ -290,7 +290,7 @@ def _steps_of(run: list[_Turn], of: str) -> str:
 
 
 def _is_required(figure: str, total: dict[str, Any]) -> bool:
-    """Whether the schema rejects a total that is without the figure, so that no more needs to be said."""
+    """Return whether the schema rejects a total that is without the figure, so that no more needs to be said."""
     return figure in ("input_tokens", "output_tokens") and figure not in total
 
 
@@ -354,7 +354,7 @@ _WORDS: dict[type, str] = {str: "a string", dict: "an object"}
 
 
 class Assembled(NamedTuple):
-    """What a stream amounts to."""
+    """The path that a stream amounts to, with the findings."""
 
     path: dict[str, Any] | None
     """The path, None where a line of it could not be read."""
@@ -476,7 +476,7 @@ class _Assembly:
         self._take_own(f"{place}/meta", self.meta)
 
     def _take_own(self, place: str, meta: dict[str, Any]) -> None:
-        """What stands in a meta object though it has lines of its own."""
+        """Take what stands in a meta object though it has lines of its own, and warn of it."""
         for key in _OWN_LINES:
             if key in meta:
                 self.places[f"/meta/{key}"] = f"{place}/{key}"

@@ -40,7 +40,7 @@ _SESSION = {"turn": {"structural": {"type": "conversation.append"}}}
 
 
 class Place(NamedTuple):
-    """Where a step lies: offset and length in bytes, line from 1."""
+    """The place of a step: offset and length in bytes, line from 1."""
 
     offset: int
     length: int
@@ -89,7 +89,7 @@ class StepStore:
 
 
 def place_of(step: object) -> Place | None:
-    """Where a step lies, of what `skim` left to stand for it."""
+    """Return the place of a step from what `skim` left to stand for it; None if that is not there."""
     place = step.get(_PLACE) if isinstance(step, dict) else None
     return place if isinstance(place, Place) else None
 
@@ -122,7 +122,7 @@ def session_lines(document: object) -> list[list[Data]]:
 
 
 def _note_of(paths: list[Any]) -> str:
-    """What else is in a document of several paths."""
+    """Return the note on a document of several paths: which one is opened, and what the others are."""
     first = next(number for number, path in enumerate(paths) if is_session_path(path))
     note = f"path {first + 1} of {len(paths)}: {_name(paths[first])}"
     others = [path for number, path in enumerate(paths) if number != first]
@@ -147,7 +147,7 @@ def _name(path: object) -> str:
 
 
 def in_place(lines: list[Data]) -> bool:
-    """Whether each step among the lines stands for one in the document, in the document's order."""
+    """Return whether each step among the lines stands for one in the document, in the document's order."""
     places = [place_of(line["Step"]) for line in lines if "Step" in line]
     offsets = [place.offset for place in places if place is not None]
     return len(offsets) == len(places) and all(a < b for a, b in pairwise(offsets))

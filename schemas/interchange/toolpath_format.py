@@ -29,7 +29,7 @@ _SESSION_TYPES = (TURN, EVENT, COMPACT)
 
 
 def source_name(provider: str) -> str:
-    """What the format calls the agent with an id."""
+    """Return the format's name of the agent with an id."""
     return published_of(provider).source or provider
 
 
@@ -58,7 +58,7 @@ def as_graph(document: object) -> dict[str, Any] | None:
 
 
 def is_session_path(path: object) -> bool:
-    """Whether a path is an agent's session: by its kind, or, where it names none, by what its steps are."""
+    """Return whether a path is an agent's session: by its kind, or, where it names none, by what its steps are."""
     if not isinstance(path, dict):
         return False
     kind = dict_of(path.get("meta")).get("kind")
@@ -68,7 +68,7 @@ def is_session_path(path: object) -> bool:
 
 
 def is_session_step(step: object) -> bool:
-    """Whether a step holds a turn or an event of a session."""
+    """Return whether a step holds a turn or an event of a session."""
     return any(structural_type(part) in _SESSION_TYPES for part in dict_of(dict_of(step).get("change")).values())
 
 
@@ -108,18 +108,18 @@ def parents_of(step: object) -> list[str]:
 
 
 def begins_document(data: bytes) -> bool:
-    """Whether bytes begin as every producer begins a graph: big ones need not be read whole to be recognised."""
+    """Return whether bytes begin as every producer begins a graph: big ones need not be read whole to be recognised."""
     return _BEGINNING.match(data) is not None
 
 
 def is_stream(head: Head) -> bool:
-    """Whether a file is the stream form: its first record is a `PathOpen`."""
+    """Return whether a file is the stream form: its first record is a `PathOpen`."""
     return bool(head.records) and isinstance(head.records[0].get("PathOpen"), dict)
 
 
 @dataclass(slots=True)
 class Told:
-    """What a Toolpath document says and a session has no place for; it stands with what builds the messages."""
+    """The facts of a Toolpath document that a session has no place for; they stand with what builds the messages."""
 
     merges: int = 0
     """Steps that follow several, which no other format can say."""
@@ -132,7 +132,7 @@ class Told:
 
 
 def told_of(session: Session) -> Told | None:
-    """What the Toolpath document says that a session was read from; None of every other session."""
+    """Return the facts of the Toolpath document that a session was read from; None for every other session."""
     told = getattr(session.build, "told", None)
     return told if isinstance(told, Told) else None
 
@@ -156,7 +156,7 @@ def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
 
 
 def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:
-    """What `counted` wrote. Of an agent that is not known input is taken to be without cache."""
+    """Read what `counted` wrote. Of an agent that is not known input is taken to be without cache."""
     fresh, output, read, write = (
         as_count(data.get(f"{name}_tokens")) for name in ("input", "output", "cache_read", "cache_write")
     )

@@ -88,7 +88,7 @@ class Branches:
         """Whether a step since the last turn follows several."""
 
     def lead_to(self, head: str) -> None:
-        """Where the path is now, as it says itself; the last word counts."""
+        """Set the step at which the path is now, as it says itself; the last word counts."""
         self._settled = self._settled and head == self._head
         self._head = head
 

@@ -172,7 +172,7 @@ class Builder:
 
 
 def _note(line: Data) -> Message:
-    """What else is in the document, as its first line says it."""
+    """Make a note of what else is in the document, as its first line says it."""
     note = as_text(dict_of(line.get("PathOpen")).get("note"))
     return Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))
 
@@ -230,14 +230,14 @@ def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
 
 
 def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
-    """What a total has beyond another one, each figure by itself and never below 0."""
+    """Return what a total has beyond another one, each figure by itself and never below 0."""
     return TokenUsage(
         *(a if a is None or b is None else max(a - b, 0) for a, b in zip(total, known, strict=True)),
     )
 
 
 def _rest(total: TokenUsage, shares: list[TokenUsage]) -> TokenUsage | None:
-    """What the shares leave of the total; None where they say more than it has."""
+    """Return what the shares leave of the total; None where they say more than it has."""
     spent = {name: sum(getattr(share, name) or 0 for share in shares) for name in _SPENT}
     if any(count > (getattr(total, name) or 0) for name, count in spent.items()):
         return None
@@ -286,7 +286,7 @@ class ToolpathParser:
         return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
 
     def refresh(self) -> list[Change]:
-        """Nothing lies beside a document."""
+        """Return no changes: nothing lies beside a document."""
         return []
 
     def _take_line(self, variant: str, body: Data, record: Record) -> None:

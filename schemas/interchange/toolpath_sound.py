@@ -36,17 +36,17 @@ def sound_meta(value: object, of: str = "pathAbout") -> Data:
 
 
 def sound_actor(value: object) -> Data:
-    """Who an actor is."""
+    """The definition of an actor, without what the schema does not allow."""
     return dict_of(_fit(clean_value(value), "actorDefinition"))
 
 
 def is_actor(name: str) -> bool:
-    """Whether an actor may be called so."""
+    """Return whether an actor may have that name."""
     return re.match(schema_of("toolpath")["$defs"]["actor"]["pattern"], name) is not None
 
 
 def sound_base(value: object) -> Data:
-    """Where a path starts; empty if it does not say."""
+    """The base at which a path starts; empty if the path does not say."""
     base = dict_of(_fit(value, "base"))
     return base if base.get("uri") else {}
 
@@ -70,7 +70,7 @@ def sound_step(value: object) -> Data:
 
 
 def _is_named(part: object) -> bool:
-    """Whether an artifact's change says what it is, if it is no diff alone."""
+    """Return whether an artifact's change says what it is, if it is no diff alone."""
     return "structural" not in dict_of(part) or structural_type(part) is not None
 
 
@@ -111,7 +111,7 @@ def _as_string(value: object, rule: Data) -> object:
 
 
 def _as_list(value: object, rule: Data, named: Data) -> object:
-    """Of rows that have their keys and no others, those that lack one are none."""
+    """Fit each item of a list; where the rule allows no other keys, items that lack a required one are left out."""
     if not isinstance(value, list):
         return _NOTHING
     least = rule.get("required", ()) if rule.get("additionalProperties") is False else ()

@@ -249,7 +249,9 @@ def delegation_of(use: Data, said: Data) -> Data | None:
 
 
 def _delegated(said: Data) -> list[Message]:
-    """What delegations say that no tool use does: an errand of which none is known, a result that is another one."""
+    """Make notes of what delegations say and no tool use does: an errand of which none is known, a result that is
+    another one.
+    """
     notes: list[Message] = []
     uses = [(delegation_of(use, said), use) for use in uses_of(said)]
     for row in delegations_of(said):
@@ -264,7 +266,7 @@ def _delegated(said: Data) -> list[Message]:
 
 
 def _note_facts(messages: list[Message], said: Data, source: str) -> None:
-    """What a turn says beside its texts and tools, in the metadata of its first message."""
+    """Note what a turn says beside its texts and tools, in the metadata of its first message."""
     facts: Data = {}
     if reason := as_text(said.get("stop_reason")):
         facts["stopReason"] = reason
@@ -291,7 +293,7 @@ def _untold(usage: Data) -> dict[str, int]:
 
 
 def _beyond(usage: Data) -> Data:
-    """What a total says beside the figures that are counted."""
+    """Return what a total says beside the figures that are counted."""
     fields = {key: value for key, value in usage.items() if key not in _COUNTED}
     parts = dict_of(fields.pop("breakdowns", None))
     rest = {name: part for name, part in parts.items() if name != "output" or dict_of(part).keys() - {"reasoning"}}

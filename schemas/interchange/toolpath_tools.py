@@ -117,7 +117,7 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
 
 
 def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
-    """What a new file holds, where that is known to the last newline."""
+    """Return the content of a new file, where that is known to the last newline."""
     said = use["input"]
     if isinstance(said, dict) and isinstance(said.get("content"), str):
         return str(said["content"])

@@ -42,7 +42,7 @@ _ENVIRONMENT = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevisi
 
 @dataclass(slots=True)
 class Account:
-    """What a turn says of tokens."""
+    """The account of a turn's tokens."""
 
     group: str | None = None
     alone: bool = False
@@ -56,7 +56,7 @@ class Account:
 
     @property
     def is_known(self) -> bool:
-        """Whether there are figures."""
+        """Return whether there are figures."""
         return any(usage.total is not None for usage in (*self.totals, *self.shares))
 
     def total(self, provider: str) -> Data | None:
@@ -64,7 +64,7 @@ class Account:
         return self.told or counted(provider, total_usage(self.totals))
 
     def attributed(self, provider: str) -> Data | None:
-        """What the turn attributes to itself, as the format has it."""
+        """Return the tokens that the turn attributes to itself, as the format has them."""
         return counted(provider, total_usage(self.shares))
 
 
@@ -82,7 +82,7 @@ class Unit(NamedTuple):
 
 
 def accounts_of(source: Source, turns: list[range]) -> tuple[list[Account], Homeless]:
-    """What each turn says of tokens, and what no turn can say.
+    """Return each turn's account of its tokens, and what no turn can say.
 
     A unit's total stands on the last turn of it (formats note 1.5); of a round each turn has its own share besides.
     """
@@ -198,7 +198,7 @@ class Source:
         return turns
 
     def goes_with(self, before: int, kind: int) -> bool:
-        """Whether two messages of one record can be one step."""
+        """Return whether two messages of one record can be one step."""
         return any(before in kinds and kind in kinds for kinds in (USER_KINDS, SAID, _CONTEXT))
 
     def role(self, messages: list[Message]) -> str | None:
@@ -217,7 +217,7 @@ class Source:
         return None
 
     def takes_text(self, message: Message) -> bool:
-        """Whether a tool's input is a text, for which the object that holds it only stands."""
+        """Return whether a tool's input is a text, for which the object that holds it only stands."""
         tool = message.tool
         return tool is not None and tool.name == "apply_patch" and is_text(tool.input)
 
@@ -234,18 +234,18 @@ class Source:
         return None
 
     def event(self, messages: list[Message]) -> tuple[Data, str]:
-        """What is no turn as the payload of an event, and its id."""
+        """Return messages that are no turn as the payload of an event, and its id."""
         kind, said = messages[0].kind, as_text(messages[0].metadata.get("recordType"))
         name = kind.name.lower()
         return {"type": EVENT, "entry_type": name if kind in _NAMED else said or name}, messages[0].id
 
     def time(self, messages: list[Message]) -> float | None:
-        """When the turn was: at its text, which may come long after the thinking before it."""
+        """Return the time of the turn: that of its text, which may come long after the thinking before it."""
         told = [message.timestamp for message in messages if message.kind == Kind.TEXT]
         return next((time for time in (*told, *(m.timestamp for m in messages)) if time is not None), None)
 
     def environment(self, message: Message) -> Data:
-        """Where the agent worked at the message."""
+        """Return the environment of the agent at the message: its directory, branch and revision."""
         said = message.metadata
         if message.tool is not None and PLACE in message.tool.input:
             said = {"cwd": message.tool.input[PLACE]} | said
@@ -258,7 +258,9 @@ class Source:
                 yield line_of(record, offset, line)
 
     def owned(self) -> set[int]:
-        """Where the lines are that stand in the document as something else; also those of subagents in the file."""
+        """Return the offsets of the lines that stand in the document as something else; also those of subagents in the
+        file.
+        """
         return offsets(self.session, self.session.stores[0])
 
     def record(self, message: Message, role: SpanRole = SpanRole.BODY) -> Data:
@@ -273,7 +275,7 @@ class Source:
 
 
 def source_of(session: Session) -> Source:
-    """What says how the session's messages are turns."""
+    """Return the source that says how the session's messages are turns."""
     native = bool(session.stores) and all(isinstance(store, FileStore) for store in session.stores)
     steps = published_of(session.provider).steps if native and told_of(session) is None else ""
     module, _, name = steps.partition(":")
@@ -296,7 +298,9 @@ def records_in(session: Session, known: Container[int] = ()) -> Iterator[Record]
 
 
 def offsets(session: Session, store: Store, *, groups: bool = True) -> set[int]:
-    """Where in a store the records lie that a session and the subagents in it were made from; `groups`: usage too."""
+    """Return the offsets in a store of the records that a session and the subagents in it were made from; `groups`:
+    usage too.
+    """
     owned: set[int] = set()
     if store in session.stores:
         number = session.stores.index(store)

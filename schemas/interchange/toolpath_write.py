@@ -249,7 +249,7 @@ class ToolpathWriter:
 
     @property
     def graph(self) -> Data:
-        """What stands around the paths: the graph's id and meta, and the paths that were only referred to."""
+        """Return what stands around the paths: the graph's id and meta, and the paths that were only referred to."""
         refs = self._kept.get("refs")
         graph: Data = self._edit(
             {
@@ -366,7 +366,7 @@ class ToolpathWriter:
         self._lost["rewound turn"] += self._at_end
 
     def _place(self, index: int) -> int | None:
-        """Where a message's record lies in the session's first store."""
+        """Return the offset of a message's record in the session's first store; None if it is in another."""
         span = next(self.session.spans.chain(self.session.messages.span[index]))
         return span.offset if span.store == 0 else None
 
@@ -504,7 +504,7 @@ class ToolpathWriter:
         yield self._assemble(name, self._tool, {self._artifact: {"structural": self._edited(said)}}, turn=turn)
 
     def _delegations(self, messages: list[Message], uses: list[Data]) -> list[Data]:
-        """What was handed to subagents, with their own turns where they stand in this document."""
+        """Return what was handed to subagents, with their own turns where they stand in this document."""
         found: list[Data] = []
         acting = [message for message in messages if message.tool and _acts(message)]
         for message, use in zip(acting, uses, strict=True):
@@ -584,7 +584,7 @@ def _models_in(session: Session) -> Iterator[str]:
 
 
 def _acts(message: Message) -> bool:
-    """Whether a message's tool is one that the agent used."""
+    """Return whether a message's tool is one that the agent used."""
     return message.tool is not None and message.kind not in USER_KINDS
 
 

@@ -1,4 +1,4 @@
-"""What a validator says: findings, each with its place and a sentence, made of what a JSON Schema rejects."""
+"""Verdicts of the validators: findings, each with its place and a sentence, made of what a JSON Schema rejects."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Finding(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a validator found. Warnings do not make a document invalid."""
+    """The findings of a validator. Warnings do not make a document invalid."""
 
     errors: list[Finding]
     warnings: list[Finding]
 
     @property
     def valid(self) -> bool:
-        """Whether there is no error."""
+        """Return whether there is no error."""
         return not self.errors
 
 
@@ -46,7 +46,7 @@ Words = Callable[["ValidationError"], Iterable[Finding]]
 
 
 def schema_findings(name: str, value: object, words: Words | None = None) -> list[Finding]:
-    """What the schema NAME (schemas/documents) rejects, by place. Only what a quick test rejects is looked into."""
+    """Return what the schema NAME (schemas/documents) rejects, by place; what a quick test takes is not looked into."""
     test, validator = _checkers(name)
     if test(value):
         return []
@@ -134,7 +134,7 @@ def explain(error: ValidationError) -> Iterator[Finding]:
 
 
 def _name(path: list[str | int]) -> str:
-    """What a value is called: by its key, or as an item of the list that has one."""
+    """Name a value: by its key, or as an item of the list that has one."""
     if not path:
         return "the document"
     if isinstance(path[-1], str):
@@ -174,7 +174,7 @@ def article(kind: str) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What sort of JSON value it is, in words."""
+    """Name the kind of a JSON value, in words."""
     if value is None:
         return "null"
     for kind, name in ((bool, "boolean"), (str, "string"), (int, "integer"), (float, "number"), (dict, "object")):

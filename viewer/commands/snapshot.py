@@ -135,7 +135,7 @@ def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledge
 
 
 def _is_session(path: Path) -> bool:
-    """Whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
+    """Return whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
     from schemas.interchange.events_view import EVENTS
     from schemas.interchange.snapshot import SNAPSHOT
     from schemas.opening import OpenError, head_of, recognise
@@ -151,14 +151,14 @@ def _is_session(path: Path) -> bool:
 
 
 def _several_months(snapshot: Snapshot) -> str:
-    """That there is more in a snapshot than its month says."""
+    """Note that a snapshot has events of more months than the one it names."""
     counts = ", ".join(f"{month} ({count:,})" for month, count in snapshot.months.items())
     month = snapshot.document["month"]
     return f"events of several months, {counts}: it says {month}, the first event's; --month takes one of them"
 
 
 def _unpriced(snapshot: Snapshot, what: str) -> str:
-    """How many events have no price, what becomes of it, and of which models they are."""
+    """Count the events without a price, in words: what becomes of them, and of which models they are."""
     from renderers.facts import plural
     from schemas.clean import one_line
 

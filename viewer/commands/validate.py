@@ -94,7 +94,9 @@ def _guess(path: Path, called: str, data: bytes) -> str:
 
 
 def _agent(path: Path) -> str | None:
-    """Whose own session file it is, if it is one: it may have keys that a published format has too."""
+    """Return the name of the agent whose own session file it is, None if it is none: such a file may have keys that a
+    published format has too.
+    """
     from schemas.opening import OpenError, agent_of, head_of
 
     try:

@@ -74,15 +74,15 @@ class _NothingYet:
         self.sources = [path]
 
     def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Nothing is there."""
+        """Return no changes: nothing is there."""
         return []
 
     def finish(self) -> list[Change]:
-        """Nothing was there."""
+        """Return no changes: nothing was there."""
         return []
 
     def refresh(self) -> list[Change]:
-        """Nothing is known that could lie beside it."""
+        """Return no changes: nothing is known that could lie beside the file."""
         return []
 
 

@@ -140,7 +140,7 @@ class JsonPrinter:
             self.pieces.append(b'{"change":"restarted","exchangeId":null,"message":null}\n')
 
     def end(self, sources: Iterable[Source]) -> None:
-        """Nothing is held back."""
+        """Do nothing: no message is held back."""
 
 
 class TextPrinter:

@@ -78,7 +78,7 @@ class Summary:
 
     @property
     def when(self) -> float:
-        """By which lists are sorted: its last record's time, the file's where it has none."""
+        """The time by which lists are sorted: its last record's, the file's where it has none."""
         return self.mtime_ns / 1e9 if self.updated is None else self.updated
 
     @property

@@ -91,7 +91,7 @@ class FindBar(Horizontal):
     """
 
     class Ended(Message):
-        """Nothing is looked for: the bar may go."""
+        """The message that nothing is looked for: the bar may go."""
 
     def __init__(self, view: TranscriptView) -> None:
         super().__init__()

@@ -73,7 +73,7 @@ class LookupScreen(Dialog[None]):
         yield RowsPane(self.make, id="lookup")
 
     def renew(self, make: Callable[[int], list[Row]] | None = None) -> None:
-        """There is more to say than when the rows were drawn, or something else."""
+        """Draw the rows again: there is more to say than when they were drawn, or something else."""
         for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
             pane.remake(make)
 

@@ -207,7 +207,7 @@ class TranscriptScreen(Screen[None]):
             self._look_for_next()
 
     async def _show_end(self) -> None:
-        """Nothing more will come: say so, and say the last of the totals."""
+        """Show that nothing more will come, and the last of the totals."""
         self._show_facts()
         await self._figures.count_family()
         while self._figures.due:

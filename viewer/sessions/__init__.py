@@ -1,1 +1,1 @@
-"""Which sessions there are."""
+"""The sessions that there are: found, named, chosen and examined."""

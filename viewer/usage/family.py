@@ -131,7 +131,7 @@ class FamilyUsage:
 
 
 def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None, list[Response]]:
-    """Those of the groups that have figures, giving way after each."""
+    """Return the responses of those groups that have figures, giving way after each."""
     found = []
     for group in groups:
         if session.groups.usage[group].total is not None:
