@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """What is known of an agent without importing it."""
+    """The facts of an agent that are known without importing it."""
 
     id: str
     marks: list[str]
@@ -96,7 +96,7 @@ def provider_of(agent: str) -> Provider | None:
 
 @cache
 def printers() -> tuple[Stream, ...]:
-    """What agents print, of each that prints something: the `STREAM` of its module or of that module's `stream`."""
+    """Return the readers of agents' output, for each that prints: the `STREAM` of its module or of its `stream`."""
     rows = table()
     asked = (rows[name].printer if name in rows else printer_of(name) for name in names())
     return tuple(import_module(f"{__name__}.{name}").STREAM for name in asked if name)

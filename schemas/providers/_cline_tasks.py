@@ -61,7 +61,7 @@ def in_editors(extension: str) -> Iterator[Home]:
 
 
 def sides(path: Path) -> list[Path]:
-    """What the person saw beside what the model saw, and the other way round; where it is not there, the index."""
+    """Return the other file of the person's view and the model's; with the index where the person's is not there."""
     other = path.with_name(SHOWN if path.name == HISTORY else HISTORY)
     return [other] if path.name == SHOWN or other.exists() else [other, index_of(path)]
 
@@ -124,7 +124,7 @@ def _texts_in(message: Data) -> Iterator[str]:
 
 
 def read(record: Data, blocks: Callable[..., Iterator[Item]]) -> Iterator[Item]:
-    """What a record of a task holds; `blocks` reads blocks of content that are no text."""
+    """Read the items of a task's record; `blocks` reads blocks of content that are no text."""
     info = dict_of(record.get("modelInfo"))
     model, turn = text_of(info.get("modelId")) or text_of(info.get("id")), f"xml-{record.get('turn')}"
     if "shown" in record:
@@ -162,7 +162,7 @@ def usage_of(said: Data) -> TokenUsage:
 
 
 def _spoken(text: str, turn: str, model: str) -> Iterator[Item]:
-    """What the model said: thinking, text, a tool in XML, and how it broke off."""
+    """Read the model's text as items: thinking, text, a tool in XML, and how it broke off."""
     if thought := _THOUGHT.match(text):
         yield Say(Kind.THINKING, thought[1].strip(), model=model)
         text = text[thought.end() :]
@@ -181,7 +181,7 @@ def _spoken(text: str, turn: str, model: str) -> Iterator[Item]:
 
 
 def _asked(parts: Iterable[Data], turn: str, blocks: Callable[..., Iterator[Item]]) -> Iterator[Item]:
-    """What a person or the program told the model; a result in text may go on in the blocks behind it."""
+    """Read the texts of a person or the program for the model; a result in text may go on in the blocks behind it."""
     result: list[str] | None = None
     for part in [*parts, {"type": "end"}]:
         text = text_of(part.get("text")) if part.get("type") == "text" else ""
@@ -223,7 +223,7 @@ def _remark(text: str) -> Iterator[Item]:
 
 
 def _shown(record: Data) -> Iterator[Item]:
-    """What the person saw: alone where there is nothing else."""
+    """Read a record of what the person saw, which stands alone where there is nothing else."""
     what, text = text_of(record.get("shown")), text_of(record.get("text"))
     use_id = f"shown-{record.get('turn')}"
     images = [image_part("image/*", one) for one in list_of(record.get("images"))]
@@ -271,7 +271,7 @@ _REPLACED = re.compile(r"[-<]{7} SEARCH>?\n(.*?)\n?={7}\n(.*?)\n?[+>]{7} REPLACE
 
 
 def index_says(session: Session) -> Iterator[Item]:
-    """Where a task worked, and when it began."""
+    """Read from the index a task's title, the folder it worked in and the time it began."""
     name = session.path.parent.name
     said = _index(index_of(session.path), state_of(index_of(session.path))).get(name, {})
     yield Title(text_of(said.get("task")), 1)

@@ -1,4 +1,4 @@
-"""What Gemini CLI and its fork Qwen Code write alike: lists of parts, injected context, token counts, tools.
+"""The forms that Gemini CLI and its fork Qwen Code share: lists of parts, injected context, token counts, tools.
 
 Both hand Google's `Content` objects to disk (formats/gemini-qwen-cursor.md 1.4): a string, a part, or a list of either.
 """
@@ -31,7 +31,7 @@ _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMe
 
 
 class Google(Lines):
-    """What both agents are."""
+    """The declarations that both agents share."""
 
     marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
     uuids = True
@@ -56,7 +56,7 @@ def parts_of(content: object) -> list[Data]:
 
 
 def is_thought(part: Data) -> bool:
-    """Whether a part is thinking, which is no part of the answer."""
+    """Return whether a part is thinking, which is no part of the answer."""
     return bool(part.get("thought")) and isinstance(part.get("text"), str)
 
 
@@ -109,7 +109,7 @@ def _media(part: Data) -> Part | None:
 
 
 def context_label(text: str) -> str:
-    """What a user's text is that no person typed (note 1.6); empty for a prompt."""
+    """Return the label of a user's text that no person typed (note 1.6); empty for a prompt."""
     if _REMINDER.match(text):
         return "Reminder from the program"
     start = text.lstrip()[:200]
@@ -184,7 +184,7 @@ def tool_type(name: str) -> ToolType:
 def read_result(
     name: str, result: object = None, display: object = None, status: object = None, *, shows: bool = False
 ) -> tuple[str, ToolStatus, int | None]:
-    """What a tool answered, raw, how it ended, and its exit code.
+    """Return the raw text of a tool's result, the use's status, and its exit code.
 
     `result` is content with functionResponse parts, `display` what the agent's own screen showed, `status` its word for
     how it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
@@ -336,7 +336,7 @@ def make_tool(name: str, use_id: str, asked: object, *told: object, shows: bool 
 
 
 def _diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
-    """What a tool changed: the agent's own diff, else what it was asked to write."""
+    """Return the changes of a tool: the agent's own diff, else the text it was asked to write."""
     data = dict_of(display)
     path = text_of(data.get("filePath")) or text_of(asked.get("file_path")) or text_of(asked.get("path"))
     path = path or text_of(data.get("fileName"))

@@ -30,7 +30,7 @@ class Spent(Count):
 
 
 class Steps(History):
-    """Which step goes on, and what was typed last."""
+    """The policy that keeps the step that goes on and the text typed last."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -55,7 +55,7 @@ class Steps(History):
 
 
 def typed(content: object, origin: Data, kind: str) -> Iterator[Item]:
-    """What a person typed, or what started a subagent; what the program itself asks is context."""
+    """Read a text that a person typed or that started a subagent; a text of the program itself is context."""
     text = texts_in(content)
     if not text:
         yield Skip(kind)  # the context has it (protocol 1.4)

@@ -1,4 +1,4 @@
-"""Where OpenCode and its forks keep sessions: a database, before that a tree of JSON files, and exports.
+"""The stores of OpenCode and its forks: a database, before that a tree of JSON files, and exports.
 
 Which kind of rows counts is decided for each session: the terminal program writes `message` and `part`, the HTTP API
 `session_message` beside them, and what was migrated has both, with the same ids. The table `event` says everything
@@ -48,7 +48,7 @@ AND m.time_created IN (SELECT time_created FROM message WHERE session_id = ? AND
 
 
 class Copies(History):
-    """What a fork copied and what was undone, as `rows` and `gather` mark it."""
+    """The policy for records that a fork copied or that were undone, as `rows` and `gather` mark them."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -200,7 +200,7 @@ class Stores(Database, Tree):
         return when(dict_of(record.get("time")).get("created")) or when(record.get("time_created"))
 
     def read(self, record: Data) -> Iterator[Item]:
-        """What is said of a session, and what stands in it beside the messages of person and model."""
+        """Read the facts of a session, and its records beside the messages of person and model."""
         kind, title, times = self.type(record), text_of(record.get("title")), dict_of(record.get("time"))
         match kind:
             case "session":

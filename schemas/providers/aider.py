@@ -44,7 +44,7 @@ _FAULT = re.compile(r"(?:litellm\.)?[A-Z]\w*(?:Error|Exception)\b")
 
 
 class Aider(Prose):
-    """Nothing in the file is structured: tool uses are what Aider says that it did with what the model wrote."""
+    """Aider's history in Markdown, which has no structure: tool uses come from its remarks on what the model wrote."""
 
     id = "aider"
     name = "Aider"
@@ -95,7 +95,7 @@ class Aider(Prose):
         return list(found.values())
 
     def pieces(self, text: str) -> Iterator[Data]:
-        """Who said what, in order: the header, prompts, answers, thinking, remarks, edits and commands."""
+        """Split a history in order: the header, prompts, answers, thinking, remarks, edits and commands."""
         yield from _Pieces(text).read()
 
     def beside(self, session: Session) -> Iterator[Item]:
@@ -219,23 +219,23 @@ class _Pieces:
         yield from self._told(answer)
 
     def _is_prompt(self, line: str, before: str, answer: list[str]) -> bool:
-        """Whether it begins a prompt and is no heading in an answer; `before` is the last line that is not blank."""
+        """Return whether a line begins a prompt, not a heading in an answer; `before` is the last line with text."""
         if not line.startswith(_PROMPT):
             return False
         return line.endswith("  ") if self._ends else before.startswith((_REMARK, "# aider chat")) and not _open(answer)
 
     def _is_remark(self, line: str, above: str, answer: list[str]) -> bool:
-        """Whether it begins a remark and is no quotation in an answer."""
+        """Return whether a line begins a remark and is no quotation in an answer."""
         if not line.startswith(">") or line[1:2].strip():
             return False
         return line.endswith("  ") or above.endswith("  ") if self._ends else not _open(answer)
 
     def _begins(self, line: str) -> bool:
-        """Whether a line begins something of its own, whatever stands before it."""
+        """Return whether a line begins something of its own, whatever stands before it."""
         return (line.startswith((_REMARK, _PROMPT)) and line.endswith("  ")) or _BEGUN.match(line) is not None
 
     def _told(self, answer: list[str], *, waiting: bool = True) -> Iterator[Data]:
-        """What the model said until here, and with `waiting` the remarks before it that were no command."""
+        """Yield the model's answer until here, and with `waiting` the remarks before it that were no command."""
         text = "\n".join(answer).strip("\n")
         answer.clear()
         if waiting or text.strip():
@@ -283,7 +283,7 @@ class _Pieces:
 
 
 def _open(answer: list[str]) -> bool:
-    """Whether an answer ends within a fence."""
+    """Return whether an answer ends within a fence."""
     return sum(line.startswith("```") for line in answer) % 2 == 1
 
 

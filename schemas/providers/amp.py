@@ -58,7 +58,7 @@ class Amp(Document):
         return text_of(record.get("type")) or text_of(record.get("role")) or "(no role)"
 
     def time(self, record: Data) -> float | None:
-        """When a message was sent or answered; older threads do not say."""
+        """Return the time at which a message was sent or answered; older threads have none."""
         sent = dict_of(record.get("meta")).get("sentAt")
         return when(sent) or when(dict_of(record.get("usage")).get("timestamp"))
 

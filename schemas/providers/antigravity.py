@@ -37,7 +37,7 @@ class Antigravity(Lines):
     lacks = frozenset({Lack.TOKENS, Lack.RESULTS})
 
     def told(self, head: Head) -> bool:
-        """Who says it, when, and what."""
+        """Return whether a record has a source in capitals, a time and a text."""
         return any(record.keys() >= _FIELDS and text_of(record["source"]).isupper() for record in head.first)
 
     def id_of(self, path: Path) -> str:
@@ -45,11 +45,11 @@ class Antigravity(Lines):
         return path.parents[2].name if len(path.parents) > 2 and path.name == "transcript.jsonl" else path.stem
 
     def time(self, record: Data) -> float | None:
-        """When it was said."""
+        """Return the time of a record."""
         return when(record.get("created_at"))
 
     def type(self, record: Data) -> str:
-        """Who says it."""
+        """Return the source of a record, which serves as its type."""
         return text_of(record.get("source")) or "(no source)"
 
     def read(self, record: Data) -> Iterator[Item]:

@@ -19,7 +19,7 @@ _DEEPEST = 20
 
 
 class Trajectories(History):
-    """Which of the trajectories in a document a step is of."""
+    """The policy that assigns each step to one of the trajectories in a document."""
 
     def whose(self, record: Data) -> str:
         return text_of(record.get("whose"))
@@ -67,7 +67,7 @@ class Atif(Document):
         return records
 
     def type(self, record: Data) -> str:
-        """Whose step it is."""
+        """Return the source of a step, which serves as its type."""
         return text_of(record.get("source")) or text_of(record.get("type")) or "(no source)"
 
     def name_of(self, record: Data) -> str:
@@ -122,7 +122,7 @@ class Atif(Document):
             yield Count(usage, model=model)
 
     def time(self, record: Data) -> float | None:
-        """When the step was done."""
+        """Return the time of a step."""
         return when(record.get("timestamp"))
 
 

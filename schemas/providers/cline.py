@@ -182,7 +182,7 @@ class Cline(Document):
             yield Count(inclusive_figures(dict_of(record["metrics"]), *_FIGURES), model=model)
 
     def blocks(self, blocks: Iterable[Data], texts: Any, model: str = "") -> Iterator[Item]:
-        """What blocks of content hold; `texts` reads those of text."""
+        """Read the items of blocks of content; `texts` reads those of text."""
         for block in blocks:
             match block.get("type"):
                 case "text":
@@ -217,7 +217,7 @@ _CODE_FIRST = re.compile(r"\A\[Command exited with code -?\d+\]\n+")
 
 
 def typed_in(text: str) -> tuple[str, str]:
-    """What a person typed in a text, and what stands around it."""
+    """Return the words that a person typed in a text, and the text around them."""
     found = _TYPED.search(text)
     return (found[1].strip(), (text[: found.start()] + text[found.end() :]).strip()) if found else (text, "")
 
@@ -272,7 +272,7 @@ def _result(block: Data) -> Iterator[Item]:
 
 
 def _shown(part: Data, *, headed: bool) -> str:
-    """What a tool said to one of its queries; that a command failed is said by its exit code."""
+    """Return a tool's answer to one of its queries; the failure of a command shows in its exit code."""
     result, error = part.get("result", part.get("text", part.get("content"))), text_of(part.get("error"))
     text = result if isinstance(result, str) else orjson.dumps(result).decode() if result else ""
     lines = [f"{part['query']}:"] if headed and text_of(part.get("query")) else []
@@ -287,7 +287,7 @@ def _documents_in(path: Path) -> list[Path]:
 
 @lru_cache(maxsize=256)
 def _child_at(path: Path, state: tuple[int, int]) -> tuple[str, str, float | None, str] | None:
-    """Of a subagent's document: its session's id, that of its parent, when it began, its prompt."""
+    """Return the facts of a subagent's document: its session's id, its parent's, the time it began, its prompt."""
     said = object_in(path)
     first = next(map(dict_of, list_of(said.get("messages"))), {})
     parent = dict_of(said.get("origin")).get("parentThreadId")

@@ -58,11 +58,11 @@ class Continue(Document):
         return "" if path.name == _LIST else path.stem
 
     def stamps(self, session: Session) -> object:
-        """When the list of all sessions was written."""
+        """Return the state of the list of all sessions, which shows a change."""
         return state_of(session.path.with_name(_LIST))
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """When the session was begun, which only the list of all tells."""
+        """Read the time at which the session began, which only the list of all sessions has."""
         listed = _begun(session.path.with_name(_LIST), state_of(session.path.with_name(_LIST)))
         yield Fact(created=listed.get(session.id))
 
@@ -153,7 +153,7 @@ class ContinueStream(Stream, Continue):
         return record.keys() == {"response", "status", "note"}
 
     def type(self, record: Data) -> str:
-        """There is one."""
+        """Return the type of a record; there is only one."""
         return "response"
 
     def read(self, record: Data) -> Iterator[Item]:

@@ -43,7 +43,7 @@ class Metrics(Total):
 
 
 class Events(History):
-    """Whose the events are, and what they say twice."""
+    """The policy that finds the agent of each event, and drops thoughts that another event repeats."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -228,7 +228,7 @@ class Copilot(Lines):
                 yield Say(Kind.UNKNOWN)
 
     def _prompt(self, record: Data, data: Data, text: str) -> Say:
-        """What a person typed, the task of a subagent, or what the program put in."""
+        """Read a prompt: a person's text, the task of a subagent, or a text that the program put in."""
         source, attached = text_of(data.get("source")), [dict_of(a) for a in list_of(data.get("attachments"))]
         names = [name for a in attached if (name := text_of(a.get("displayName")) or text_of(a.get("path")))]
         extra, images = {"attachments": names} if names else None, _images(attached)

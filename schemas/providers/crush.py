@@ -80,7 +80,7 @@ class Crush(Database):
             yield {"type": "subagent", "id": child.get("id"), "title": child.get("title")}
 
     def time(self, record: Data) -> float | None:
-        """When a message was begun, in seconds."""
+        """Return the time at which a message was begun, recorded in seconds."""
         return when(record.get("created_at"))
 
     def name_of(self, record: Data) -> str:

@@ -172,7 +172,7 @@ class DroidStream(Stream, Droid):
         return text_of(record.get("session_id"))
 
     def time(self, record: Data) -> float | None:
-        """When it was printed, in milliseconds."""
+        """Return the time at which a record was printed, recorded in milliseconds."""
         return when(record.get("timestamp"))
 
     def read(self, record: Data) -> Iterator[Item]:

@@ -136,7 +136,7 @@ class Goose(Database, Tree):
     # -- records ---------------------------------------------------------------------------------------------------
 
     def time(self, record: Data) -> float | None:
-        """When a message was written; a session's times are read with its facts."""
+        """Return the time at which a message was written; a session's times are read with its facts."""
         return when(record.get("created"))
 
     def name_of(self, record: Data) -> str:
@@ -256,13 +256,13 @@ def _figures(record: Data, names: tuple[str, ...]) -> TokenUsage:
 
 
 def _before(spent: Data, message: Data) -> bool:
-    """Whether a ledger's row is of an answer that is no later than a message."""
+    """Return whether a ledger's row is of an answer that is no later than a message."""
     then, now = number(spent.get("created_timestamp")), number(message.get("created_timestamp"))
     return message.get("role") == "assistant" and then is not None and now is not None and then <= now
 
 
 def _value(column: object) -> object:
-    """What a column of JSON text holds."""
+    """Return the value in a column of JSON text."""
     if not isinstance(column, str):
         return column
     return dict_of(read_record(f'{{"value":{column}}}'.encode("utf-8", "replace"))).get("value")

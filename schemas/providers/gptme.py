@@ -72,7 +72,7 @@ class Gptme(Lines):
         return path.parent.name if path.name == "conversation.jsonl" else path.stem
 
     def stamps(self, session: Session) -> object:
-        """What the conversation's settings hold."""
+        """Return the conversation's settings, which show a change."""
         return _settings(session.path)
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -82,7 +82,7 @@ class Gptme(Lines):
             yield Title(name[1], 2)
 
     def time(self, record: Data) -> float | None:
-        """When it was written; a time without a zone is the machine's."""
+        """Return the time at which a message was written; a time without a zone is the machine's."""
         return when(record.get("timestamp"), local=True)
 
     def type(self, record: Data) -> str:

@@ -87,7 +87,7 @@ class GrokBuild(Tree):
         )
 
     def time(self, record: Data) -> float | None:
-        """When an update came; a history has no times."""
+        """Return the time of an update; a history has no times."""
         return when(record.get("timestamp"))
 
     def name_of(self, record: Data) -> str:

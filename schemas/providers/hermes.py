@@ -79,7 +79,7 @@ class Hermes(Database):
             yield {"type": "tokens", **{name: spent.get(name) for name in ("model", "task", *_FIGURES)}}
 
     def time(self, record: Data) -> float | None:
-        """When a message was written, in seconds."""
+        """Return the time at which a message was written, recorded in seconds."""
         return when(record.get("timestamp"))
 
     def name_of(self, record: Data) -> str:
@@ -146,7 +146,7 @@ class Hermes(Database):
 
 
 def _value(column: object) -> object:
-    """What a column of JSON text holds; a list is read by way of an object."""
+    """Return the value in a column of JSON text; a list is read by way of an object."""
     if not isinstance(column, str):
         return column
     return dict_of(read_record(f'{{"value":{column}}}'.encode("utf-8", "replace"))).get("value")

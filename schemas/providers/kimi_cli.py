@@ -41,7 +41,7 @@ class More(Piece):
 
 
 class Wire(History):
-    """Whose an event is, and which tool use came last."""
+    """The policy that finds the agent of each event, and keeps the last tool use."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -114,7 +114,7 @@ class KimiCli(Lines):
         return path.parent.name
 
     def stamps(self, session: Session) -> object:
-        """When the session's state was written."""
+        """Return the contents of the session's state, which show a change."""
         return bytes_in(session.path.with_name("state.json"))
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -180,7 +180,7 @@ class KimiCli(Lines):
                 yield Say(Kind.UNKNOWN)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What the result displays, else what the input says."""
+        """Return the changes of a tool: those that the result displays, else those of the input."""
         shown = [dict_of(one) for one in list_of(answer.details)] if answer is not None else []
         found = [
             from_strings(text_of(one.get("path")), text_of(one.get("old_text")), text_of(one.get("new_text")))
@@ -205,12 +205,12 @@ def event_of(record: Data) -> tuple[str, Data]:
 
 
 def is_of_context(record: Data) -> bool:
-    """Whether a record is one of those in a context that are no messages."""
+    """Return whether a record is one of those in a context that are no messages."""
     return record.get("role") in ("_system_prompt", "_checkpoint")
 
 
 def _message(record: Data) -> Iterator[Item]:
-    """What a message of a context or a stream says."""
+    """Read the items of a message of a context or a stream."""
     content = record.get("content")
     match record.get("role"):
         case "assistant":

@@ -77,7 +77,7 @@ class KimiCode(Lines):
     # -- beside the wire -------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
-        """When the session's state and its folder of agents changed."""
+        """Return the states of the session's state file and of its folder of agents, which show a change."""
         return [state_of(path) for path in (_state(session.path), session.path.parent)]
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -99,7 +99,7 @@ class KimiCode(Lines):
     # -- records ---------------------------------------------------------------------------------------------------
 
     def time(self, record: Data) -> float | None:
-        """When it was written, in milliseconds."""
+        """Return the time at which a record was written, recorded in milliseconds."""
         return when(record.get("time")) or when(record.get("created_at"))
 
     def read(self, record: Data) -> Iterator[Item]:
@@ -188,7 +188,7 @@ class KimiStream(Stream, KimiCode):
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
 
     def prints(self, record: Data) -> bool:
-        """What the program says of itself; messages are its, once it said something."""
+        """Return whether a record is one of the program about itself; messages are its own once there was one."""
         return record.get("role") == "meta" and isinstance(record.get("type"), str)
 
     def stamps(self, session: Session) -> object:

@@ -82,7 +82,7 @@ class MiniSweAgent(Document):
         return text_of(record.get("role")) or text_of(record.get("type")) or text_of(record.get("object"))
 
     def time(self, record: Data) -> float | None:
-        """When it was written, in seconds."""
+        """Return the time at which a message was written, recorded in seconds."""
         extra = dict_of(record.get("extra"))
         return when(record.get("timestamp")) or when(extra.get("timestamp")) or when(record.get("created_at"))
 
@@ -135,14 +135,14 @@ class MiniSweAgent(Document):
 
 
 def _ended(message: Data) -> Data:
-    """What `extra` would say of a command that ended, where only the text does."""
+    """Return the `extra` of a command that ended, made from its text, where only that has it."""
     content = message.get("content")
     ended = _ENDED.match(content) if isinstance(content, str) and message.get("role") == "user" else None
     return {"returncode": int(ended[1]), "raw_output": ended[2]} if ended else {}
 
 
 def _asked(message: Data) -> Data:
-    """What `extra` would say of the command that a text asks for."""
+    """Return the `extra` of the command that a text asks for."""
     content = message.get("content")
     asked = _FENCE.search(content) if isinstance(content, str) and message.get("role") == "assistant" else None
     return {"actions": [{"command": asked[1]}]} if asked else {}

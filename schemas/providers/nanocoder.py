@@ -79,7 +79,7 @@ class Nanocoder(Document):
 
 
 def _ended(answer: Answer) -> Answer:
-    """How a tool use ended, which its text tells."""
+    """Complete an answer with the status and exit code that its text tells."""
     text = answer.text or ""
     if code := _EXIT.match(text):
         failed = int(code[1]) != 0

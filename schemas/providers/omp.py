@@ -33,11 +33,11 @@ class OhMyPi(Pi):
     resume = ("omp", "--resume")
 
     def is_mine(self, head: Head) -> bool:
-        """Whether titles are kept as this agent does."""
+        """Return whether titles are kept in this agent's way."""
         return keeps_titles(head.first)
 
     def read(self, record: Data) -> Iterator[Item]:
-        """What a record holds beside what Pi's do."""
+        """Read the items of a record, also of those that Pi's sessions lack."""
         if record.get("type") == "session_init":
             yield Say(Kind.CONTEXT, text_of(record.get("systemPrompt")), label="System prompt")
         else:
@@ -67,7 +67,7 @@ class OhMyPiStream(PiStream):
     formats = (Format("Oh My Pi, `--mode json`", "Pi's events, and advisor_cost_changed or a prompt's attribution"),)
 
     def prints(self, record: Data) -> bool:
-        """What Pi's do not have."""
+        """Return whether a record has something that Pi's do not."""
         prompt = record.get("type") in PRINTED and "attribution" in dict_of(record.get("message"))
         return prompt or record.get("type") == "advisor_cost_changed"
 

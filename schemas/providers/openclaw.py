@@ -47,11 +47,11 @@ class OpenClaw(Pi, Database):
     resume = ()
 
     def told(self, head: Head) -> bool:
-        """Whether it is a database with transcripts, or Pi's form with the marks of this agent."""
+        """Return whether a file is a database with transcripts, or Pi's form with the marks of this agent."""
         return "event_json" in head.tables.get("transcript_events", ()) or super().told(head)
 
     def is_mine(self, head: Head) -> bool:
-        """Whether the entries name the agent, or the file lies in its folders."""
+        """Return whether the entries name the agent, or the file lies in its folders."""
         marked = any(text_of(record.get("customType")).startswith("openclaw.") for record in head.records[:50])
         return marked or is_embedded(head)
 
@@ -83,7 +83,7 @@ class OpenClaw(Pi, Database):
         return [read_record(_event(plain, packed)) for plain, packed in found]
 
     def read(self, record: Data) -> Iterator[Item]:
-        """What a record holds; one that could not be unpacked holds nothing."""
+        """Read the items of a record; one that could not be unpacked holds nothing."""
         return super().read(record) if record else iter([Skip("event that could not be read")])
 
 

@@ -74,7 +74,7 @@ class OpenCode(Stores):
                 yield from super().read(record)
 
     def _prompt(self, record: Data) -> Iterator[Item]:
-        """What a person typed in one message; what the program put beside it stands behind it."""
+        """Read a person's message: the typed text, and behind it what the program put beside it."""
         text = [{"type": "text", "text": record["text"]}] if "text" in record else []  # a row of the newer kind
         files = [dict_of(file) | {"type": "file"} for file in list_of(record.get("files"))]
         parts = [dict_of(part) for part in [*text, *list_of(record.get("parts")), *files]]
@@ -114,7 +114,7 @@ class OpenCode(Stores):
         yield Count(usage_of(record), text_of(dict_of(record.get("copyOf")).get("id")), model)
 
     def _part(self, part: Data, name: str, *, stopped: bool = False) -> Iterator[Say]:
-        """What a part of a message holds, but for what a person typed; `stopped`: the response was interrupted."""
+        """Read the items of a part of a message, except a person's text; `stopped`: the response was interrupted."""
         text = text_of(part.get("text"))
         match part.get("type"):
             case "text" if part.get("synthetic"):
@@ -175,14 +175,14 @@ def _use(part: Data, name: str, *, stopped: bool) -> Use:
 
 
 def _times(part: Data) -> tuple[float | None, float | None]:
-    """When what a part tells began and when it ended, in milliseconds."""
+    """Return the times in a part at which its work began and ended, in milliseconds."""
     times = dict_of(dict_of(part.get("state")).get("time")) or dict_of(part.get("time"))
     begun = number(times.get("start")) or number(times.get("ran")) or number(times.get("created"))
     return begun, number(times.get("end")) or number(times.get("completed"))
 
 
 def _ended(state: Data, facts: Data, tool: str, *, stopped: bool) -> tuple[ToolStatus, str]:
-    """How a tool use ended, and what it gave. A command that fails is `completed` like any other."""
+    """Return the status of a tool use and its text. A command that fails is `completed` like any other."""
     items = [text_of(dict_of(item).get("text")) for item in list_of(state.get("content"))]
     text = text_of(state.get("output")) or "\n".join(filter(None, items))
     text = text or text_of(facts.get("output")) or text_of(facts.get("content"))
@@ -221,7 +221,7 @@ def unquoted(text: str) -> str:
 
 
 def _images(parts: Iterable[Any]) -> list[Part]:
-    """Those of some files that are images."""
+    """Return the images among some files."""
     found = []
     for file in map(dict_of, parts):
         if text_of(file.get("mime")).startswith("image/"):

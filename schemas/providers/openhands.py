@@ -105,7 +105,7 @@ class OpenHands(Tree):
         return text_of(record.get("kind")) or "(no kind)"
 
     def time(self, record: Data) -> float | None:
-        """When it happened; events have the local time of the machine."""
+        """Return the time of an event; events have the local time of the machine."""
         return when(record.get("timestamp"), local=True)
 
     def name_of(self, record: Data) -> str:
@@ -184,7 +184,7 @@ class OpenHands(Tree):
         yield Count(TokenUsage(), text_of(record.get("llm_response_id")))
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What was there before and after, else what the input says."""
+        """Return the changes of a tool, from the text before and after, else from the input."""
         details, given = dict_of(answer.details) if answer is not None else {}, tool.input
         path, old, new = (text_of(given.get("path")), details.get("old_content"), details.get("new_content"))
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):

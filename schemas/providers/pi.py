@@ -87,7 +87,7 @@ class Pi(Lines):
         return "cwd" in header and bool(text_of(header.get("id"))) and not streams and self.is_mine(head)
 
     def is_mine(self, head: Head) -> bool:
-        """Whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
+        """Return whether a file of Pi's form is this agent's: others build on Pi, and keep more in it."""
         return not keeps_titles(head.first) and not is_embedded(head)
 
     def read(self, record: Data) -> Iterator[Item]:
@@ -217,7 +217,7 @@ PRINTED = ("message_start", "message_end")
 
 
 def keeps_titles(records: list[Data]) -> bool:
-    """Whether a title stands before or in the header, or a model is said in one word: Oh My Pi's additions."""
+    """Return whether a title stands before or in the header, or a model is said in one word: Oh My Pi's additions."""
     return any(
         record.get("type") in ("title", "title_change", "session_init")
         or (record.get("type") == "session" and "title" in record)
@@ -227,7 +227,7 @@ def keeps_titles(records: list[Data]) -> bool:
 
 
 def is_embedded(head: Head) -> bool:
-    """Whether a program that embeds Pi wrote the file: such keep theirs in `agents/<name>/sessions`."""
+    """Return whether a program that embeds Pi wrote the file: such keep theirs in `agents/<name>/sessions`."""
     parents = head.path.parent.parts
     return parents[-1:] == ("sessions",) and parents[-3:-2] == ("agents",)
 

@@ -38,7 +38,7 @@ class Roo(Cline):
         return bool(self.records(head.document)) and tasks.fork_of(head.path) == self.extension
 
     def sides(self, path: Path) -> Sequence[Path]:
-        """What the person saw, and the task's facts."""
+        """Return the files of what the person saw, and of the task's facts."""
         other = tasks.SHOWN if path.name == tasks.HISTORY else tasks.HISTORY
         return [path.with_name(other), path.with_name(tasks.FACTS)]
 
@@ -49,7 +49,7 @@ class Roo(Cline):
         return tasks.records(document, other, index, name=path.parent.name)
 
     def stamps(self, session: Session) -> object:
-        """When the task's facts were written."""
+        """Return the state of the file of the task's facts, which shows a change."""
         return state_of(session.path.with_name(tasks.FACTS))
 
     def beside(self, session: Session) -> Iterable[Item]:

@@ -28,7 +28,7 @@ class Streams(Saved):
         return tuple(form for stream in printers() for form in stream.formats)
 
     def detect(self, head: Head) -> bool:
-        """Whether it is what one of the agents prints."""
+        """Return whether a file is the output of one of the agents."""
         # Here, since it brings the model of a session, which a list that is up to date does without.
         from schemas.providers.kit.pipe import is_printed
 

@@ -87,7 +87,7 @@ class Messages(Prose):
         return found
 
     def pieces(self, text: str) -> Iterator[Data]:
-        """What is said of all messages, and the messages."""
+        """Split a transcript into the facts of all messages, and the messages."""
         raw = text.encode("utf-8", "replace")
         document = read_document(raw)
         if isinstance(document, dict) and not _is_row(document) and "role" in document:

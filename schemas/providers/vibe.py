@@ -122,7 +122,7 @@ class Vibe(Tree):
         return text_of(record.get("type")) or text_of(record.get("role")) or "(no type)"
 
     def time(self, record: Data) -> float | None:
-        """When an entry was begun; messages of the older kind have no time."""
+        """Return the time at which an entry was begun; messages of the older kind have no time."""
         return when(record.get("createdAt"))
 
     def name_of(self, record: Data) -> str:
@@ -252,7 +252,7 @@ class VibeStream(Stream, Vibe):
 
 
 def _outcome(use_id: str, output: Data, status: ToolStatus) -> Answer:
-    """What the result of a tool says: a command that fails is `completed` like any other."""
+    """Return the answer in a tool's result: a command that fails is `completed` like any other."""
     given = dict_of(output.get("structured_content")) or dict_of(output.get("structuredContent"))
     text = next((text_of(given[key]) for key in _TEXTS if text_of(given.get(key))), "")
     text = "\n".join(filter(None, (text.rstrip("\n"), text_of(given.get("stderr")).rstrip("\n"))))

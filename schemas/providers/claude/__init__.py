@@ -232,7 +232,7 @@ class Claude(Lines):
         return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
 
     def told(self, head: Head) -> bool:
-        """Whether a record of the conversation is there that only Claude Code writes, or most records are its.
+        """Return whether one record of the conversation is such as only Claude Code writes, or most records are its.
 
         One is enough, since record types come with every release: what is unknown says nothing against the rest.
         A file of `summary` lines alone is no session: they name sessions of other files. A stream
@@ -247,15 +247,15 @@ class Claude(Lines):
         return (ours + summaries) * 2 >= len(records)
 
     def is_foreword(self, records: list[Data]) -> bool:
-        """Whether there is nothing yet but the titles of other sessions, which stand before a session's first record
-        (faults f04).
+        """Return whether there is nothing yet but the titles of other sessions, which stand before a session's first
+        record (faults f04).
         """
         return bool(records) and all(map(_is_summary, records))
 
     # -- files beside --------------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
-        """When the folders of its subagents and of its project changed."""
+        """Return the states of the folders of a session's subagents and of its project, which show a change."""
         return [state_of(folder) for folder in _folders_of(session.path)]
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -269,7 +269,7 @@ class Claude(Lines):
                 yield Title(text, BORROWED, leaf)
 
     def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
-        """What the files of subagents tell: `cost-state` counts it too."""
+        """Return the tokens in the files of subagents, which `cost-state` counts too; None if one cannot be read."""
         try:
             return [one for path in paths for one in _spent(path, state_of(path), self.open)]
         except OSError:
@@ -290,7 +290,7 @@ class Claude(Lines):
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
 
     def facts(self, record: Data) -> Data:
-        """What SessionData has no field for."""
+        """Return the facts of a record for which SessionData has no field."""
         message = dict_of(record.get("message"))
         found = {"recordType": one_line(str(record.get("type")), 60)}
         found |= {key: record[name] for name, key in _FACTS.items() if record.get(name) not in (None, "")}
@@ -391,7 +391,7 @@ class Claude(Lines):
         return TokenUsage(given, said, read, written, reasoning, hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
-        """What Claude Code wrote in the model's place: an API error, or a note."""
+        """Read a text that Claude Code wrote in the model's place: an API error, or a note."""
         text = texts_in(content).strip()
         error = record.get("error")
         if record.get("isApiErrorMessage") is True or type(error) is str or text.startswith("API Error"):
@@ -423,7 +423,7 @@ class Claude(Lines):
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
 
     def typed(self, record: Data, content: object) -> Iterator[Item]:
-        """What a person typed, and all that is dressed like it (formats/claude-code.md 5)."""
+        """Read a text that a person typed, and all that is dressed like one (formats/claude-code.md 5)."""
         line, text = classify(record, content)
         images = images_in(content)
         if line is UserLine.TEAMMATE and record.get("isSidechain") is True:
@@ -488,7 +488,7 @@ class Claude(Lines):
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What a tool changed: by `structuredPatch`, else by its input. What failed has none."""
+        """Return the changes of a tool, from `structuredPatch`, else from its input. A use that failed has none."""
         details = dict_of(answer.details[1]) if answer is not None and answer.details else {}
         path = text_of(details.get("filePath")) or text_of(tool.input.get("file_path"))
         diff = from_structured_patch(path, details.get("structuredPatch"))
@@ -550,7 +550,7 @@ class Claude(Lines):
         yield Skip("queue-operation")
 
     def _progress(self, record: Data) -> Iterable[Item]:
-        """What a tool use is at: only links of the chain, but for what says which subagent a use started."""
+        """Read the progress of a tool use: only links of the chain, except one that names a started subagent."""
         data = record.get("data")
         if type(data) is not dict or data.get("type") != "agent_progress":
             return _PROGRESS
@@ -617,7 +617,7 @@ def model_usage(value: object) -> dict[str, TokenUsage]:
 
 
 def _failure(record: Data, text: str, extra: object) -> ToolStatus:
-    """How a use ended whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
+    """Return the status of a use whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
     said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
     if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
         return ToolStatus.INTERRUPTED
@@ -675,7 +675,7 @@ def _is_summary(record: Data) -> bool:
 
 
 def _is_chain(record: Data) -> bool:
-    """Whether a record is one of the conversation, or hangs on it (formats/claude-code.md 2)."""
+    """Return whether a record is one of the conversation, or hangs on it (formats/claude-code.md 2)."""
     kind, message = text_of(record.get("type")), record.get("message")
     is_linked = isinstance(record.get("uuid"), str) and ("parentUuid" in record or "sessionId" in record)
     if kind not in _CHAIN or not is_linked:
@@ -782,7 +782,7 @@ def _opening(path: Path, state: object) -> tuple[str, str]:
 
 @lru_cache(_MOST_AGENTS)
 def _spent(path: Path, state: object, open_: Callable[[Path], Reading]) -> list[tuple[str, TokenUsage]]:
-    """What the responses in a subagent's file took, each with its model. Raises OSError."""
+    """Return the tokens of the responses in a subagent's file, each with its model. Raises OSError."""
     reading = open_(path)
     while not reading.done:
         reading.step()

@@ -1,4 +1,4 @@
-"""What a line of type `user` really is: only a minority of them were typed by a person (formats/claude-code.md 5).
+"""The kinds of lines of type `user`, of which only a minority were typed by a person (formats/claude-code.md 5).
 
 And what is said of it and of what stands beside the talk, a label in a few words and the text if there is more to read;
 and a tool use with its result, as a person reads them.
@@ -58,7 +58,7 @@ def texts_of(content: object) -> list[str]:
 
 
 def typed_text(content: object) -> tuple[str, list[str]]:
-    """What remains of a user line once the injected envelopes are gone, and the envelopes (formats note 5.1.4)."""
+    """Return the text of a user line without its injected envelopes, and the envelopes (formats note 5.1.4)."""
     kept: list[str] = []
     envelopes: list[str] = []
     for text in texts_of(content):
@@ -123,7 +123,7 @@ def tag(text: str, name: str) -> str:
 
 
 def command_label(text: str) -> str:
-    """What was typed: `/name args`, `! shell command`, or `# note`."""
+    """Return a command as it was typed: `/name args`, `! shell command`, or `# note`."""
     for sign, typed in (("!", tag(text, "bash-input")), ("#", tag(text, "user-memory-input"))):
         if typed:
             return f"{sign} {typed.strip()}"
@@ -133,7 +133,7 @@ def command_label(text: str) -> str:
 
 
 def command_output(text: str) -> str:
-    """What a local command or a `!` command printed, standard error behind standard output.
+    """Return the output of a local command or a `!` command, standard error behind standard output.
 
     That of a `!` command is written with XML's entities (faults f19).
     """
@@ -166,7 +166,7 @@ def notification(text: str) -> tuple[str, str]:
 
 
 def context_label(text: str) -> str:
-    """What kind of injected text it is."""
+    """Return the label of an injected text by its kind."""
     bare = text.lstrip()
     return next((label for start, label in _CONTEXTS.items() if bare.startswith(start)), "Added by Claude Code")
 
@@ -178,7 +178,7 @@ _CONTEXTS = {
 
 
 def system_says(value: Data) -> Say | None:
-    """What a `system` record says to a person; None for what is not shown (formats/claude-code.md 3.1)."""
+    """Return the message of a `system` record to a person; None for what is not shown (formats/claude-code.md 3.1)."""
     subtype, text = text_of(value.get("subtype")), text_of(value.get("content"))
     match subtype:
         case "api_error":
@@ -236,7 +236,7 @@ def _error_text(error: object, depth: int = 3) -> str:
 
 
 def attachment_says(inner: Data) -> Say | None:
-    """What an attachment says to a person; None for what the program tells the model (formats/claude-code.md 3.2)."""
+    """Return an attachment's message to a person; None for one that is for the model (formats/claude-code.md 3.2)."""
     name = next((n for k in ("displayPath", "filename", "planFilePath") if isinstance(n := inner.get(k), str)), "")
     match inner.get("type"):
         case "file":
@@ -265,7 +265,7 @@ def attachment_says(inner: Data) -> Say | None:
 
 
 def compaction_label(facts: Data) -> str:
-    """What a compaction says of itself: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
+    """Return the label of a compaction: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
     trigger = facts.get("trigger")
     label = f"Compacted ({one_line(trigger, 40)})" if isinstance(trigger, str) else "Compacted"
     before, after = (
@@ -335,7 +335,7 @@ def _take_result(tool: Tool, result: Data, details: Data, structured: object, fo
 
 
 def _without_tail(text: str) -> str:
-    """What a subagent answered, without the few lines for the program behind it."""
+    """Return the answer of a subagent without the few lines for the program behind it."""
     start = max(0, len(text) - 4000)
     for tail in (_AGENT_TAIL, _USAGE_TAIL):
         if match := tail.search(text, start):

@@ -1,4 +1,4 @@
-"""What depends on more than one record of a session: rewinds, copies, forks, chains of subagents, the queue.
+"""The policy for what depends on several records of a session: rewinds, copies, forks, subagents' chains, the queue.
 
 The chain of `parentUuid` is used for rewinds only, since records hang anywhere (parallel tool calls make siblings):
 prompts replace prompts, and of those under one parent the last is live (formats/claude-code.md 9).
@@ -38,9 +38,9 @@ _MOST_QUEUED = 1000
 
 @dataclass(slots=True)
 class Held(Say):
-    """What other records have a say in: what somebody `typed`, which may have stood in the queue, an operation of that;
-    else what the record's message is if a later record says so. In a stream: what the program `inserted`, what has
-    `woken` the agent, and where its turn `begins`.
+    """A message in which other records have a say: a text that somebody `typed`, which may have stood in the queue, an
+    operation of that; else the message that the record becomes if a later record says so. In a stream: a text that
+    the program `inserted`, what has `woken` the agent, and where its turn `begins`.
     """
 
     role: str = ""
@@ -157,7 +157,7 @@ class Rewinds(History):
         return True
 
     def _is_copy(self, record: Data, parent: str) -> bool:
-        """Whether a record was written again: compaction repeats kept messages with their parents and times."""
+        """Return whether a record was written again: compaction repeats kept messages with their parents and times."""
         content = dict_of(record.get("message")).get("content")
         if record.get("isCompactSummary") is True or (type(content) is list and any(map(is_result, content))):
             return False
@@ -209,7 +209,7 @@ class Rewinds(History):
                 waiting += prompt.children
 
     def settle(self) -> Iterator[tuple[int, bool]]:
-        """What was taken back. Of the facts that every record repeats, the last ones are noted."""
+        """Return the messages that were taken back. Of the facts that every record repeats, the last ones are noted."""
         if (facts := self._facts) is not None:
             self._facts, metadata = None, self.session.metadata
             for name, key in _LAST_FACTS.items():
@@ -221,7 +221,7 @@ class Rewinds(History):
         return ((row, False) for row in gone)
 
     def knows(self, name: object) -> bool:
-        """Whether the record with a uuid of that hash is in the session."""
+        """Return whether the record with a uuid of that hash is in the session."""
         return name in self._nodes
 
     # -- the queue ----------------------------------------------------------------------------------------------------
@@ -279,18 +279,18 @@ BELOW, TAKEN_BACK = "Typed while the agent worked: comes below", "Typed while th
 
 
 def _is_typed(text: str) -> bool:
-    """Whether a person typed a text, and no command: that is executed, and written as a line of its own."""
+    """Return whether a person typed a text, and no command: that is executed, and written as a line of its own."""
     word = text.split(None, 1)[0] if text else ""
     return bool(text) and not text.startswith("<") and not (word.startswith("/") and "/" not in word[1:])
 
 
 def is_result(block: object) -> bool:
-    """Whether a block of content is the result of a tool use."""
+    """Return whether a block of content is the result of a tool use."""
     return type(block) is dict and block.get("type") == "tool_result"
 
 
 def _begins_aside(record: Data) -> bool:
-    """Whether a prompt is the question of a `/btw` (faults f17)."""
+    """Return whether a prompt is the question of a `/btw` (faults f17)."""
     text = texts_in(dict_of(record.get("message")).get("content"))
     return text.startswith("<system-reminder>") and "side question" in text[:1000]
 

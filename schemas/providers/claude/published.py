@@ -1,4 +1,4 @@
-"""What the published formats have of Claude Code."""
+"""Claude Code as the published formats know it."""
 
 from __future__ import annotations
 

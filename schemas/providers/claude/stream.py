@@ -71,7 +71,7 @@ WOKEN = Held(Kind.NOTE, role="woken")
 
 @dataclass(slots=True)
 class Delta(Piece):
-    """What is added to block `index` of the response that is being written."""
+    """A piece that is added to block `index` of the response that is being written."""
 
     index: int | None = None
     begins: bool = False
@@ -263,7 +263,8 @@ class Run(History):
         yield *here, Turn(begins=False, seconds=result.seconds, failed=result.failed, how=ended)
 
     def _before(self, result: Result) -> dict[str, TokenUsage]:
-        """What `modelUsage` of a resumed or forked run has from the session's earlier runs (lab/faults/claude-6).
+        """Return the part of a resumed or forked run's `modelUsage` that comes from the session's earlier runs
+        (lab/faults/claude-6).
 
         Nothing says so. It is one where the program waited longer for the API than it ran, more was read than the lines
         tell, and nothing was compacted.
@@ -284,7 +285,7 @@ class Run(History):
 
 
 class ClaudeStream(Stream, Claude):
-    """What `claude -p` prints."""
+    """The output of `claude -p`."""
 
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code, `-p --output-format stream-json` (or json)", "lines with session_id and uuid"),
@@ -353,7 +354,7 @@ class ClaudeStream(Stream, Claude):
                 yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
 
     def typed(self, record: Data, content: object) -> Iterator[Any]:
-        """What a person typed, or the program put there; the first that fits wins."""
+        """Read a text that a person typed or the program put there; the first case that fits wins."""
         line, text = classify(record, content)
         origin = text_of(dict_of(record.get("origin")).get("kind"))
         synthetic_ = record.get("isSynthetic") is True or bool(origin and origin not in _HUMAN)

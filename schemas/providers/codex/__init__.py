@@ -118,7 +118,7 @@ class Codex(Lines):
         return type_of
 
     def name_of(self, record: Data) -> str:
-        """Nothing: ids repeat in rollouts, where a record lies is its own."""
+        """Return no id: ids repeat in rollouts, and only the place of a record is its own."""
         return ""
 
     def facts(self, record: Data) -> Data:
@@ -159,7 +159,7 @@ class Codex(Lines):
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What was changed: from the events, which have line numbers, else from the patch itself."""
+        """Return the changes of a tool: from the events, which have line numbers, else from the patch itself."""
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
         patch = tools.patch_text(tool.name, tool.input)
         return [diff for one in changes for diff in tools.change_diffs(one)] or (from_v4a(patch) if patch else [])

@@ -24,12 +24,12 @@ def uuid_time(value: object) -> float | None:
 
 
 def is_old_header(value: Data) -> bool:
-    """Whether a line is the header of a rollout of before mid-September 2025."""
+    """Return whether a line is the header of a rollout of before mid-September 2025."""
     return isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str) and "type" not in value
 
 
 def is_typescript(document: object) -> bool:
-    """Whether a document is a rollout of the TypeScript program (formats note 9.1)."""
+    """Return whether a document is a rollout of the TypeScript program (formats note 9.1)."""
     if not isinstance(document, dict):
         return False
     session = document.get("session")
@@ -46,13 +46,13 @@ def of_subagent(meta: Data, key: str) -> str:
 
 
 def is_subagent(meta: Data) -> bool:
-    """Whether another thread started this one."""
+    """Return whether another thread started this one."""
     named = meta.get("thread_source") in ("subagent", "guardian_review") or bool(text_of(meta.get("parent_thread_id")))
     return named or "subagent" in dict_of(meta.get("source"))
 
 
 def is_internal(meta: Data) -> bool:
-    """Whether the program started it for itself: a guard, a reviewer, a compaction, its memory."""
+    """Return whether the program started the thread for itself: a guard, a reviewer, a compaction, its memory."""
     source = dict_of(meta.get("source"))
     kind = source.get("subagent")
     kind = kind.get("other") if isinstance(kind, dict) else kind
@@ -75,7 +75,7 @@ def agent_name(meta: Data) -> str:
 
 
 def facts_of(meta: Data) -> Fact:
-    """What a header says of the session."""
+    """Return the facts of the session in a header."""
     git, source, parent = dict_of(meta.get("git")), meta.get("source"), parent_of(meta)
     cwd, name = local_path(text_of(meta.get("cwd"))), text_of(meta.get("id"))
     return Fact(
@@ -116,7 +116,7 @@ class Ownership:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing that comes can change the answer."""
+        """Return whether nothing that comes can change the answer."""
         return not self._open and not self.inherited and self._lines > 1
 
     def _settle(self, *, boundary: bool = False) -> None:

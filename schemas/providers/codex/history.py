@@ -1,4 +1,4 @@
-"""What depends on more than one record of a rollout: texts written twice, pairs, running totals, whose records are.
+"""The policy for what depends on several records of a rollout: repeated texts, pairs, totals, records' owners.
 
 Codex writes most texts as a response item, for the model, and as an event, for its screen, in either order (formats
 note 5.4). Whichever comes first makes the message, the other one joins it. Two equal texts of one source are two
@@ -36,7 +36,7 @@ class _Texts(dict[int, list[list[Any]]]):
     """The messages, and the sources that were met, of the texts, by their hashes, that may still come from another."""
 
     def match(self, key: Hashable, source: int) -> Any:
-        """What was noted of a text that was not met in `source` yet, now it is; -1 if there is none."""
+        """Return the note of a text that was not met in `source` yet, and mark it as met there; -1 if there is none."""
         for entry in self.get(hash(key), ()):
             if not entry[1] & source:
                 entry[1] |= source
@@ -121,7 +121,7 @@ class Rollout(History):
                     yield row, False
 
     def knows(self, name: object) -> bool:
-        """Whether a name is the thread's: another one's names stand here too."""
+        """Return whether a name is the thread's: those of other threads stand here too."""
         return name == self.session.id
 
     # -- records ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the records of a rollout hold, in the words of the kit and some of their own (formats note 2, 4, 5 and 9.3)."""
+"""The items in the records of a rollout, in words of the kit and some of their own (formats note 2, 4, 5 and 9.3)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Thought(Piece):
 
 @dataclass(slots=True)
 class Instruction(Piece):
-    """What the program tells the model before a turn, in many records: one line of bookkeeping, not a screen of it."""
+    """An instruction of the program to the model, in many records before a turn: a line of bookkeeping."""
 
     apart: bool = True
 
@@ -82,7 +82,7 @@ class Goal(Say):
 
 @dataclass(slots=True)
 class Event(Call):
-    """What an event tells of a tool use, by its `answer`; a use of its own where there is no other, else a note."""
+    """An event about a tool use, with its `answer`; a use of its own where there is no other, else a note."""
 
     links: Sequence[str] = ()
     """The threads that it started."""
@@ -130,7 +130,7 @@ class Response(NamedTuple):
 
 
 def read(record: Data) -> Items:
-    """What a record holds."""
+    """Read the items of a record."""
     payload = record.get("payload")
     if type(payload) is not dict:
         return _bare(record)
@@ -229,7 +229,7 @@ _CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DO
 
 
 def _spoken(content: object, source: int, body: Data) -> Items:
-    """What the assistant said: its event lacks the citations that its item carries."""
+    """Read a text of the assistant: its event lacks the citations that its item carries."""
     text, phase, plan = content_text(content), body.get("phase"), None
     if "<oai-mem-citation>" in text:
         text = _CITATION.sub("", text).rstrip()
@@ -341,7 +341,7 @@ def _made(payload: Data) -> list[Part]:
 
 
 def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **more: Any) -> Items:
-    """What an event tells of a tool use."""
+    """Read an event about a tool use."""
     lasted = body.get("duration")
     if type(lasted) is dict:  # as Rust serialises it
         found.seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
@@ -452,7 +452,7 @@ def _assessment(body: Data) -> Items:
 def _remark(
     body: Data, use_id: str, text: str, label: str, status: ToolStatus = ToolStatus.PENDING, links: Sequence[str] = ()
 ) -> Items:
-    """What happened to a tool use, apart from its result."""
+    """Read an event of a tool use other than its result."""
     answer = Answer(use_id, status=status, beside=True, details=body)
     return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
 
@@ -536,7 +536,7 @@ def _reviewed(body: Data) -> Items:
 
 
 def _completed(payload: Data) -> Items:
-    """What paginated rollouts write of each item, mostly what a response item says too."""
+    """Read an item of a paginated rollout, which mostly repeats a response item."""
     item = dict_of(payload.get("item"))
     kind = text_of(item.get("type"))
     reader = _COMPLETED.get(kind) or _COMPLETED.get(kind[:1].upper() + kind[1:])

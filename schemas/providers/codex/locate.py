@@ -1,4 +1,4 @@
-"""Where rollouts lie, what the first record of one says about it, and what lies beside one: names, subagents."""
+"""The places of rollouts, the facts in the first record of one, and the things beside one: names, subagents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
 
 
 class Found(NamedTuple):
-    """What a rollout's first record tells."""
+    """The facts in a rollout's first record."""
 
     path: Path
     id: str
@@ -77,7 +77,7 @@ def resumable_home(path: Path) -> Path | None:
 
 
 def detect(head: Head) -> bool:
-    """Whether a file that begins so is a rollout of any era."""
+    """Return whether a file with this beginning is a rollout of any era."""
     if is_typescript(head.document):
         return True
     for record in head.records:
@@ -110,7 +110,7 @@ _seen: dict[Path, tuple[int, int, Found | None]] = {}
 
 @guarded()
 def look(path: Path, stat: os.stat_result) -> Found | None:
-    """What the file is; None if it is no rollout. The first line never changes, so it is read once. Raises OSError."""
+    """Return the facts of a file; None if it is no rollout. The first line never changes: read once. Raises OSError."""
     known = _seen.get(path)
     if known is not None and known[0] == stat.st_ino and known[1] <= stat.st_size and known[2] is not None:
         return known[2]._replace(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
@@ -195,7 +195,7 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
 
 
 def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:
-    """Where rollouts that were begun between two times lie: by the local date, as Codex names its folders."""
+    """Return the folders of rollouts begun between two times: by the local date, as Codex names its folders."""
     if home is None or since is None:
         return [path.parent]
     first, last = (datetime.fromtimestamp(time).date() for time in (since, max(until or since, since)))

@@ -1,4 +1,4 @@
-"""What the published formats have of Codex."""
+"""Codex as the published formats know it."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class CodexSource(Source):
         return self.event_with_record(messages)
 
     def takes_text(self, message: Message) -> bool:
-        """Whether the item is one of a custom tool."""
+        """Return whether the item is one of a custom tool."""
         plain = message.tool is not None and is_text(message.tool.input)
         return plain and self._payload(message).get("type") == "custom_tool_call"
 

@@ -39,7 +39,7 @@ class Begin(NamedTuple):
 
 
 class Snapshot(Say):
-    """What an item is now."""
+    """An item as it is now."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Retry(Say):
 
 
 class Thread(History):
-    """Which snapshots are of one item, which turn begins an exchange, what a failure repeats.
+    """The policy that joins snapshots of an item, finds turns that begin an exchange, and recognises repeated failures.
 
     Items are numbered anew by each process, and by some builds in each turn.
     """
@@ -149,7 +149,7 @@ class CodexStream(Stream):
         return text_of(record.get("thread_id")) if record.get("type") == "thread.started" else ""
 
     def read(self, record: Data) -> Iterator[Any]:
-        """What an event holds."""
+        """Read the items of an event."""
         kind, message = text_of(record.get("type")), text_of(record.get("message"))
         match kind:
             case "thread.started" | "turn.started":
@@ -184,7 +184,7 @@ class CodexStream(Stream):
         return tool, facts
 
     def tool_type(self, name: str) -> Any:
-        """As in rollouts."""
+        """Return the type of a tool, as in rollouts."""
         return tool_type(name)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:

@@ -1,4 +1,4 @@
-"""What texts, results and prompts say, out of the many envelopes Codex puts them in (formats note 4.2 and 6.4)."""
+"""The texts, results and prompts out of the many envelopes in which Codex puts them (formats note 4.2 and 6.4)."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _is_aborted(text: str) -> bool:
 
 
 def mcp_outcome(body: dict[str, Any]) -> Result:
-    """How the use of an MCP tool ended: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
+    """Return the result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
     data, error = dict_of(body.get("result")), body.get("error")
     if (err := data.get("Err")) is not None:
         return failed(Result(), err)
@@ -189,7 +189,7 @@ def mcp_outcome(body: dict[str, Any]) -> Result:
 
 
 def ended(body: dict[str, Any]) -> Result:
-    """How a command or a patch ended, by its event or its completed item."""
+    """Return the result of a command or a patch, from its event or its completed item."""
     code, status = whole(body.get("exit_code")), text_of(body.get("status"))
     text = text_of(body.get("aggregated_output"))
     if not text:
@@ -202,7 +202,7 @@ def ended(body: dict[str, Any]) -> Result:
 
 
 def hits(body: dict[str, Any]) -> str:
-    """What a web search found."""
+    """Return the hits of a web search, one per line."""
     found = []
     for hit in map(dict_of, list_of(body.get("results"))):
         shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
@@ -297,7 +297,7 @@ def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
 
 
 def printed(found: Result) -> list[Segment]:
-    """What a command printed that a person typed, and how it ended."""
+    """Return the output of a command that a person typed, with its exit code."""
     text, ended = found.text or "", "" if found.exit_code is None else f"exit {found.exit_code}"
     return [(Kind.OUTPUT, text, ended)] if ended or text.strip() else []
 

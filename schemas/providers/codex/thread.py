@@ -51,7 +51,7 @@ class Part:
 
     @property
     def unread(self) -> bool:
-        """Whether there are more than were read."""
+        """Return whether there are more bytes than were read."""
         return self.position < self.size
 
 

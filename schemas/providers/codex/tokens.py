@@ -1,4 +1,4 @@
-"""What Codex's responses took: its figures, told exactly or as running totals that are said again and again.
+"""Tokens of Codex's responses: its figures, exact or as running totals that are repeated again and again.
 
 Its input includes what the cache had and got, its output reasoning.
 """
@@ -60,7 +60,7 @@ class Spent:
             self.turn, self._counted, self._number = turn, "", 0 if turn else self._number
 
     def is_new(self, response: str) -> bool:
-        """Whether a response was not told exactly before."""
+        """Return whether a response was not told exactly before."""
         known = bool(response) and hash(response) in self._responses
         self._responses.add(hash(response))
         return not known
@@ -71,7 +71,7 @@ class Spent:
         return f"{self.turn or source}:{self._number}"
 
     def step(self, info: dict[str, Any], source: str, *, copied: bool) -> Count | None:
-        """What a count adds to those before it; None if it repeats them."""
+        """Return the tokens that a count adds to those before it; None if it repeats them."""
         said = info.get("total_token_usage")
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen

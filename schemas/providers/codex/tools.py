@@ -40,7 +40,7 @@ _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
 
 
 class Asked(UserDict[str, Any]):
-    """What a tool was asked, taken from its record once somebody looks at it; as a mapping the facts of its message."""
+    """The input of a tool, taken from its record once somebody looks at it; as a mapping the facts of its message."""
 
     def __init__(self, find: Callable[[], tuple[str, Data]]) -> None:
         self._find = find
@@ -82,7 +82,7 @@ def tool_type(name: str) -> ToolType:
 
 
 def call_input(payload: Data) -> Data:
-    """What a tool was asked, as an object; what is none stands under `arguments`, a custom tool's under `input`."""
+    """Return a tool's input as an object; other values stand under `arguments`, a custom tool's under `input`."""
     kind = payload.get("type")
     if kind == "custom_tool_call":
         text = payload.get("input")
@@ -134,7 +134,7 @@ def patch_text(name: str, asked: Data) -> str:
 
 
 def change_diffs(changes: object) -> list[FileDiff]:
-    """What `patch_apply_end.changes` says was changed, with line numbers."""
+    """Return the changes in `patch_apply_end.changes`, with line numbers."""
     diffs: list[FileDiff] = []
     for path, change in dict_of(changes).items():
         data = dict_of(change)
@@ -149,7 +149,7 @@ def change_diffs(changes: object) -> list[FileDiff]:
 
 
 def search_key(action: object, query: object = None) -> str:
-    """What stands for a web search in its item and in its event: the ids often differ or lack."""
+    """Return the key by which a web search is the same in its item and in its event: the ids often differ or lack."""
     data = dict_of(action)
     for key in ("query", "url", "pattern"):
         if value := text_of(data.get(key)):

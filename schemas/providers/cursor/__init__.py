@@ -70,7 +70,7 @@ class Over(Say):
 
 
 class Pairs(History):
-    """Which result belongs to which use, and the time of the prompt, which a transcript's lines have from there on."""
+    """The policy that pairs results with uses, and gives a transcript's lines the time of the prompt before them."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -176,7 +176,7 @@ class Cursor(Tools, Lines):
         yield from (*stores.values(), *lone.values())
 
     def told(self, head: Head) -> bool:
-        """Whether it is a store or a transcript: of lines, one that only Cursor writes tells it."""
+        """Return whether a file is a store or a transcript: of lines, one that only Cursor writes is enough."""
         return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or is_text(head.data)
 
     def id_of(self, path: Path) -> str:
@@ -273,7 +273,7 @@ class Cursor(Tools, Lines):
     # -- beside a session ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
-        """When the subagents' transcripts changed."""
+        """Return the states of the subagents' transcripts, which show a change."""
         return list(map(state_of, subagents_of(session.path)))
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -290,8 +290,8 @@ class Cursor(Tools, Lines):
 
 
 def _is_line(record: Data) -> bool:
-    """Whether a record is a line of a transcript: a role and a message with content and nothing that names either, or
-    the end of a turn.
+    """Return whether a record is a line of a transcript: a role and a message with content and nothing that names
+    either, or the end of a turn.
     """
     message = dict_of(record.get("message"))
     if record.get("type") == "turn_ended":
@@ -305,7 +305,7 @@ def _is_line(record: Data) -> bool:
 
 
 def _first_prompt(path: Path) -> str:
-    """What a subagent was asked to do: the text of its first line, whoever it is said to come from."""
+    """Return the task of a subagent: the text of its first line, whoever it is said to come from."""
     for record in JsonLines().push(bytes_in(path, _BEGINNING)):
         if prompt := prompt_in(dict_of(record[3].get("message"))):
             return prompt
@@ -373,7 +373,7 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
 
 
 def _hash_of(path: str) -> str:
-    """What Cursor calls the folder of the chats of a directory."""
+    """Return Cursor's name for the folder of a directory's chats."""
     return md5(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
@@ -411,7 +411,7 @@ def _descend(folder: str, rest: str, budget: list[int]) -> str:
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:
-    """What `read_store` says of a store, or of what is no message."""
+    """Read a record of `read_store` about a store, or about something that is no message."""
     if isinstance(meta := ours.get("store"), dict):
         beside = dict_of(ours.get("beside"))
         yield Fact(

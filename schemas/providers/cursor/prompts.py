@@ -1,5 +1,5 @@
-"""What Cursor's texts hold: a user's message the prompt, and what was put around it (formats notes 3.2 and 3.3); a
-transcript in text its records.
+"""The contents of Cursor's texts: in a user's message the prompt, and what was put around it (formats notes 3.2 and
+3.3); a transcript in text its records.
 
 Cursor wraps what a person typed in `<user_query>` and puts context in tags before it, in the same text or in messages
 of their own. Its own program speaks in `<user_query>` too: to go on after a subagent, or after an interruption.
@@ -140,7 +140,8 @@ _KEY = re.compile(r"([A-Za-z_-][\w.-]{0,60})(?:: ?|=)(.*)$")
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a transcript in text begins so: `user:` alone on its first line, and something that only Cursor writes.
+    """Return whether a file is a transcript in text: `user:` alone on its first line, and a sign that only Cursor
+    writes.
 
     A file may begin with the agent's part; then it must use a tool or think.
     """
@@ -162,7 +163,7 @@ def text_records(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _parts(body: str) -> list[dict[str, Any]]:
-    """What the agent said, thought and used, in order; a result stands with its use where the block has that."""
+    """Return the agent's texts, thoughts and tool uses, in order; a result stands with its use if the block has it."""
     found, position = list[dict[str, Any]](), 0
     waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
     for match in _MARKED.finditer(body):

@@ -1,4 +1,4 @@
-"""What the published formats have of Cursor."""
+"""Cursor as the published formats know it."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def is_store(head: Head) -> bool:
-    """Whether a database has the tables of a store, and blobs by their hashes or Cursor's row in meta: either may be
-    damaged, and a chat in which nobody has said a word has no blobs.
+    """Return whether a database has the tables of a store, and blobs by their hashes or Cursor's row in meta: either
+    may be damaged, and a chat in which nobody has said a word has no blobs.
     """
     if not all(columns <= head.tables.get(name, frozenset()) for name, columns in _TABLES.items()):
         return False
@@ -153,7 +153,7 @@ class _Blobs:
         return row[0] if row else None
 
     def message(self, value: bytes) -> _Blob:
-        """What a field names or holds: 32 bytes are an id, unless no blob has it and they are a message themselves."""
+        """Return the message a field names or holds: 32 bytes are an id, unless no blob has it and they are JSON."""
         name = value.hex()
         data = self.get(name) if len(value) == 32 else value
         return name[:64], value if data is None and read_document(value) is not None else data
@@ -165,7 +165,7 @@ class _Blobs:
 
 
 def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
-    """What a store says now: itself, then its messages in order; `beside` is the `meta.json` that lies there."""
+    """Read a store as it is now: its own record, then its messages in order; `beside` is the `meta.json` beside it."""
     row = database.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
     meta = _decode_row(row[0] if row else None)
     blobs, name = _Blobs(database), text_of(meta.get(_ROOT))
@@ -266,7 +266,7 @@ def _with_turns(messages: list[Data], turns: list[list[Data]]) -> Iterator[Data]
 
 
 def _times_in(turn: list[Data]) -> dict[tuple[bool, str], deque[float]]:
-    """When the agent said what in a turn: by whether it was thinking, and the text."""
+    """Return the times of the agent's texts in a turn, by whether each is thinking, and the text."""
     times: dict[tuple[bool, str], deque[float]] = defaultdict(deque)
     for answer in turn[1:]:
         for at, time in answer[OURS]["times"].items():
@@ -279,12 +279,12 @@ def _norm(text: str) -> str:
 
 
 def _said(part: object) -> tuple[bool, str]:
-    """What a text or thinking is known by: white space does not count."""
+    """Return the key by which a text or thinking is known: white space does not count."""
     return dict_of(part).get("type") == "reasoning", _norm(text_of(dict_of(part).get("text")) or text_of(part))
 
 
 def _leads(message: Data) -> bool:
-    """Whether a message only leads into a conversation."""
+    """Return whether a message only leads into a conversation."""
     user = message.get("role") == "user" and _prompt_of(message) is None and not is_summary(message)
     return user or message.get("role") == "system"
 
@@ -293,12 +293,12 @@ def _leads(message: Data) -> bool:
 
 
 def is_summary(message: Data) -> bool:
-    """Whether a user's message is what a summary left of older ones."""
+    """Return whether a user's message is the summary of older ones."""
     return options(message).get("isSummary") is True
 
 
 def options(value: Data) -> Data:
-    """What Cursor itself noted of a message or a part."""
+    """Return Cursor's own notes on a message or a part."""
     return dict_of(dict_of(value.get("providerOptions")).get("cursor"))
 
 
@@ -316,7 +316,7 @@ def words_of(part: object) -> str | None:
 
 
 def prompt_in(message: Data) -> str | None:
-    """What was typed of a user's message; None where all of it was put there by the program."""
+    """Return the typed part of a user's message; None where all of it was put there by the program."""
     return split(filter(None, map(words_of, parts_of(message.get("content"))))).prompt
 
 

@@ -54,7 +54,7 @@ class Final(Say):
 
 
 class Drafts(History):
-    """Which text is being written, and which line tells of which tool use."""
+    """The policy that keeps the text being written, and finds the tool use of each line."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -101,7 +101,7 @@ class Drafts(History):
 
 
 class CursorStream(Tools, Stream):
-    """What Cursor's program in the terminal prints."""
+    """The output of Cursor's program in the terminal."""
 
     id = "cursor"
     name = "Cursor CLI"
@@ -130,7 +130,7 @@ class CursorStream(Tools, Stream):
         return text_of(record.get("session_id"))
 
     def time(self, record: Data) -> float | None:
-        """When it was printed, which some lines tell."""
+        """Return the time at which a line was printed, which some lines have."""
         return when(record.get("timestamp_ms"))
 
     def setting(self, record: Data) -> Fact:

@@ -73,7 +73,7 @@ class Tools(Agent):
         return tool_type(name)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What a tool changed: by the difference that Cursor recorded, else by what it was asked."""
+        """Return the changes of a tool, from the difference that Cursor recorded, else from its input."""
         known, asked = dict_of(answer.details if answer is not None else None), tool.input
         path = next(filter(None, map(text_of, (asked.get("path"), asked.get("file_path"), known.get("path")))), "")
         patch = next((text for text in map(text_of, (known.get("diff"), asked.get("patch"))) if "@@ -" in text), "")
@@ -107,7 +107,7 @@ def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: 
 
 
 def is_error(part: dict[str, Any]) -> bool:
-    """Whether a result says of itself that it is an error."""
+    """Return whether a result says of itself that it is an error."""
     return part.get("isError") is True or part.get("is_error") is True
 
 
@@ -149,7 +149,7 @@ def _text_in(part: object) -> str:
 
 
 def is_image(part: object) -> bool:
-    """Whether a content part is an image, or another file."""
+    """Return whether a content part is an image, or another file."""
     return dict_of(part).get("type") in ("image", "file")
 
 

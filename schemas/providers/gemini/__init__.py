@@ -69,7 +69,7 @@ _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error":
 
 @dataclass(slots=True)
 class Said(Say):
-    """What a message says; its id begins with the message's."""
+    """A text of a message; its id begins with the message's."""
 
     again: tuple[str, ...] = ()
     """Texts that may be earlier prompts: the CLI writes a cancelled one again, behind the session's context."""
@@ -97,7 +97,7 @@ class Listed(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What follows is said of that message, one of those that are listed."""
+    """The message that the items behind it belong to, one of those that are listed."""
 
     message: str
 
@@ -227,7 +227,7 @@ class Log(History):
                 self._list = {name: self._message(name) for name in item.messages}
 
     def _is_new(self, item: Said) -> bool:
-        """Whether something is said that was not said before."""
+        """Return whether an item brings something that was not there before."""
         at = self._at
         if at is None:
             return True
@@ -262,7 +262,7 @@ class Log(History):
         self._at = self._named[self._name] = self._list[self._name] = known
 
     def _call(self, item: Call) -> Call | Answer | None:
-        """What is new of a tool use: itself, its result, or nothing."""
+        """Return the new part of a tool use: itself, its result, or None."""
         at = self._at
         if self._is_listed and at is not None:
             known = self._find(hash(item.use_id))
@@ -297,7 +297,7 @@ def _read(answer: Answer, tool: str) -> Answer:
 
 
 def _mark(kind: Kind, text: str) -> int:
-    """What is said as a number. A checkpoint joins the parts of a thought with other white space."""
+    """Return a hash of a text. A checkpoint joins the parts of a thought with other white space."""
     return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
 
 
@@ -356,7 +356,7 @@ class Gemini(Google):
         yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
 
     def told(self, head: Head) -> bool:
-        """Whether it is a session in either form, a saved chat or a prompt log."""
+        """Return whether a file is a session in either form, a saved chat or a prompt log."""
         return is_document(head.document) or any(
             is_header(record)
             or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
@@ -409,7 +409,7 @@ class Gemini(Google):
         return reader
 
     def stamps(self, session: Session) -> object:
-        """When the folders of subagents changed."""
+        """Return the states of the folders of subagents, which show a change."""
         return [(str(folder), state_of(folder)) for folder in _folders(session)]
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -435,18 +435,18 @@ class Gemini(Google):
         return "message with nothing new" if kind in TYPES else kind
 
     def time(self, record: Data) -> float | None:
-        """When a message was written, or the session begun or changed."""
+        """Return the time at which a message was written, or the session begun or changed."""
         if (stamp := record.get("timestamp")) is not None:
             return when(stamp)
         meta = meta_of(record)
         return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
 
     def facts(self, record: Data) -> Data:
-        """Which session a prompt of the prompt log is of."""
+        """Return the id of the session to which a prompt of the prompt log belongs."""
         return {"sessionId": name} if "id" in record and (name := text_of(record.get("sessionId"))) else {}
 
     def read(self, record: Data) -> Iterable[Any]:
-        """What a record holds, in the CLI's order of classification (note 1.3)."""
+        """Read the items of a record, in the CLI's order of classification (note 1.3)."""
         if isinstance(record.get("$rewindTo"), str):
             return ()
         if isinstance(record.get("id"), str) or (meta := meta_of(record)) is None:
@@ -477,7 +477,7 @@ class Gemini(Google):
 
 
 def _folders(session: Session) -> list[Path]:
-    """Where subagents may lie: below the chats, under the session's id. A subagent's own lie beside its folder."""
+    """Return the folders of subagents: below the chats, by the session's id. A subagent's own lie beside its folder."""
     name, folder = _UNSAFE.sub("_", session.id), session.path.absolute().parent
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
 
@@ -486,7 +486,7 @@ def _folders(session: Session) -> list[Path]:
 
 
 def _is_left_over(file: SessionFile) -> bool:
-    """Whether a log holds a header and context, and no message: all its records bring something else up to date."""
+    """Return whether a log holds a header and context, and no message: all its records update something else."""
     return file.size <= _MOST_LEFT_OVER and all(
         ("sessionId" in one and "messages" not in one) or "$set" in one
         for one in map(read_record, bytes_in(file.path).splitlines())
@@ -533,18 +533,18 @@ def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, st
 
 
 def is_header(value: Any) -> bool:
-    """Whether a value is the header of a log, with which an older document begins too."""
+    """Return whether a value is the header of a log, with which an older document begins too."""
     given = dict_of(value)
     return isinstance(given.get("sessionId"), str) and isinstance(given.get("projectHash"), str)
 
 
 def is_document(value: Any) -> bool:
-    """Whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
+    """Return whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
     return is_header(value) or bool(saved(value)) or is_log(value)
 
 
 def is_chat(value: Any) -> bool:
-    """Whether a document is a session as it was written before the log: header and messages in one object."""
+    """Return whether a document is a session as it was written before the log: header and messages in one object."""
     return is_header(value) and isinstance(value.get("messages"), list)
 
 
@@ -560,7 +560,7 @@ def saved(value: Any) -> list[Data]:
 
 
 def is_log(value: Any) -> bool:
-    """Whether a document is a prompt log, `logs.json`."""
+    """Return whether a document is a prompt log, `logs.json`."""
     items = value[:_LOOK] if isinstance(value, list) else []
     return bool(items) and all(
         "messageId" in item and isinstance(item.get("sessionId"), str) and isinstance(item.get("message"), str)
@@ -569,7 +569,7 @@ def is_log(value: Any) -> bool:
 
 
 def meta_of(record: Data) -> Data | None:
-    """What a record says of the session: a header, or a change of one."""
+    """Return the part of a record about the session: a header, or a change of one."""
     if isinstance(changed := record.get("$set"), dict):
         return changed
     return record if is_header(record) else None
@@ -607,7 +607,7 @@ def messages_of(value: Data) -> list[Data]:
 
 
 def _read_meta(meta: Data) -> Iterator[Any]:
-    """What a header, or a change of it, says of the session as a whole, and the messages that it lists."""
+    """Read a header, or a change of one: the facts of the session as a whole, and the messages that it lists."""
     if name := text_of(meta.get("sessionId")):
         yield Fact(id=name, agent_id=name if meta.get("kind") == "subagent" else "")
     if "startTime" in meta or "projectHash" in meta:
@@ -644,7 +644,7 @@ def _texts(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
-    """What a message holds (note 1.4 and 1.6); `unknown` is its text where it is of no known type."""
+    """Read the items of a message (note 1.4 and 1.6); `unknown` is its text where it is of no known type."""
     kind, content = value.get("type"), value.get("content")
     if kind == "gemini":
         return _read_answer(value, content)
@@ -674,7 +674,7 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
 
 
 def _read_user(value: Data, content: object) -> Iterator[Said]:
-    """What stands under the user's name: what was typed, and what was put beside it."""
+    """Read a message under the user's name: the typed text, and the texts that were put beside it."""
     name, time = text_of(value.get("id")), when(value.get("timestamp"))
     parts, shown = parts_of(content), parts_of(value.get("displayContent"))
     labels = ["" if is_thought(part) else context_label(text_of(part.get("text"))) for part in parts]
@@ -700,7 +700,7 @@ def _read_user(value: Data, content: object) -> Iterator[Said]:
 
 
 def _read_answer(value: Data, content: object) -> list[Any]:
-    """What the model said: thinking, text, tool uses, and what the call took."""
+    """Read a message of the model: thinking, text, tool uses, and the tokens of the call."""
     name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
     time, items = when(value.get("timestamp")), list[Any]()
     thoughts = list_of(value.get("thoughts"))

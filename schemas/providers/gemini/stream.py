@@ -38,11 +38,11 @@ class Spoken(Piece):
 
 
 class Spent(Count):
-    """What a process took of one model, or of all."""
+    """The tokens that a process took of one model, or of all."""
 
 
 class Speech(History):
-    """Which pieces of speech are one text: anything else between them ends it."""
+    """The policy that joins pieces of speech to one text: anything else between them ends it."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -141,7 +141,7 @@ def _is_speech(record: Data) -> bool:
 
 
 def _error_text(value: Data) -> str:
-    """What went wrong, in words."""
+    """Return the message of an error."""
     return text_of(value.get("message")) or text_of(value.get("error"))
 
 

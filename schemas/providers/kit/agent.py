@@ -1,4 +1,4 @@
-"""What an agent declares, in class attributes, and what it decides, in the methods `told` and `read` and few more.
+"""The base of all agents: declarations in class attributes, decisions in `told`, `read` and few more methods.
 
 The subclasses from which agents derive, one for each kind of source, are in `bases`.
 """
@@ -40,7 +40,7 @@ _PATHS = ("filePath", "file_path", "path", "filepath")
 
 
 class Agent:
-    """What all agents have; see `schemas.provider.Provider`."""
+    """The common part of all agents; see `schemas.provider.Provider`."""
 
     id: ClassVar[str]
     name: ClassVar[str]
@@ -85,11 +85,11 @@ class Agent:
     # -- what each agent says of itself ----------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
-        """Whether a file that begins so is this agent's."""
+        """Return whether a file with this beginning is this agent's."""
         raise NotImplementedError
 
     def read(self, record: Data) -> Iterable[Item]:
-        """What a record holds. Nothing but the record may decide: it is asked again when a message is built."""
+        """Read the items of a record. Nothing but the record may decide: it is asked again when a message is built."""
         raise NotImplementedError
 
     def type(self, record: Data) -> str:
@@ -105,7 +105,7 @@ class Agent:
         return text_of(record.get("id"))
 
     def setting(self, record: Data) -> Fact:
-        """Where the agent works, of agents that say so on every record: asked until all that it names is known."""
+        """Return the place of the work, for agents that repeat it on every record: asked until all of it is known."""
         return _NOWHERE
 
     def facts(self, record: Data) -> Data:
@@ -113,21 +113,21 @@ class Agent:
         return {}
 
     def stamps(self, session: Session) -> object:
-        """What changes when something beside the source does; None to look every time."""
+        """Return a value that changes when something beside the source does; None to look every time."""
         return None
 
     def beside(self, session: Session) -> Iterable[Item]:
-        """What other files say of the session."""
+        """Read the items of the session in other files."""
         return ()
 
     def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
-        """What subagents' sources took, by model, where a running total of the session's includes them; None where that
-        is not known.
+        """Return the tokens of subagents' sources, by model, where a running total of the session's includes
+        them; None where that is not known.
         """
         return None
 
     def same_model(self, one: str, other: str) -> bool:
-        """Whether a running total's model is that of a call."""
+        """Return whether a running total's model is that of a call."""
         return one == other
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
@@ -145,11 +145,11 @@ class Agent:
         return tool, {}
 
     def tool_type(self, name: str) -> ToolType:
-        """What kind of tool has that name."""
+        """Return the type of the tool with that name."""
         return self.tools.get(name, "unknown")
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """What a tool use changed, by the names that most agents give. A use that failed changed nothing."""
+        """Return the changes of a tool use, by the names that most agents give. A use that failed changed nothing."""
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
             return []
         given = tool.input
@@ -165,7 +165,7 @@ class Agent:
     # -- Provider --------------------------------------------------------------------------------------------------
 
     def locations(self, env: Environment) -> list[Location]:
-        """Where its sessions live on such a machine, existing or not; a variable's folder before the default."""
+        """Return the places of its sessions on a machine, existing or not; a variable's folder before the default."""
         return places_of(self.homes, env)
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -180,7 +180,7 @@ class Agent:
         return path.stem
 
     def detect(self, head: Head) -> bool:
-        """Whether a file with this beginning is a session of this agent."""
+        """Return whether a file with this beginning is a session of this agent."""
         return self.told(head)
 
     def resume_command(self, session: Session) -> list[str] | None:
@@ -203,7 +203,7 @@ class Agent:
         return None
 
     def retention(self, env: Environment) -> Retention | None:
-        """What the agent itself deletes."""
+        """Return what the agent itself deletes."""
         return None
 
 
@@ -211,7 +211,7 @@ _NOWHERE = Fact()
 
 
 def _hunks_of(path: str, edit: Data) -> list[Hunk]:
-    """What an edit changed: the old text and the new one, by the names that most agents give."""
+    """Return the changes of an edit: the old text and the new one, by the names that most agents give."""
     old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
     return from_strings(path, old, new).hunks if old or new else []
 

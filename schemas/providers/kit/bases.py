@@ -58,15 +58,15 @@ class Stream(Agent):
     """What is noted where no `Turn` said how it ended; empty for an agent that never says."""
 
     def prints(self, record: Data) -> bool:
-        """Whether a record is this agent's, and no other's."""
+        """Return whether a record is this agent's, and no other's."""
         raise NotImplementedError
 
     def may_print(self, record: Data) -> bool:
-        """Whether it may be, where nothing better is known, or it is this agent that prints."""
+        """Return whether a record may be this agent's, if nothing better is known, or it is the one that prints."""
         return False
 
     def is_kept(self, record: Data) -> bool:
-        """Whether a record stands only in files of the agent, which have in them what it prints."""
+        """Return whether a record stands only in files of the agent, which have in them what it prints."""
         return False
 
     def run_of(self, record: Data) -> str:
@@ -84,7 +84,7 @@ class Document(Source):
         raise NotImplementedError
 
     def told(self, head: Head) -> bool:
-        """Whether the document has records."""
+        """Return whether the document has records."""
         return bool(self.records(head.document))
 
     def sides(self, path: Path) -> Sequence[Path]:
@@ -138,7 +138,7 @@ class Many(Source):
         raise NotImplementedError
 
     def found(self, path: Path, key: str) -> Found:
-        """What a source holds of one session. Raises OSError where that is nothing."""
+        """Return the records of one session in a source. Raises OSError where there are none."""
         raise NotImplementedError
 
     def named(self, path: Path, key: str) -> str:

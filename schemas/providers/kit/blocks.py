@@ -49,7 +49,7 @@ def calls_in(message: dict[str, Any], model: str = "") -> Iterator[Use]:
 
 
 def task_in(given: dict[str, Any]) -> Task:
-    """What the input of a tool use that starts a subagent says of it."""
+    """Return the task in the input of a tool use that starts a subagent."""
     names = (text_of(given.get(key)) for key in ("subagent_type", "name", "agent_type"))
     return Task(next(filter(None, names), ""), text_of(given.get("description")), text_of(given.get("prompt")))
 
@@ -97,7 +97,7 @@ def images_in(content: object) -> list[Part]:
 
 
 def message_items(message: dict[str, Any], model: str = "") -> Iterator[Item]:
-    """What a message of OpenAI's form holds, but for its figures."""
+    """Read the items of a message of OpenAI's form, without its figures."""
     content, role = message.get("content"), message.get("role")
     text = texts_in(content)
     match role:
@@ -119,7 +119,7 @@ def message_items(message: dict[str, Any], model: str = "") -> Iterator[Item]:
 
 
 def block_items(blocks: list[dict[str, Any]], role: str, model: str = "") -> Iterator[Item]:
-    """What the content blocks of a message of Anthropic's form hold."""
+    """Read the items of the content blocks of a message of Anthropic's form."""
     for block in blocks:
         text = text_of(block.get("text"))
         match block.get("type"):

@@ -1,4 +1,4 @@
-"""What is so of a session as a whole: its title, where the agent works, where it comes from."""
+"""Facts of a session as a whole: its title, the place of the agent's work, its origin."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _RACY = 50_000_000
 
 
 class _Known(NamedTuple):
-    """What a file held, and its state then; the state is None where it must be read again in any case."""
+    """The contents of a file, and its state then; the state is None where it must be read again in any case."""
 
     state: tuple[int, int, int] | None
     value: Any
@@ -114,7 +114,7 @@ class Files:
 
 
 def bytes_in(path: Path, most: int = -1) -> bytes:
-    """What a file holds, or its first bytes; nothing where there is none."""
+    """Return the bytes of a file, or its first `most`; none where there is no file."""
     try:
         with path.open("rb") as file:
             return file.read(most)

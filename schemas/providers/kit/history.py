@@ -1,4 +1,4 @@
-"""What depends on more than one record: copies, owners, what was taken back, what belongs together.
+"""The policy for what depends on several records: copies, owners, messages that were taken back, pairs.
 
 An agent that has such things names a subclass of `History`; each session that is read has one of its own. The kit asks
 it while it reads, and never when a message is built: there `read` alone decides.
@@ -60,7 +60,7 @@ class History:
         return iter(())
 
     def knows(self, name: object) -> bool:
-        """Whether the record with that id is in the session."""
+        """Return whether the record with that id is in the session."""
         return False
 
 

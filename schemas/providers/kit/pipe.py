@@ -1,4 +1,4 @@
-"""What agents print while they work, live or saved: one session, filled by one run or several (formats/streams.md 1).
+"""The output of agents at work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
 A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
 Each run has a reader of its own; all of them fill the same session.
@@ -30,7 +30,7 @@ _PLAIN_LINES = 500
 
 
 class _Nobody(Stream):
-    """Who prints what no agent claims: plain text, and records that nobody knows."""
+    """The agent for output that no agent claims: plain text, and unknown records."""
 
     id = "streams"
     name = "Agent stream"
@@ -269,7 +269,7 @@ class Pipe:
 
 
 class Printed(LinesReading):
-    """What agents printed, lines and plain text; it has an end."""
+    """The reading of agents' output, lines and plain text; it has an end."""
 
     parser: Pipe
 
@@ -299,7 +299,7 @@ def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printe
 
 
 def is_document(store: FileStore) -> bool:
-    """Whether all of a file is one JSON value that is written over several lines, or a list."""
+    """Return whether all of a file is one JSON value that is written over several lines, or a list."""
     head, _ = beginning(store.read)
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if first[:1] not in (b"{", b"[") or read_record(first.partition(b"\n")[0]):
@@ -316,7 +316,7 @@ def events_in(agents: Sequence[Stream], document: Any) -> list[Data]:
 
 
 def is_printed(agents: Sequence[Stream], records: Sequence[Data], document: Any) -> bool:
-    """Whether a file begins as what one of the agents prints."""
+    """Return whether a file begins as what one of the agents prints."""
     if document is not None and not records:
         return bool(events_in(agents, document))
     records = records[:MOST_RECORDS]

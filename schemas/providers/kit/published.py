@@ -1,4 +1,4 @@
-"""What the published formats have of an agent: they were made with some agents in mind, under other names."""
+"""An agent as the published formats know it: they were made with some agents in mind, under other names."""
 
 from __future__ import annotations
 

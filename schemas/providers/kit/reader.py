@@ -53,7 +53,7 @@ Meaning: TypeAlias = "Callable[[Record, int, Any], bool | None]"
 
 
 class _Meant(dict[type, Meaning]):
-    """What is done for the items of an agent's history: for a word that derives from one of the kit's, what is done for
+    """The handlers for the items of an agent's history: for a word that derives from one of the kit's, the handler of
     that.
     """
 
@@ -234,7 +234,7 @@ class Reader:
         session.hidden[one_line(agent.type(value), 80)] += 1
 
     def _is_copy(self, record: Record, time: float | None, places: dict[int, tuple[int, int]]) -> bool:
-        """Whether an equal record was read before, and its id or its time tells that it is no other one."""
+        """Return whether an equal record was read before, and its id or its time tells that it is no other one."""
         value, here, stores = record[3], (self.rows.store, record[0]), self.session.stores
         name = self.agent.name_of(value)
         if not name and time is None:
@@ -362,7 +362,7 @@ class Reader:
                 break
 
     def is_above(self, reader: Reader) -> bool:
-        """Whether a reader is this one, or that of a subagent which its agent started, at any depth."""
+        """Return whether a reader is this one, or that of a subagent which its agent started, at any depth."""
         found: Reader | None = reader
         while found is not None and found is not self:
             found = found.above
@@ -390,7 +390,7 @@ class Reader:
         self.facts.settle_title(self.history.knows)
 
     def _told(self) -> Iterator[Lack]:
-        """What the messages since the last time tell, though the agent's sources may lack it."""
+        """Yield the facts that the messages since the last time have, though the agent's sources may lack them."""
         messages, first = self.session.messages, self._settled
         self._settled = len(messages)
         new = range(first, len(messages))

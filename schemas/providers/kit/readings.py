@@ -51,7 +51,7 @@ class Documents(DocumentReading):
 
 
 class Found(NamedTuple):
-    """What a source holds of a session now."""
+    """The records of a session in a source as they are now."""
 
     records: Iterable[Data]
     size: int

@@ -22,7 +22,7 @@ _KEPT = 8
 
 
 class Items:
-    """What `read` says of the records asked about last: the messages of one record are mostly built in a row."""
+    """The items that `read` gave for the records asked about last: those of one record are mostly built in a row."""
 
     def __init__(self, read: Callable[[dict[str, Any]], Iterable[Any]]) -> None:
         self._read = read

@@ -67,8 +67,8 @@ class Talk:
         return True
 
     def _may_become(self, row: int, kind: Kind) -> bool:
-        """Whether a message can be said again as one of that kind: no tool use, no prompt that would open an exchange
-        before the last one. Something else under its id is a message of its own.
+        """Return whether a message can be said again as one of that kind: no tool use, no prompt that would open an
+        exchange before the last one. Something else under its id is a message of its own.
         """
         messages, before = self.session.messages, self.session.messages.kind[row]
         late = kind is Kind.PROMPT and messages.exchange[row] < len(self.session.exchanges) - 1
@@ -182,7 +182,7 @@ class Talk:
         self.rows.first += self.rows.first == row  # it is no part of the response that the record belongs to
 
     def _leave_branch(self) -> None:
-        """What is said after a rewind without a prompt is no part of what was taken back."""
+        """Open an exchange after a rewind without a prompt: its messages are no part of what was taken back."""
         self.branched = False
         session, number = self.session, len(self.session.exchanges)
         session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}"))

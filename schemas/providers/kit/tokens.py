@@ -21,7 +21,7 @@ _NOTHING = TokenUsage()
 
 
 class _Rest(NamedTuple):
-    """What is left of a running total, and where it stands."""
+    """The rest of a running total, and its place."""
 
     usage: TokenUsage
     record: Record
@@ -106,7 +106,7 @@ class Tokens:
         return True
 
     def _since_last(self) -> Sequence[int]:
-        """What the agent said since the last count that closed: behind the last prompt, or where there is nothing,
+        """Return the agent's messages since the last count that closed: behind the last prompt, or where there is none,
         before it.
         """
         kinds, first = self.session.messages.kind, self._closed
@@ -201,7 +201,7 @@ class Tokens:
             self._rows.changed.add(session.exchanges[rest.exchange].start)
 
     def _counted(self, name: str) -> Iterator[TokenUsage | None]:
-        """What the calls of a model took, those of subagents and those that were copied included."""
+        """Yield the tokens of a model's calls, those of subagents and those that were copied included."""
         for tokens in self.family():
             groups, models = tokens.session.groups, tokens.session.models
             same = {n for n, model in enumerate(models) if self._same_model(model, name)}

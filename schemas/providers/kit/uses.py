@@ -123,7 +123,7 @@ class Uses:
         return True
 
     def _beside(self, record: Record, number: int, answer: Answer, row: int) -> bool:
-        """What another record than the result tells of a use."""
+        """Apply an answer about a use from another record than the result."""
         messages, status = self.session.messages, answer.status
         before, ended = messages.flags[row], _ENDS.get(status, 0)
         if ended:
@@ -174,11 +174,11 @@ class Uses:
         return row
 
     def any_unled(self) -> bool:
-        """Whether there is a use that must have started a subagent, and it is not known which."""
+        """Return whether a use that must have started a subagent is not yet paired with it."""
         return not self._led.issuperset(self.tasks)
 
     def all_led(self) -> bool:
-        """Whether it is known of each use that started a subagent which one that is."""
+        """Return whether the subagent is known of each use that started one."""
         flags = self.session.messages.flags
         return all(flags[row] & (_SUBAGENT | _ERROR | _INTERRUPTED) for row in self.tasks)
 

@@ -88,7 +88,7 @@ class Answer:
 
 
 class Task(NamedTuple):
-    """What a tool use that starts a subagent says of it."""
+    """The task of a subagent, as the tool use that starts it gives it."""
 
     name: str = ""
     description: str = ""
@@ -192,7 +192,7 @@ class Turn(NamedTuple):
 
 @dataclass(slots=True, init=False)
 class Fact:
-    """What is so from here on: a part of `Session` or `Lineage`, `model`, `cwd`, `link` or a metadata key."""
+    """A fact from here on: a part of `Session` or `Lineage`, `model`, `cwd`, `link` or a metadata key."""
 
     said: dict[str, Any]
 

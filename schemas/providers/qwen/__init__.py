@@ -120,7 +120,7 @@ class Branches(Chain):
         return True
 
     def _is_copy(self, node: int, value: Data) -> bool:
-        """Whether a record says what the first one with its uuid said: a line that was written twice."""
+        """Return whether a record says what the first one with its uuid said: a line that was written twice."""
         offsets, lengths = self._lines
         first = self.session.stores[0].record(offsets[node], lengths[node])
         return all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"})
@@ -161,7 +161,7 @@ class Qwen(Google):
         return path.stem if UUID.fullmatch(path.stem) else ""
 
     def told(self, head: Head) -> bool:
-        """Whether there is a record with Google's parts in Qwen Code's envelope."""
+        """Return whether there is a record with Google's parts in Qwen Code's envelope."""
         return any(map(_is_telling, head.records))
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
@@ -183,7 +183,7 @@ class Qwen(Google):
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
 
     def facts(self, record: Data) -> Data:
-        """What SessionData has no field for."""
+        """Return the facts of a record for which SessionData has no field."""
         named = {"recordType": record.get("type"), "recordSubtype": record.get("subtype")}
         named |= {name: record.get(name) for name in _FACTS}
         return {name: one_line(text, 4096) for name, text in named.items() if isinstance(text, str) and text}
@@ -314,7 +314,7 @@ class Qwen(Google):
     # -- subagents beside ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
-        """When the folder of subagents changed."""
+        """Return the state of the folder of subagents, which shows a change."""
         return state_of(_subagents_of(session.path))
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -343,7 +343,7 @@ def _is_telling(record: Data) -> bool:
 
 
 def _subagents_of(path: Path) -> Path:
-    """Where the files of a session's subagents lie: beside `chats`; a subagent's own folder for those it started."""
+    """Return the folder of a session's subagents: beside `chats`; a subagent's own folder for those it started."""
     folder = path.parent
     return folder if folder.parent.name == "subagents" else folder.parent / "subagents" / path.stem
 
@@ -399,7 +399,7 @@ def _read_prompt(record: Data) -> _Prompt:
 
 
 def _item_text(item: Data) -> str:
-    """What a screen's item says: its text, or what else is in it."""
+    """Return the text of a screen's item: its own, or what else is in it."""
     for key in ("text", "message"):
         if isinstance(text := item.get(key), str) and text.strip():
             return text

@@ -37,7 +37,7 @@ class QwenRun(Run):
 
 
 class QwenStream(ClaudeStream):
-    """What `qwen` prints: told by its `init`, all that follows by the session."""
+    """The output of `qwen`, recognised by its `init`; all that follows, by the session."""
 
     id = "qwen"
     name = "Qwen Code"
