@@ -52,18 +52,6 @@ class Redactor:
         """`text` without its secrets, to be shown as it is."""
         return self.finish(self.hide(text))
 
-    def redact_value(self, value: T) -> T:
-        """A JSON value without its secrets, to be written as it is."""
-        finished: T = self._finished(self.hide(value))
-        return finished
-
-    def _finished(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.finish(value)
-        if isinstance(value, dict):
-            return {self.finish(key): self._finished(item) for key, item in value.items()}
-        return [self._finished(item) for item in value] if isinstance(value, list | tuple) else value
-
     def finish(self, text: str) -> str:
         """A piece of the document as it is written; its marks are counted."""
         if _SIGN not in text:

@@ -39,7 +39,6 @@ class Hit:
     title: str
     time: float | None
     exchange_id: str
-    exchange_prompt: str
     message_id: str
     role: str
     kind: Kind
@@ -188,7 +187,6 @@ def _hit(session: Session, message: Message, text: str, count: int, places: list
         session.title,
         message.timestamp,
         exchange.id,
-        exchange.prompt,
         message.id,
         message.role,
         message.kind,

@@ -155,9 +155,6 @@ class Talk:
             rows.growing.setdefault(row, []).append(piece.text)
         if piece.kind is not Kind.TOOL:
             rows.grow(row, piece.text)
-        if piece.last:
-            rows.growing.pop(row, None)
-            self.session.messages.flags[row] &= ~_GROWING
         return True
 
     def also(self, record: Record, number: int, say: Also) -> bool:

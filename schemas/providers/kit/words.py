@@ -48,8 +48,6 @@ class Say:
 class Piece(Say):
     """Text that is added to the message with the same id, or begins it: a live delta, a summary that comes later."""
 
-    last: bool = False
-    """Whether the message is whole then, where no whole text takes its place."""
     apart: bool = False
     """A paragraph of its own, and whole: no delta."""
 
