@@ -25,7 +25,7 @@ from schemas.message import Span, SpanRole
 from schemas.paths import path_text
 from schemas.session import Inherited, Lineage, Session
 from schemas.table import NONE
-from schemas.usage import Call, TokenUsage
+from schemas.usage import REST, Call, TokenUsage
 from schemas.values import when
 
 if TYPE_CHECKING:
@@ -279,6 +279,8 @@ def responses(session: Session, source: Source | None = None, member: int = 0) -
     for group in counted_groups(session):
         row = response_of(session, group, source, member)
         row.key, row.name = response_key(row.provider, session, group), _name_of(session, session.id, row.group)
+        if row.group.startswith(REST) and is_printed(session):
+            row.name = rest_of(session)
         yield row
 
 
@@ -392,6 +394,16 @@ def _name_of(session: Session, made_by: str | None, group_id: str) -> int:
     but it says which session it is from.
     """
     return 0 if made_by is None or _tells_alone(group_id) else _key_of(session.provider, made_by, group_id)
+
+
+def is_printed(session: Session) -> bool:
+    """Return whether the session is what an agent printed, and not what it keeps."""
+    return session.metadata.get("source") == "stream"
+
+
+def rest_of(session: Session) -> int:
+    """Return the number of what printed runs of a session count beyond their responses."""
+    return _key_of(session.provider, session.id, REST)
 
 
 def _tells_alone(group_id: str) -> bool:
@@ -511,7 +523,16 @@ class Ledger:
         self._holders: dict[int, Holder] = {}
         self._named: dict[int, Holder] = {}
         """Who has a response by its name (`Response.name`), of those whose ids do not tell them alone."""
+        self._kept: dict[int, Holder] = {}
+        """Sessions that an agent keeps, by the number of what a printed run of them counts beyond its responses: those
+        are here, with all their figures.
+        """
         self._inherited: list[Response] = []
+
+    def keep(self, session: Session, path: str) -> None:
+        """Note a session that will be settled, before any is: printed runs of it sum up what it has."""
+        if not is_printed(session):
+            self._kept[rest_of(session)] = Holder(path, 0)
 
     def compare(self, tables: Iterable[Table]) -> None:
         """Look for what several members have, before anything is settled."""
@@ -554,6 +575,9 @@ class Ledger:
                 continue
             if me is None or me.member != row.member:
                 me = Holder(row.session.path, row.member)
+            if (kept := self._kept.get(row.name)) is not None:
+                yield row, kept
+                continue
             if row.name:
                 self._named.setdefault(row.name, me)
             holder = self._holders.setdefault(row.key, me)

@@ -189,3 +189,50 @@ def test_a_response_without_a_message_has_the_time_of_its_record(machine: Machin
         ]
     times = [json.loads(line)["timestamp"][:16] for line in machine.run("events", path).out.splitlines()]
     assert times == ["2025-10-09T23:51", "2025-10-09T23:52", "2025-10-10T00:43"]
+
+
+def _codex_run(path: Path, thread: str, tokens: int) -> Path:
+    """What `codex exec --json` prints: the thread's total until then."""
+    usage = {"input_tokens": tokens, "cached_input_tokens": 0, "output_tokens": 1}
+    item = {"id": "item_0", "type": "agent_message", "text": "ok"}
+    lines = [
+        {"type": "thread.started", "thread_id": thread},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": item},
+        {"type": "turn.completed", "usage": usage},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_printed_runs_of_a_codex_thread_count_once(machine: Machine) -> None:
+    thread, other = "019c4f2e-6b1d-7a83-9e05-d2f4713b8c60", "019c4f30-1d7e-7c42-8b96-a5e3f0917d24"
+    first = _codex_run(machine.home / "first.jsonl", thread, 100)
+    resumed = _codex_run(machine.home / "resumed.jsonl", thread, 250)
+    apart = _codex_run(machine.home / "apart.jsonl", other, 40)
+    assert machine.run("usage", "--json", first, resumed).json["total"]["totalTokens"] == 251
+    assert machine.run("usage", "--json", first, resumed, apart).json["total"]["totalTokens"] == 251 + 41
+
+
+@pytest.mark.parametrize("first", ["stream", "file"])
+def test_a_printed_run_and_the_session_that_is_kept_of_it_count_once(machine: Machine, first: str) -> None:
+    kept = machine.session(ONE, ["hi", "yes"], usage=FIGURES, message_ids=IDS)
+    said = json.loads(kept.read_text().splitlines()[1])["message"]
+    init = {"type": "system", "subtype": "init", "session_id": ONE, "claude_code_version": "2.1.40", "uuid": TWO}
+    # As a stream has it: the figures of when the response began, and the sum at the end.
+    begun = said | {"usage": said["usage"] | {"output_tokens": 1}}
+    end = {"type": "result", "subtype": "success", "is_error": False, "result": "yes", "session_id": ONE}
+    model = {"inputTokens": 100, "outputTokens": 10, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}
+    end |= {"usage": said["usage"], "modelUsage": {said["model"]: model}, "uuid": TWO[:-1] + "3"}
+    answer = {
+        "type": "assistant",
+        "message": begun,
+        "session_id": ONE,
+        "parent_tool_use_id": None,
+        "uuid": TWO[:-1] + "4",
+    }
+    stream = machine.home / "stream.jsonl"
+    stream.write_text("".join(json.dumps(line) + "\n" for line in (init, answer, end)))
+    files = [stream, kept] if first == "stream" else [kept, stream]
+    assert machine.run("usage", "--json", stream).json["total"]["totalTokens"] == 110
+    assert machine.run("usage", "--json", *files).json["total"]["totalTokens"] == 110

@@ -49,6 +49,7 @@ def in_order_made(
         tables = []
         for target, session in each_session(targets, progress, strict=True):
             origins.append(Origin(target.path, session.id, session.created, session.updated, session.lineage))
+            ledger.keep(session, target.shown_path)
             # What fails is said when it is counted.
             tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
     else:

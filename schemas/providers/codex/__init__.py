@@ -37,7 +37,8 @@ class Codex(Lines):
     counting = (
         "Codex writes a running total after each round. What a round used is the difference to the total before "
         "it; a repeated total counts for nothing. Its input includes what came from the cache, which is taken "
-        "apart here; reasoning is part of the output."
+        "apart here; reasoning is part of the output. What `exec --json` prints is the thread's total so far, which "
+        "includes earlier runs where a thread was resumed or forked."
     )
     uncounted: ClassVar[Mapping[str, str]] = {
         "event_msg": "no new tokens in it: the running total said again, or copied from the session this one continues"

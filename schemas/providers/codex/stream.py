@@ -160,7 +160,7 @@ class CodexStream(Stream):
                     usage = usage_of(counts)
                     if usage.input is not None:  # what is left out of a known input is none
                         usage = usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
-                    yield Total(usage, "")
+                    yield Total(usage, "", of_thread=True)
                     yield Say(Kind.NOTE, label=_SO_FAR, once=_SO_FAR)
                 yield Turn(begins=False, failed=False, how="completed")
             case "turn.failed":

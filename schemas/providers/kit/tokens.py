@@ -176,7 +176,10 @@ class Tokens:
             number = max(len(self.session.exchanges) - 1, 0)
             self.open[total.name] = _Rest(rest, (*record[:3], {}), self._rows.store, number)
             return None
-        return self.count(record, -1, Count(rest, f"{REST}{record[0]}:{total.name}", total.name))
+        place: object = record[0]
+        if total.of_thread:  # named alike in every run, so that the ledger counts the largest
+            place = f"{self.session.id}:{sum(name.startswith(REST) for name in self._groups)}"
+        return self.count(record, -1, Count(rest, f"{REST}{place}:{total.name}", total.name))
 
     def close(self, spent: Sequence[tuple[str, TokenUsage]]) -> None:
         """Count what is left of running totals once it is known what the subagents in other sources took, by model."""

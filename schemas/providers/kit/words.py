@@ -157,6 +157,8 @@ class Total(NamedTuple):
     """It includes subagents in sources of their own: the rest is counted once it is known what those took. A fork's
     includes all that was spent before, also what no record of that tells: it is left out.
     """
+    of_thread: bool = False
+    """It goes on through all runs of a thread: of those that are printed apart, the largest total is all."""
 
 
 class Title(NamedTuple):
