@@ -272,6 +272,11 @@ class Session(Cleaned):
         return self.groups.usage.total()
 
     @property
+    def is_printed(self) -> bool:
+        """Return whether the session is what an agent printed, and not what it keeps (`kit/pipe.py` says so)."""
+        return self.metadata.get("source") == "stream"
+
+    @property
     def is_unmetered(self) -> bool:
         """Return whether the agent did something and no figure tells what that took: a sum with it is too low."""
         kinds = self.messages.kind

@@ -88,7 +88,9 @@ class Response:
     key: int = 0
     """The same for copies of one response in several files."""
     name: int = 0
-    """The number of its id and the id of the session that made it; 0 where its own id tells it alone."""
+    """The number of its id and the id of the session that made it; 0 where its own id tells it alone. Of what a printed
+    run only sums up, that of all such sums of its session (`rest_of`).
+    """
     member: int = 0
     """Whose it is: the session's own, or that of its subagents by their numbers from 1."""
     inherited: bool = False
@@ -279,7 +281,7 @@ def responses(session: Session, source: Source | None = None, member: int = 0) -
     for group in counted_groups(session):
         row = response_of(session, group, source, member)
         row.key, row.name = response_key(row.provider, session, group), _name_of(session, session.id, row.group)
-        if row.group.startswith(REST) and is_printed(session):
+        if row.group.startswith(REST) and session.is_printed:
             row.name = rest_of(session)
         yield row
 
@@ -394,11 +396,6 @@ def _name_of(session: Session, made_by: str | None, group_id: str) -> int:
     but it says which session it is from.
     """
     return 0 if made_by is None or _tells_alone(group_id) else _key_of(session.provider, made_by, group_id)
-
-
-def is_printed(session: Session) -> bool:
-    """Return whether the session is what an agent printed, and not what it keeps."""
-    return session.metadata.get("source") == "stream"
 
 
 def rest_of(session: Session) -> int:
@@ -531,7 +528,7 @@ class Ledger:
 
     def keep(self, session: Session, path: str) -> None:
         """Note a session that will be settled, before any is: printed runs of it sum up what it has."""
-        if not is_printed(session):
+        if not session.is_printed:
             self._kept[rest_of(session)] = Holder(path, 0)
 
     def compare(self, tables: Iterable[Table]) -> None:

@@ -252,7 +252,7 @@ def _is_unfinished(session: Session, index: int) -> bool:
     if rows.flags[index] & (Flag.PENDING | Flag.GROWING):
         return True
     return (
-        session.metadata.get("source") == "stream"
+        session.is_printed
         and index == len(rows) - 1
         and rows.kind[index] in _GROWING
         and session.exchanges[-1].seconds is None  # else the source said that it is over

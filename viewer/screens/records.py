@@ -227,7 +227,7 @@ def _rule(session: Session) -> str:
 
     if session.own_total:
         return _SUMS_RULE
-    provider = provider_of("streams" if session.metadata.get("source") == "stream" else session.provider)
+    provider = provider_of("streams" if session.is_printed else session.provider)
     return provider.counting if provider else _OTHER_RULE
 
 

@@ -169,7 +169,7 @@ class Finder:
         self.done = False
         stores = self.session.stores
         # In a live stream a word may begin in one record and end in the next.
-        pieces = self.session.metadata.get("source") == "stream"
+        pieces = self.session.is_printed
         if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces and not self._scanned:
             yield from self._run_file(stores[0])
         self._scanned = True
