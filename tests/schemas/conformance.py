@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from renderers.places import exchange_names, find_place, place_of
 from schemas.clean import clean
 from schemas.message import Flag, Kind, Message
 from schemas.opening import OpenError, head_of
@@ -160,6 +161,10 @@ def assert_sums(session: Session) -> None:
         assert session.group_spans(g)
         if groups.last[g] != NONE:
             assert session.messages.group[groups.last[g]] == g
+    names = exchange_names(session)
+    assert len(set(names)) == len(names)
+    for i in range(0, len(session.messages), max(1, len(session.messages) // 50)):
+        assert find_place(session, place_of(session, i)) == (session.messages.exchange[i], i)
 
 
 def assert_builds_clean(session: Session) -> None:

@@ -1,0 +1,65 @@
+"""Places in a session, as people write them down: `#3` is its third exchange, `#3.2` the second message in it.
+
+Exchanges count as on the screen, messages from the exchange's prompt, which is the first. What stands before the first
+prompt is `#0`; an exchange that is rewound or inherited has no number of its own: `#3~1` is the first of those behind
+exchange 3.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from renderers.facts import exchange_numbers
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+
+_PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
+
+
+def exchange_names(session: Session) -> list[str]:
+    """What each exchange is called in a place: `3`, `0`, `3~1`."""
+    names: list[str] = []
+    last, beside = 0, 0
+    for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
+        if number is not None:
+            last, beside = number, 0
+            names.append(str(number))
+        elif exchange.index == 0 and exchange.opener is None:
+            names.append("0")
+        else:
+            beside += 1
+            names.append(f"{last}~{beside}")
+    return names
+
+
+def place_of(session: Session, index: int) -> str:
+    """The place of a message; of a message that opens an exchange that of the exchange."""
+    exchange = session.exchanges[session.messages.exchange[index]]
+    name = exchange_names(session)[exchange.index]
+    return (
+        f"#{name}"
+        if index == exchange.start and exchange.opener is not None
+        else f"#{name}.{index - exchange.start + 1}"
+    )
+
+
+def split_place(text: str) -> tuple[str, str]:
+    """What was typed as a target, and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
+    target, mark, place = text.rpartition("#")
+    return (target, f"#{place}") if mark and target and _PLACE.fullmatch(place) else (text, "")
+
+
+def find_place(session: Session, place: str) -> tuple[int, int] | None:
+    """The exchange and the message at a place, as indices; None where there is none."""
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        return None
+    names = exchange_names(session)
+    if match[1] not in names:
+        return None
+    exchange = names.index(match[1])
+    messages = session.message_range(exchange)
+    number = int(match[2]) - 1 if match[2] else 0
+    return (exchange, messages[number]) if 0 <= number < len(messages) else None
