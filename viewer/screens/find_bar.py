@@ -117,6 +117,19 @@ class FindBar(Horizontal):
         self.box.ask()
         self.screen.set_focus(self.box)
 
+    def begin_with(self, words: str) -> None:
+        """Look for words that were asked for elsewhere. The keys stay the transcript's, and so does the place: a hit in
+        the message under the cursor is gone to, and no other.
+        """
+        with self.prevent(Input.Changed):
+            self.box.value = words
+        self.box.keep()
+        self.look_for(words, go=False)
+        if self.finder is not None:
+            self.finder.renew([self._from[1].block])
+            if self.finder.hits:
+                self._go_hit(1, inclusive=True)
+
     def end(self) -> None:
         """Take the bar and the marks away; nothing moves."""
         self.workers.cancel_group(self, "find")
@@ -148,8 +161,8 @@ class FindBar(Horizontal):
 
     # -- searching -------------------------------------------------------------------------------------------------
 
-    def look_for(self, query: str) -> None:
-        """Look for something else, from where one was when one was asked."""
+    def look_for(self, query: str, *, go: bool = True) -> None:
+        """Look for something else, from where one was when one was asked; with `go`, go to the first hit."""
         self._view.look_for(search_key(query) if query.strip() else "")
         self.workers.cancel_group(self, "find")
         self.finder = None
@@ -157,7 +170,7 @@ class FindBar(Horizontal):
             self._show_count()
             return
         self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
-        self._begin(self.finder)
+        self._begin(self.finder, go=go)
 
     def _begin(self, finder: Finder, *, go: bool = True) -> None:
         """Begin a search in place of the one before. Not a coroutine: one that is cancelled before it begins is never

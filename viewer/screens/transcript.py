@@ -18,18 +18,20 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
 
-from renderers.facts import exchange_numbers, local_time
+from renderers.facts import local_time
+from renderers.places import exchange_names, find_place, place_of
 from schemas.changes import Moves, Seen
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
 from schemas.opening import OpenError
-from schemas.session import Change, Exchange, Op, Session
+from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
+from viewer.sessions.freshness import file_state, is_live
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
@@ -63,7 +65,8 @@ class TranscriptScreen(Screen[None]):
 
     `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
     any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
-    standard input, which ends.
+    standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
+    `above` names the sessions of which this one is a subagent.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,10 +85,16 @@ class TranscriptScreen(Screen[None]):
         follow: bool = False,
         loose: bool = False,
         stream: StreamFollower | None = None,
+        *,
+        place: str = "",
+        words: str = "",
+        above: str = "",
     ) -> None:
         super().__init__()
+        follow = follow and not place
         self._follower = follower
         self._stream = stream
+        self._place, self._words, self._above = place, words, above
         self._read_first()
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
@@ -100,8 +109,13 @@ class TranscriptScreen(Screen[None]):
         self._copied: Copy | None = None
         """What was copied last."""
         self._hints = Hints()
-        self._numbers: list[int | None] = []
-        self._rewound = 0
+        self._names: list[str] = []
+        """What each exchange is called in a place."""
+        self._last = self._rewound = 0
+        """The number of the last exchange that has one, and how many are rewound."""
+        self._gone = 0
+        """The message that was gone to for `place`."""
+        self._go_to_place()
         self._stirred = asyncio.Event()
         self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
@@ -131,10 +145,32 @@ class TranscriptScreen(Screen[None]):
         while (
             not self._follower.loaded
             and self._follower.ahead is None
-            and len(self._follower.session.messages) < _SCREENFUL
+            and (self._place or len(self._follower.session.messages) < _SCREENFUL)
             and time.perf_counter() < end
         ):
             self._follower.step(SLICE)
+
+    def _go_to_place(self) -> bool:
+        """Go to the place at which to open, if it has been read and nobody has moved meanwhile; returns whether it has
+        been read. What is read later may tell that an exchange before it was rewound: it is gone to again then.
+        """
+        found = find_place(self.session, self._place) if self._place else None
+        if found is not None and found[1] != self._gone and self._view.cursor.block == self._gone:
+            self._gone = found[1]
+            self._view.open_at(found[1])
+        return found is not None
+
+    async def _arrive(self, *, loaded: bool = False) -> None:
+        """Go to the place at which to open, and look for the words from there on, as soon as it has been read."""
+        there = self._go_to_place()
+        if self._words and (there or loaded):
+            words, self._words = self._words, ""
+            (await self._find_bar()).begin_with(words)
+        if self._place and loaded:
+            if not there:
+                last = f"; its last exchange is #{self._last}" if self._last else ""
+                self._say(f"There is no {self._place} in this session{last}.")
+            self._place = ""
 
     def shows_nothing(self) -> str:
         """Say why there is nothing to show, where the source could not be read."""
@@ -259,11 +295,13 @@ class TranscriptScreen(Screen[None]):
             due = time.monotonic() - shown > max(_FLUSH, 4 * self._took)
             if due or self._follower.loaded or self._follower.session is not self.session:
                 self._take()
+                await self._arrive()
                 shown = time.monotonic()
             await asyncio.sleep(0)
         self._take()
         self._show_facts()
         self._figures.show()
+        await self._arrive(loaded=True)
 
     def _take(self) -> bool:
         """Show what was read; returns whether that was anything."""
@@ -281,7 +319,7 @@ class TranscriptScreen(Screen[None]):
         if self._find is not None:
             self._find.session_changed(updated, appended)
         if updated or is_new:
-            self._numbers = []  # an exchange that is rewound now has none
+            self._names = []  # an exchange that is rewound now has none
         # Of a stream all is new: what comes while a person looks on is not set apart.
         watched = self._stream is not None and self._view.following
         if self._live and appended and not watched and (self._seen or self._view.unread is None):
@@ -356,7 +394,8 @@ class TranscriptScreen(Screen[None]):
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
-        bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), state
+        bar.left = Content.assemble((self._way(), "$text-muted"), (one_line(name_line(self.session), 200), "bold"))
+        bar.right = state
         self._show_position()
 
     def _show_position(self) -> None:
@@ -368,17 +407,18 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append("reading …")
-        if len(self._numbers) != len(session.exchanges):  # walked once, not with every key
-            self._numbers = exchange_numbers(session)
+            pieces.append(f"reading on to {self._place} …" if self._place and not self._gone else "reading …")
+        if len(self._names) != len(session.exchanges):  # walked once, not with every key
+            self._names = exchange_names(session)
+            self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
             self._rewound = sum(exchange.rewound for exchange in session.exchanges)
         rewound = f" ({self._rewound} rewound)" if self._rewound else ""
-        if session.exchanges and view.cursor.block < len(session.messages):
+        if session.exchanges and self._has_cursor():
             index = session.messages.exchange[view.cursor.block]
-            if (number := self._numbers[index]) is not None:
-                pieces.append(f"exchange {number} of {max(filter(None, self._numbers))}{rewound}")
-            else:
-                pieces.append(_unnumbered(session.exchanges[index]))
+            place, name = place_of(session, view.cursor.block, self._names), self._exchange_name(index)
+            if name != f"exchange {place[1:]}":
+                pieces.append(place)
+            pieces.append(f"{name} of {self._last}{rewound}" if name.startswith("exchange ") else name)
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
@@ -460,15 +500,18 @@ class TranscriptScreen(Screen[None]):
         """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
         the bar it is a letter like others.
         """
-        from viewer.screens.find_bar import FindBar
-
         if self._find is not None and self.focused is self._find.box:
             raise SkipAction
+        # Waited for, so that the next letters go there and do not fold or move anything.
+        (await self._find_bar()).ask()
+
+    async def _find_bar(self) -> FindBar:
+        from viewer.screens.find_bar import FindBar
+
         if self._find is None:
             self._find = FindBar(self._view)
-            # Waited for, so that the next letters go there and do not fold or move anything.
             await self.mount(self._find, before=self._status)
-        self._find.ask()
+        return self._find
 
     def action_search_next(self) -> None:
         """The next hit."""
@@ -539,10 +582,19 @@ class TranscriptScreen(Screen[None]):
         from viewer.transcript.clipboard import redacted
 
         session, exchange = self.session, self.session.messages.exchange[self._view.cursor.block]
-        number = exchange_numbers(session)[exchange]
-        name = f"exchange {number}" if number else _unnumbered(session.exchanges[exchange])
-        copy = redacted(f"{name} as Markdown", lambda redactor: render_exchange(session, exchange, redactor))
+        copy = redacted(
+            f"{self._exchange_name(exchange)} as Markdown",
+            lambda redactor: render_exchange(session, exchange, redactor),
+        )
         self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
+
+    def action_copy_address(self) -> None:
+        """Copy the address of the block under the cursor."""
+        from viewer.transcript.clipboard import Copy
+
+        if self._has_cursor():
+            address = f"{self.session.id}{place_of(self.session, self._view.cursor.block)}"
+            self._copy(Copy(address, address, f"the address {address}", 0))
 
     def action_copy_as_it_is(self) -> None:
         """Copy what was copied last once more, with its secrets."""
@@ -562,6 +614,16 @@ class TranscriptScreen(Screen[None]):
         )
         said = put_on_clipboard(self.app, copy, key_name(keys[0]), as_it_is=as_it_is)
         self.app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
+
+    def _exchange_name(self, index: int) -> str:
+        """Name an exchange: `exchange 3`, or what it is where it has no number."""
+        exchange = self.session.exchanges[index]
+        if exchange.opener is None:
+            return exchange.prompt or "before the first prompt"
+        name = exchange_names(self.session)[index] if len(self._names) <= index else self._names[index]
+        if name.isdecimal():
+            return f"exchange {name}"
+        return "rewound exchange" if exchange.rewound else "inherited exchange"
 
     def _has_cursor(self) -> bool:
         return self._view.cursor.block < len(self.session.messages)
@@ -608,11 +670,24 @@ class TranscriptScreen(Screen[None]):
         elif found.session is not None and found.path is None:
             from viewer.follow.follower import Within
 
-            self.app.push_screen(TranscriptScreen(Within(found, found.session)))
+            within = Within(found, found.session, self._follower)
+            self.app.push_screen(TranscriptScreen(within, self._view.following, above=self._trail(found)))
         elif found.path is not None:
-            self._open_path(found.path)
+            written = file_state(found.path).mtime_ns / 1e9
+            follow = self._view.following or is_live(written, written)
+            self._open_path(found.path, follow=follow, above=self._trail(found))
 
-    def _open_path(self, path: Path, *, follow: bool = False) -> bool:
+    def _trail(self, subagent: Subagent) -> str:
+        """Name the sessions above a subagent's, and its type, as its title line begins."""
+        name = f"{one_line(subagent.name, 24)}: " if subagent.name else ""
+        return f"{self._way()}{one_line(name_line(self.session), 32)} › {name}"
+
+    def _way(self) -> str:
+        """Name the sessions above this one: by its id the one whose subagent was not opened from there."""
+        parent = self.session.lineage.parent
+        return self._above or (f"subagent of {one_line(parent, 8)} › " if parent else "")
+
+    def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
         """Show another session above this one; returns whether it could be opened."""
         from viewer.follow.follower import Follower
 
@@ -621,7 +696,7 @@ class TranscriptScreen(Screen[None]):
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
             return False
-        self.app.push_screen(TranscriptScreen(follower, follow, loose=follow and self._loose))
+        self.app.push_screen(TranscriptScreen(follower, follow, loose=follow and self._loose, above=above))
         return True
 
     def action_outline(self) -> None:
@@ -684,10 +759,3 @@ class TranscriptScreen(Screen[None]):
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
-
-
-def _unnumbered(exchange: Exchange) -> str:
-    """Name an exchange that has no number."""
-    if exchange.opener is None:
-        return exchange.prompt or "before the first prompt"
-    return "rewound exchange" if exchange.rewound else "inherited exchange"
