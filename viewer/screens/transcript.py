@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.actions import SkipAction
@@ -19,7 +19,7 @@ from textual.events import Key
 from textual.screen import Screen
 
 from renderers.facts import local_time
-from renderers.places import exchange_names, find_place, place_of
+from renderers.places import exchange_names, place_of
 from schemas.changes import Moves, Seen
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
@@ -31,6 +31,7 @@ from viewer.follow.follower import SLICE
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
+from viewer.screens.place import OpeningPlace
 from viewer.sessions.freshness import file_state, is_live
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.select import message_source, redacted_source
@@ -47,12 +48,14 @@ if TYPE_CHECKING:
     from viewer.follow.follower import Follower, Within
     from viewer.follow.pipe import StreamFollower
     from viewer.screens.find_bar import FindBar
+    from viewer.screens.state import State
     from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
 _SCREENFUL = 48
 """Messages that fill the first picture."""
+_MANY = 1 << 30
 _FLUSH = 0.1
 _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
@@ -66,7 +69,7 @@ class TranscriptScreen(Screen[None]):
     `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
     any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
     standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
-    `above` names the sessions of which this one is a subagent.
+    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,13 +92,14 @@ class TranscriptScreen(Screen[None]):
         place: str = "",
         words: str = "",
         above: str = "",
+        kept: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._place, self._words, self._above = place, words, above
-        self._read_first()
+        self._words, self._above = words, above
+        self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._status = StatusBar(id="status")
@@ -113,9 +117,7 @@ class TranscriptScreen(Screen[None]):
         """What each exchange is called in a place."""
         self._last = self._rewound = 0
         """The number of the last exchange that has one, and how many are rewound."""
-        self._gone = 0
-        """The message that was gone to for `place`."""
-        self._go_to_place()
+        self._place = OpeningPlace(self._view, place, kept)
         self._stirred = asyncio.Event()
         self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
@@ -139,38 +141,28 @@ class TranscriptScreen(Screen[None]):
         """
         self.run_worker(work, group=group, exclusive=True)
 
-    def _read_first(self) -> None:
+    def _read_first(self, most: int) -> None:
         """Enough for the first picture, where that is there at once."""
         end = time.perf_counter() + _FIRST
         while (
             not self._follower.loaded
             and self._follower.ahead is None
-            and (self._place or len(self._follower.session.messages) < _SCREENFUL)
+            and len(self._follower.session.messages) < most
             and time.perf_counter() < end
         ):
             self._follower.step(SLICE)
 
-    def _go_to_place(self) -> bool:
-        """Go to the place at which to open, if it has been read and nobody has moved meanwhile; returns whether it has
-        been read. What is read later may tell that an exchange before it was rewound: it is gone to again then.
-        """
-        found = find_place(self.session, self._place) if self._place else None
-        if found is not None and found[1] != self._gone and self._view.cursor.block == self._gone:
-            self._gone = found[1]
-            self._view.open_at(found[1])
-        return found is not None
-
     async def _arrive(self, *, loaded: bool = False) -> None:
         """Go to the place at which to open, and look for the words from there on, as soon as it has been read."""
-        there = self._go_to_place()
+        there = self._place.go()
         if self._words and (there or loaded):
             words, self._words = self._words, ""
             (await self._find_bar()).begin_with(words)
-        if self._place and loaded:
-            if not there:
+        if loaded:
+            if self._place.wanted and not there:
                 last = f"; its last exchange is #{self._last}" if self._last else ""
-                self._say(f"There is no {self._place} in this session{last}.")
-            self._place = ""
+                self._say(f"There is no {self._place.wanted} in this session{last}.")
+            self._place.loaded()
 
     def shows_nothing(self) -> str:
         """Say why there is nothing to show, where the source could not be read."""
@@ -199,7 +191,8 @@ class TranscriptScreen(Screen[None]):
         self._work(self._figures.price, "price")
 
     async def on_unmount(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and keep where one was."""
+        self._place.keep()
         if self._stream is not None:
             self._stream.spool.listen(None)
         await self._hints.close()
@@ -407,7 +400,7 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append(f"reading on to {self._place} …" if self._place and not self._gone else "reading …")
+            pieces.append(f"reading on to {self._place.wanted} …" if self._place.is_awaited else "reading …")
         if len(self._names) != len(session.exchanges):  # walked once, not with every key
             self._names = exchange_names(session)
             self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
@@ -670,8 +663,8 @@ class TranscriptScreen(Screen[None]):
         elif found.session is not None and found.path is None:
             from viewer.follow.follower import Within
 
-            within = Within(found, found.session, self._follower)
-            self.app.push_screen(TranscriptScreen(within, self._view.following, above=self._trail(found)))
+            within, trail = Within(found, found.session, self._follower), self._trail(found)
+            self.app.push_screen(TranscriptScreen(within, self._view.following, above=trail))
         elif found.path is not None:
             written = file_state(found.path).mtime_ns / 1e9
             follow = self._view.following or is_live(written, written)
@@ -685,7 +678,7 @@ class TranscriptScreen(Screen[None]):
     def _way(self) -> str:
         """Name the sessions above this one: by its id the one whose subagent was not opened from there."""
         parent = self.session.lineage.parent
-        return self._above or (f"subagent of {one_line(parent, 8)} › " if parent else "")
+        return self._above or (f"subagent of {parent[:8]} › " if parent else "")
 
     def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
         """Show another session above this one; returns whether it could be opened."""
@@ -696,7 +689,10 @@ class TranscriptScreen(Screen[None]):
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
             return False
-        self.app.push_screen(TranscriptScreen(follower, follow, loose=follow and self._loose, above=above))
+        state: State | None = getattr(self.app, "state", None)  # a test's bare app has none
+        kept = None if state is None else state.of_session(path)
+        loose = follow and self._loose
+        self.app.push_screen(TranscriptScreen(follower, follow, loose, above=above, kept=kept))
         return True
 
     def action_outline(self) -> None:

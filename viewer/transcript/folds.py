@@ -123,7 +123,7 @@ class Folds:
         return folds
 
     def kept(self) -> dict[str, Any]:
-        """What a person folded, as JSON that `restore` and `restore_single` take; messages are named by their keys."""
+        """What a person folded, as JSON that `restore` takes; messages are named by their keys."""
         key, exchanges = self.table.key, self._session.exchanges
         return {
             "level": self.level if self.chosen else None,
@@ -134,16 +134,12 @@ class Folds:
         }
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Fold kinds of messages as they were. What cannot be meant is passed over: anybody may have written it."""
-        level = whole(kept.get("level"))
+        """Fold as it was, as far as the messages are read. What cannot be meant is passed over."""
+        level, thinking, output = whole(kept.get("level")), kept.get("thinking"), kept.get("output")
         if level is not None and 0 <= level < len(LEVELS):
             self.level, self.chosen = level, True
-        thinking, output = kept.get("thinking"), kept.get("output")
         self.thinking = thinking if isinstance(thinking, bool) else None
         self.output = output if isinstance(output, bool) else None
-
-    def restore_single(self, kept: dict[str, Any]) -> None:
-        """Fold single messages and exchanges as they were, once they are read."""
         blocks, exchanges = dict_of(kept.get("blocks")), dict_of(kept.get("exchanges"))
         if not blocks and not exchanges:
             return

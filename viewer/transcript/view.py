@@ -157,22 +157,30 @@ class TranscriptView(TranscriptWindow):
         self.layout_of.refold(self.session.message_range(exchange))
 
     def kept(self) -> dict[str, Any]:
-        """Where one is and what is folded, as JSON that `restore` takes."""
+        """Where one is and what is folded, as JSON that `restore` takes; nothing of what is as it was to begin with."""
         kept = self.folds.kept()
+        if not any(kept.values()) and self.cursor == Position(0, 0):
+            return {}
         if self.cursor.block < self.layout_of.count:
             block, line = self._held(self.cursor)
             kept |= {"message": self.session.messages.key[block], "line": line, "row": self._screen_row(self.cursor)}
         return kept
 
-    def restore(self, kept: dict[str, Any]) -> bool:
-        """Fold single messages as they were and go where one was; returns whether that is there."""
+    def restore(self, kept: dict[str, Any], *, go: bool) -> int | None:
+        """Fold as it was and, with `go`, go where one was, if that is there; returns which message it is."""
         keys, key, line = self.session.messages.key, whole(kept.get("message")), whole(kept.get("line"))
-        if key is None or line is None or key not in keys:
-            return False
-        self.folds.restore_single(kept)
+        block = None if key is None or key not in keys else keys.index(key)
+        if go and block is None:
+            return None
+        self.folds.restore(kept)
         self.layout_of.refold()
-        self.go_to(keys.index(key), line, row=whole(kept.get("row")))
-        return True
+        if go and block is not None:
+            self.go_to(block, line or 0, row=whole(kept.get("row")))
+        elif self.following:
+            self.go_end()
+        else:
+            self.show()
+        return block
 
     def extend(self, block: int, lines: int) -> None:
         """Show so many lines of a huge output."""
