@@ -400,7 +400,8 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append(f"reading on to {self._place.wanted} …" if self._place.is_awaited else "reading …")
+            awaited = self._place.awaited
+            pieces.append(f"reading on to {awaited} …" if awaited else "reading …")
         if len(self._names) != len(session.exchanges):  # walked once, not with every key
             self._names = exchange_names(session)
             self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
