@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
-from textual.events import Click
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from renderers.facts import project_name
 from viewer.widgets.list_columns import NEWEST, CostOf, cell, cells, cut, shown
+from viewer.widgets.row_list import RowList, on_background
 from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
@@ -27,10 +25,10 @@ _PROJECT = 18
 """The most cells that a project's name takes from the title."""
 
 
-class SessionList(ScrollView, can_focus=False):
+class SessionList(RowList):
     """Rows of sessions under a heading line that stays. The cursor belongs to a session, not to a line."""
 
-    ALLOW_SELECT = False
+    HEAD = 1
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "sessions--text",
         "sessions--dim",
@@ -59,9 +57,6 @@ class SessionList(ScrollView, can_focus=False):
 
         order: str
 
-    class Scrolled(Message):
-        """Other sessions are in sight."""
-
     def __init__(
         self,
         directory: Path,
@@ -77,9 +72,6 @@ class SessionList(ScrollView, can_focus=False):
         self._order = NEWEST
         self._place = place
         """The session under the cursor, or that it is to be on."""
-        self._cursor: int | None = None
-        self._clicked: int | None = None
-        self._styles: dict[str, Style] = {}
 
     # -- content ---------------------------------------------------------------------------------------------------
 
@@ -91,11 +83,9 @@ class SessionList(ScrollView, can_focus=False):
         self._rows = rows[1:] if rows and rows[0].summary is None else rows
         self._cursor = None if to_top else self._find(self._place)
         if self._cursor is None:
-            self._cursor = self._next_session(0, 1)
+            self._cursor = self._next(0, 1)
             line = 0
-        elif was is None:
-            line = self._page // 2
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
+        self._fit()
         # A list that shows its beginning goes on showing it while the cursor is in sight.
         top = self._top if self._top == 0 and not to_top else (self._cursor or 0) - line
         self._scroll_top(top)
@@ -118,99 +108,27 @@ class SessionList(ScrollView, can_focus=False):
         """The session under the cursor."""
         return None if self._cursor is None else self._rows[self._cursor].summary
 
-    @property
-    def at_top(self) -> bool:
-        """Tell whether the cursor is on the first session."""
-        return self._cursor == self._next_session(0, 1)
-
     def in_sight(self) -> list[Summary]:
         """The sessions that can be seen."""
         rows = self._rows[self._top : self._top + self._page]
         return [row.summary for row in rows if row.summary is not None]
 
-    # -- moving ----------------------------------------------------------------------------------------------------
+    def _count(self) -> int:
+        return len(self._rows)
 
-    @property
-    def _top(self) -> int:
-        return int(self.scroll_offset.y)
+    def _can(self, index: int) -> bool:
+        return self._rows[index].summary is not None
 
-    @property
-    def _page(self) -> int:
-        return max(1, self.size.height - 1)
-
-    def move(self, lines: int) -> None:
-        """Move the cursor by so many lines; it ends on a session."""
-        self._clicked = None
-        if self._cursor is None:
-            return
-        goal = min(max(self._cursor + lines, 0), len(self._rows) - 1)
-        step = 1 if lines > 0 else -1
-        found = self._next_session(goal, step)
-        if found is None:
-            found = self._next_session(goal, -step)
-        self._go(found)
-
-    def page(self, pages: int) -> None:
-        """Move by pages."""
-        self.move(pages * max(1, self._page - 1))
-
-    def first(self) -> None:
-        """Go to the first session."""
-        self._go(self._next_session(0, 1))
-
-    def last(self) -> None:
-        """Go to the last session."""
-        self._go(self._next_session(len(self._rows) - 1, -1))
-
-    def _next_session(self, index: int, step: int) -> int | None:
-        while 0 <= index < len(self._rows):
-            if self._rows[index].summary is not None:
-                return index
-            index += step
-        return None
-
-    def _go(self, index: int | None) -> None:
-        if index is None or index == self._cursor:
-            return
-        self._cursor = index
+    def _moved(self) -> None:
         if (now := self.current) is not None:
             self._place = now.path
-        self._keep_cursor_in_sight()
-        self.refresh()
         self.post_message(self.Moved(now))
 
-    def _keep_cursor_in_sight(self) -> None:
-        if self._cursor is None:
-            return
-        first = self._cursor
-        # With a group's first session its heading comes into sight.
-        if first > 0 and self._rows[first - 1].summary is None:
-            first -= 1
-        if first < self._top:
-            self._scroll_top(first)
-        elif self._cursor >= self._top + self._page:
-            self._scroll_top(self._cursor - self._page + 1)
+    def _choose(self) -> None:
+        if (now := self.current) is not None:
+            self.post_message(self.Chosen(now))
 
-    def _scroll_top(self, top: int) -> None:
-        self.scroll_to(y=max(0, min(top, len(self._rows) - self._page)), animate=False, force=True, immediate=True)
-
-    # -- events ----------------------------------------------------------------------------------------------------
-
-    def on_click(self, event: Click) -> None:
-        """One click selects, the second opens."""
-        event.stop()
-        if event.y == 0:
-            self._order_by(event.x)
-            return
-        index = self._top + event.y - 1
-        if index >= len(self._rows) or (summary := self._rows[index].summary) is None:
-            return
-        if index == self._cursor and (event.chain > 1 or self._clicked == index):
-            self.post_message(self.Chosen(summary))
-        self._clicked = index
-        self._go(index)
-
-    def _order_by(self, x: int) -> None:
+    def _head_clicked(self, x: int) -> None:
         """The name of a column was clicked."""
         width = self.size.width
         end = self._title_width(width) + cells(width)
@@ -221,29 +139,7 @@ class SessionList(ScrollView, can_focus=False):
                     self.post_message(self.Ordered(column.order))
                 return
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell that other sessions are in sight."""
-        super().watch_scroll_y(old_value, new_value)
-        if int(old_value) != int(new_value):
-            self.post_message(self.Scrolled())
-
-    def on_resize(self) -> None:
-        """The cursor stays in sight."""
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
-        self._keep_cursor_in_sight()
-
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._styles = {}
-
     # -- drawing ---------------------------------------------------------------------------------------------------
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Styles are looked up once a frame: it costs as much as drawing a line."""
-        if not self._styles:
-            self._styles = {name: self.get_component_rich_style(f"sessions--{name}") for name in _STYLES}
-        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """The heading that stays, then the rows."""
@@ -298,10 +194,7 @@ class SessionList(ScrollView, can_focus=False):
             Segment(facts, styles["dim"]),
         ]
         strip = Strip(segments).adjust_cell_length(width, styles["text"])
-        return strip.apply_style(styles["text"]) if under is None else _on(strip, under)
-
-
-_STYLES = ("text", "dim", "heading", "cursor", "accent", "live", "failed")
+        return strip.apply_style(styles["text"]) if under is None else on_background(strip, under)
 
 
 def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:
@@ -309,9 +202,3 @@ def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:
     if summary.live:
         return Segment("●", styles["live"])
     return Segment("!" if summary.failure else " ", styles["failed"])
-
-
-def _on(strip: Strip, background: Style) -> Strip:
-    """A line on the cursor's background, its own colours kept."""
-    under = Style(bgcolor=background.bgcolor)
-    return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
