@@ -152,19 +152,20 @@ class TurnlogApp(App[None]):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(self, path: Path, *, follow: bool = False) -> None:
-        """Open a transcript above what is shown."""
+    def open_session(self, path: Path, *, follow: bool = False, place: str = "", words: str = "") -> None:
+        """Open a transcript above what is shown; all but the path is TranscriptScreen's."""
         from schemas.opening import OpenError
         from viewer.follow.follower import Follower
 
         try:
-            follower = Follower(path, from_end=follow, wait=follow)
+            follower = Follower(path, from_end=follow and not place, wait=follow)
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return
         from viewer.screens.transcript import TranscriptScreen
 
-        self.push_screen(TranscriptScreen(follower, follow=follow))
+        kept = self.state.of_session(path)
+        self.push_screen(TranscriptScreen(follower, follow, place=place, words=words, kept=kept))
 
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""

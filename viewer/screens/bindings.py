@@ -32,6 +32,7 @@ TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT}
 _NAMES = {
     "question_mark": "?",
     "colon": ":",
+    "number_sign": "#",
     "slash": "/",
     "comma": ",",
     "full_stop": ".",

@@ -67,6 +67,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
     Key(("c",), "copy_as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
+    Key(("number_sign",), "copy_address", "address", "copy the block's address, such as 4f2a81c9#3.2: a TARGET"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),

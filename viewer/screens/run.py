@@ -29,8 +29,8 @@ def run_browser(library: Library, start_directory: Path, known: list[Summary] | 
     _run(app)
 
 
-def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> None:
-    """Show one session until the person leaves; `follow` and `loose` are TranscriptScreen's.
+def run_transcript(path: Path, follow: bool = False, *, loose: bool = False, place: str = "") -> None:
+    """Show one session until the person leaves; `follow`, `loose` and `place` are TranscriptScreen's.
 
     Raises OpenError for what is no session, and ConfigError.
     """
@@ -39,7 +39,8 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
     from viewer.screens.transcript import TranscriptScreen
 
     app = TurnlogApp(read_config(config_path()), state=State(state_path()))
-    screen = TranscriptScreen(Follower(path, from_end=follow, wait=follow), follow, loose)
+    follower = Follower(path, from_end=follow and not place, wait=follow)
+    screen = TranscriptScreen(follower, follow, loose, place=place, kept=app.state.of_session(path))
     if not follow and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
     app.start_with(screen)
