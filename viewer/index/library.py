@@ -14,7 +14,7 @@ import gc
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -177,14 +177,15 @@ class Library:
             name = os.fspath(summary.path)
             yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
 
-    def responses_of(self, summary: Summary) -> list[Response]:
-        """The responses of one session, without what it inherited, then those of its subagents."""
+    def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
+        """The responses of each of some sessions, without what it inherited, then those of its subagents."""
         from schemas.costs.responses import Table
 
-        name = os.fspath(summary.path)
         with self._store() as store:
-            table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
-        return [row for row in table.rows(summary.source, summary.when) if not row.inherited]
+            for summary in summaries:
+                name = os.fspath(summary.path)
+                table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+                yield [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
         """Return the place of a file in lists; None where the index does not know it as it is now."""

@@ -32,13 +32,14 @@ BROWSER: tuple[Key, ...] = (
     Key(("pageup",), "page_up", "page up", "a page up"),
     Key(("home",), "top", "first", "first session"),
     Key(("end",), "bottom", "last", "last session"),
-    Key(("tab",), "scope", "all/here", "this directory's sessions first, or all by age", footer=1),
+    Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
+    Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
-    Key(("escape",), "clear", "clear", "clear the filter"),
+    Key(("escape",), "clear", "clear", "clear the filter, then what else narrows the list"),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
 )
 

@@ -25,7 +25,7 @@ def run_browser(library: Library, start_directory: Path, known: list[Summary] | 
     from viewer.screens.browser import BrowserScreen
 
     app = TurnlogApp(read_config(config_path()), state=State(None if word else state_path()))
-    app.start_with(BrowserScreen(library, start_directory, known=known, word=word))
+    app.start_with(BrowserScreen(library, start_directory, known=known, word=word, kept=app.state.list))
     _run(app)
 
 

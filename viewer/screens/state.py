@@ -27,7 +27,7 @@ def state_path() -> Path:
 
 
 class State:
-    """What is kept; without a path for this run only. Its values come from a file: read them with schemas/values.py."""
+    """The state that is kept; without a path for this run only. Its values are from a file: values.py reads them."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
