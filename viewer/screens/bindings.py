@@ -24,15 +24,16 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, TRANSCRIPT, Key
+from viewer.screens.keys import BROWSER, TRANSCRIPT, WATCH, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT}
+TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT, "watch": WATCH}
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {
     "question_mark": "?",
     "colon": ":",
     "number_sign": "#",
+    "exclamation_mark": "!",
     "slash": "/",
     "comma": ",",
     "full_stop": ".",
@@ -137,10 +138,13 @@ def _config(data: dict[str, Any]) -> Config:
     keys = data.get("keys", {})
     if not isinstance(keys, dict):
         raise ConfigError("keys must be a table: [keys]")
-    listing = keys.pop("list", {})
-    if not isinstance(listing, dict):
-        raise ConfigError("keys.list must be a table: [keys.list]")
-    keymap = _keymap("transcript", keys) | _keymap("list", listing)
+    keymap: dict[str, str] = {}
+    for name in TABLES.keys() - {"transcript"}:
+        own = keys.pop(name, {})
+        if not isinstance(own, dict):
+            raise ConfigError(f"keys.{name} must be a table: [keys.{name}]")
+        keymap |= _keymap(name, own)
+    keymap |= _keymap("transcript", keys)
     for name in TABLES:
         _refuse_clashes(name, keymap)
     return Config(theme, keymap)
