@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import orjson
 
 from schemas.provider import Environment
 from schemas.values import when
@@ -37,27 +37,74 @@ def lay_out(agent: str, state: str, folder: Path) -> Machine:
     facts = json.loads((source / "facts.json").read_text())
     ages = {file["path"].replace("~", str(home), 1): file["age_ms"] / 1000 for file in facts["files_newest_first"]}
     base, newest = home / _HOMES[agent], 0.0
-    made: list[tuple[Path, float]] = []
+    written: dict[Path, float] = {}
     for file in sorted(source.iterdir()):
         name = _whole_name(file.name, ages, base)
         if file.name != "facts.json" and name is not None:
-            text = file.read_text().replace("/home/dev", str(home))
+            text = _headed(agent, name, file.read_text()).replace("/home/dev", str(home))
             name.parent.mkdir(parents=True, exist_ok=True)
             name.write_text(text)
-            times = [t for t in map(when, re.findall(r'"timestamp": ?"([^"]+)"', text)) if t]
-            age = ages.get(str(name), 0.0)
-            made.append((name, age))
-            if times and name.suffix == ".jsonl":
-                newest = max(newest, max(times) + age)
-    now = newest or BOOTED + 20_000
-    for path, age in made:
-        os.utime(path, (now - age, now - age))
+            written[name] = max(filter(None, map(when, re.findall(r'"timestamp": ?"([^"]+)"', text))), default=0.0)
+            if name.suffix == ".jsonl" and written[name] and str(name) in ages:
+                newest = max(newest, written[name] + ages[str(name)])
+    if (source / "db.txt").exists():
+        newest = _database(source / "db.txt", base / "opencode.db", home)
+        written[base / "opencode.db"] = newest - ages.pop(str(base / "opencode.db-wal"), 0.0)
+        ages.pop(str(base / "opencode.db"), None)  # its log was written last
+    now = newest or max(written.values(), default=0.0) + 2 or BOOTED + 20_000
+    for path, at in written.items():
+        at = now - ages[str(path)] if str(path) in ages else at
+        os.utime(path, (at, at))
+    if agent == "gemini":
+        (base / "projects.json").write_text(json.dumps({"projects": {f"{home}/shop": "shop"}}))
     (home / "shop").mkdir(parents=True)
     proc.mkdir()
     (proc / "uptime").write_text(f"{now - BOOTED:.2f} 0\n")
     for process in facts["processes"]:
         lay_out_process(proc, process, str(home))
     return Machine(Environment({}, home, "linux"), proc, now)
+
+
+def _headed(agent: str, path: Path, text: str) -> str:
+    """A session's text with the record that a snapshot, which has only the end, may lack: the one that says where."""
+    begun = re.match(r"(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)_(.+)", path.stem)
+    if agent == "pi" and begun and '"type": "session"' not in text:
+        time = f"{begun[1]}:{begun[2]}:{begun[3]}.{begun[4]}"
+        header = {"type": "session", "version": 3, "id": begun[5], "timestamp": time, "cwd": "/home/dev/shop"}
+        return f"{json.dumps(header)}\n{text}"
+    return text
+
+
+def _database(rows: Path, path: Path, home: Path) -> float:
+    """Make a database of the newest messages of a session; returns the time of the snapshot."""
+    texts = rows.read_text().replace("/home/dev", str(home)).splitlines()
+    sessions = [line for line in texts if line.startswith("session ") and "parent_id" not in line]
+    found = re.search(r"'id': '(\w+)', 'directory': '([^']+)'.*'time_updated': '(\d+)'} upd ms ago (\d+)", sessions[0])
+    assert found is not None
+    name, directory, updated, ago = found[1], found[2], int(found[3]), int(found[4])
+    parts: list[str] = []
+    for line in texts:
+        if line.startswith("PART "):
+            with suppress(ValueError):  # the snapshot cuts long ones
+                parts.append(json.dumps(json.loads(line.split(" ", 2)[2])))
+            if '"step-start"' in line:
+                break
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(
+            "CREATE TABLE session (id, parent_id, directory, title, time_created, time_updated);"
+            "CREATE TABLE message (id, session_id, time_created, data);"
+            "CREATE TABLE part (id, message_id, session_id, data);"
+        )
+        database.execute("INSERT INTO session VALUES (?, NULL, ?, 'Lab', ?, ?)", (name, directory, updated, updated))
+        for number, role in enumerate(("user", "assistant")):
+            data = json.dumps({"role": role, "time": {"created": updated + number}})
+            database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (f"msg_{number}", name, updated + number, data))
+        prompt = json.dumps({"type": "text", "text": "(a prompt)"})
+        for number, part in enumerate([prompt, *reversed(parts)]):
+            row = f"prt_{number}", f"msg_{min(number, 1)}", name, part
+            database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+    return (updated + ago) / 1000
 
 
 def _whole_name(name: str, ages: dict[str, float], base: Path) -> Path | None:
@@ -93,8 +140,3 @@ def states(agent: str) -> list[str]:
     """The names of an agent's snapshots."""
     folder = LIVE / agent
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-
-
-def row(state: Any) -> bytes:
-    """A verdict in one line, for a look at it."""
-    return orjson.dumps([state.does, state.what, state.certain, state.source, state.asks])

@@ -97,7 +97,7 @@ class Links:
             free.remove(group)
 
         for seat in seats:
-            self._state(found[seat.path], [one for one in stated if one.session == seat.id])
+            self._state(agent, found[seat.path], [one for one in stated if one.session == seat.id])
         if agent.running.opens:
             self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
         for seat in seats:
@@ -122,12 +122,14 @@ class Links:
                 one.alive = True if one.workers else None if silent else False
         return found
 
-    def _state(self, found: Found, stated: list[Stated]) -> None:
+    def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:
         """Take over what the agent says; of several statements one whose process is there."""
         processes = self._processes
         for one in stated:
             checked = processes.known and one.namespace in ("", processes.namespace or one.namespace)
             process = processes.find(one.pid, one.start) if checked and one.pid else None
+            if process is not None and not one.start and not self._is_of(process, agent):
+                process = None  # its number was given to another program
             if found.stated is None or process is not None:
                 found.stated, found.workers = one, [process] if process is not None else []
                 found.alive = process is not None if checked and one.pid else None

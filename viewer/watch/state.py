@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from renderers.facts import plural
 from renderers.headline import headline
-from schemas.clean import clean, one_line
-from schemas.message import Flag, Kind, Tool
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, Tool, ToolType
 from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
 from schemas.values import dict_of, list_of, text_of
@@ -78,9 +78,8 @@ class Call(NamedTuple):
     name: str
     title: str
     since: float | None
-    shell: bool
-    task: bool
-    """Whether it started a subagent."""
+    type: ToolType
+    """What kind of tool it is; `task` where it started a subagent."""
     wait: Wait | None
     """What it asks for by its name: a question, a plan."""
     told: Wait | bool | None
@@ -135,7 +134,7 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     said = session.turn_end > end  # nothing came behind what the source says is an end
     over = said or (kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
-    wait = agent.waits(session, end) if agent is not None and over and end >= 0 else None
+    wait = agent.waits(session, end, "") if agent is not None and over and end >= 0 else None
     return Turn(
         tuple(_call(session, agent, index) for index in open_) if not said else (),
         over and not writing,
@@ -172,25 +171,27 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
         tool.name,
         title,
         message.timestamp,
-        tool.type == "shell",
-        bool(message.flags & Flag.SUBAGENT) or tool.type == "task",
+        "task" if message.flags & Flag.SUBAGENT else tool.type,
         wait,
-        agent.waits(session, index) if agent is not None else None,
-        _asked(tool, title),
+        agent.waits(session, index, tool.use_id) if agent is not None else None,
+        _asked(tool, title, wait),
     )
 
 
-def _asked(tool: Tool, title: str) -> tuple[Ask, ...]:
+def _asked(tool: Tool, title: str, wait: Wait | None) -> tuple[Ask, ...]:
     """The questions of a tool to the person, by the names that most agents give; a plan, or the use in one line."""
     given = tool.input
-    asked = [dict_of(one) for one in list_of(given.get("questions")) or [given]]
+    if wait is Wait.PLAN:
+        return (Ask(text_of(given.get("plan"))[:_LONGEST] or title),)
     found = []
-    for one in asked:
-        if question := text_of(one.get("question")):
-            choices = list_of(one.get("options")) or list_of(one.get("choices"))
-            names = (text_of(choice) or text_of(dict_of(choice).get("label")) for choice in choices)
-            found.append(Ask(one_line(question, _LONGEST), tuple(one_line(name, 200) for name in names if name)))
-    return tuple(found) or (Ask(clean(text_of(given.get("plan")))[:_LONGEST] or title),)
+    for one in map(dict_of, list_of(given.get("questions")) or [given]) if wait is Wait.QUESTION else ():
+        choices = list_of(one.get("options")) or list_of(one.get("choices"))
+        for field in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
+            choices = choices or list_of(dict_of(field).get("enum"))
+        names = (text_of(choice) or text_of(dict_of(choice).get("label")) for choice in choices)
+        if question := text_of(one.get("question")) or text_of(one.get("message")):
+            found.append(Ask(one_line(question, _LONGEST), tuple(one_line(name) for name in names if name)))
+    return tuple(found) or (Ask(title),)
 
 
 def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:
@@ -253,11 +254,15 @@ def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence) -> State | Non
 
 
 def _asks(calls: Sequence[Call], wait: Wait, link: Evidence) -> tuple[Ask, ...]:
-    """Return the questions of the calls that may be meant: those of that kind, else all that have no process."""
-    meant = [call for call in calls if call.wait is wait] or [
-        call for call in calls if not call.task and call.wait is None and _process(call, link) is None
-    ]
+    """Return the questions of the calls that may be meant: those of that kind, else those that may need permission."""
+    meant = [call for call in calls if call.wait is wait] or _gated(calls, link)
     return tuple(ask for call in meant for ask in call.asks)
+
+
+def _gated(calls: Iterable[Call], link: Evidence) -> list[Call]:
+    """Return the calls that may wait for permission: those without a process, those that only read last."""
+    free = [call for call in calls if call.type != "task" and call.wait is None and _process(call, link) is None]
+    return [call for call in free if call.type not in ("read", "search")] or free
 
 
 def _process(call: Call, link: Evidence) -> str | None:
@@ -273,12 +278,12 @@ def _since(calls: Iterable[Call]) -> float | None:
 def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:
     """The state of a session with open tool uses that do not surely wait."""
     calls = [call for each in turns for call in each.calls]
-    own = [call for call in calls if not call.task]
+    own = [call for call in calls if call.type != "task"]
     call = own[-1] if own else calls[-1]
     helpers = len(turns) - 1
     what = call.title if len(own) == 1 or not helpers else plural(helpers, "subagent")
     since = call.since
-    if ran := next((one for one in own if one.shell and _process(one, link) is not None), None):
+    if ran := next((one for one in own if one.type == "shell" and _process(one, link) is not None), None):
         return State(Does.WORKS, ran.title, ran.since, "a process of it runs")
     if (free := next((one for one in own if one.told is False), None)) is not None:
         return State(Does.WORKS, free.title, free.since, f"{agent}'s records say so")
@@ -288,8 +293,8 @@ def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, l
         return State(Does.WORKS, call.title, since, "an open tool use, a subagent", bool(link.alive))
     if link.silent:
         return State(Does.WORKS, what, since, "an open tool use; it asks nobody")
-    if link.still and now - (since or 0) >= _SOON and any(_process(one, link) is None for one in own):
-        waits = tuple(ask for one in own if _process(one, link) is None for ask in one.asks)
+    if link.still and now - (since or 0) >= _SOON and (gated := _gated(own, link)):
+        waits = tuple(ask for one in gated for ask in one.asks)
         reason = "an open tool use, no process of it, a still terminal"
         return State(Does.WAITS, Wait.PERMISSION, since, reason, certain=False, asks=waits)
     if link.alive is None and not live:

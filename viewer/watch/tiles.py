@@ -194,7 +194,7 @@ class _Followed:
     def turn(self, follower: Follower | Within) -> Turn:
         """The turn of the session or of a subagent, made anew when that changed."""
         session = follower.session
-        key = session, len(session.messages), session.revision, session.updated, session.turn_end
+        key = session, self.follower.progress, len(session.messages), session.revision, session.turn_end
         known = self._turns.get(follower.path)
         if known is None or known[0] != key:
             known = self._turns[follower.path] = key, turn_of(session, self.agent)
@@ -412,10 +412,10 @@ class Watch:
 
     def step(self, seconds: float = SLICE) -> bool:
         """Do what is due for about so long; whether there is more to do at once."""
-        end, now = time.perf_counter() + seconds, time.monotonic()
-        if now >= self._discover_at:
+        end, now = time.perf_counter() + seconds, self._clock()
+        if time.monotonic() >= self._discover_at:
             self.discover()
-        if now >= self._look_at or (self._met and not self._due):
+        if not 0 < self._look_at - now <= LOOK_EVERY or (self._met and not self._due):
             self._met = False
             self._look_at_machine()
             self._due.update(dict.fromkeys(self._followed))
@@ -450,12 +450,12 @@ class Watch:
 
     def _look_at_machine(self) -> None:
         """Look at the processes, and at what the agents say of their sessions."""
-        now = time.monotonic()
+        now = self._clock()
         eyed = [process.pid for followed in self._followed.values() for process in followed.found.workers]
-        self._processes.look(self._clock(), eyed)
+        self._processes.look(now, eyed)
         self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents_on(self._env)}
         seats = [followed.seat for followed in self._followed.values()]
-        for path, found in self._links.find(seats, self._stated, self._clock()).items():
+        for path, found in self._links.find(seats, self._stated, now).items():
             one = self._followed[path]
             one.found = found
             if found.screens and one.is_asking:
@@ -524,7 +524,7 @@ class Watch:
                 if more:
                     await asyncio.sleep(0)
                     continue
-                wait = self._look_at - time.monotonic()
+                wait = min(self._look_at - self._clock(), LOOK_EVERY)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(heard.wait(), max(0.0, min(wait, _UNHEARD if self.note else wait)))
                 heard.clear()

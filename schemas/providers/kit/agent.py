@@ -215,9 +215,9 @@ class Agent:
         """Return what it says of its sessions that run, or ran when they were killed. Asked every second."""
         return ()
 
-    def waits(self, session: Session, index: int) -> Wait | Literal[False] | None:
-        """Return what the session's records say of an open tool use, or of its last message when the turn is over: what
-        it waits for, False where it runs; None where they do not tell.
+    def waits(self, session: Session, index: int, use: str) -> Wait | Literal[False] | None:
+        """Return what the session's records say of a message that is an open tool use (`use` is its id), or the last
+        of a turn that is over (empty): what it waits for, False where it runs; None where they do not tell.
         """
         return None
 
