@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from renderers.facts import format_age
+from renderers.terminal.rows import crop
 from schemas.running import Wait
 from viewer.watch.state import Does, State
 
@@ -17,19 +18,23 @@ def mark(state: State) -> str:
     return "*" if state.does is Does.WORKS else "-"
 
 
-def state_words(state: State, now: float) -> str:
-    """Say what a session does, or for what it waits, and for how long: `$ pytest -q · 41 s`, `waits for you · 2 m`."""
+def state_words(state: State, now: float | None = None, room: int = 1 << 30) -> str:
+    """Say what a session does, or for what it waits, and by `now` for how long: `$ pytest -q · 41 s`, `waits for you: a
+    question · 2 m`, `perhaps ended 3 m ago · in the middle`. In `room` cells: the time is what remains of it longest.
+    """
     perhaps = "" if state.certain else "perhaps "
-    age = "" if state.since is None else format_age(now - state.since)
+    age = "" if state.since is None or now is None else format_age(now - state.since)
     what = state.what
+    if state.does in (Does.DONE, Does.ENDED):
+        over = f"{perhaps}{state.does}"
+        return crop(_joined(f"{over} {age} ago" if age else over, what), room)
     if state.does is Does.WAITS:
-        return _joined(f"{perhaps}waits for you", age)
-    if state.does is Does.STOPPED:
-        return _joined(f"stopped by {what}" if what else "stopped", age)
-    if state.does is Does.WORKS:
-        return _joined(f"{perhaps}{what or 'works'}", age)
-    over = f"{perhaps}{'done' if state.does is Does.DONE else 'ended'}"
-    return _joined(f"{over} {age} ago" if age else over, what)
+        words = f"{perhaps}waits for you: a {what}"
+    elif state.does is Does.STOPPED:
+        words = f"stopped by {what}" if what else "stopped"
+    else:
+        words = f"{perhaps}{what or 'works'}"
+    return _joined(crop(words, room - len(age) - 3), age)
 
 
 def source_words(state: State) -> str:

@@ -177,15 +177,19 @@ class TileList(RowList):
             lead.append((f"{_cell(tile.branch or '', columns[1])}  ", "dim"))
         style = _STYLES[mark(state)]
         yield _Line(tile.path, ((f"{mark(state)} ", style), *lead), state, " · ".join(self._facts(tile)))
-        source = source_words(state)
+        below: list[tuple[str, str]] = []
         if state.does is Does.WAITS:
-            yield from _text_lines(ask_words(state) or [str(state.what)], width, source, style)
-        elif not state.certain and state.does is Does.WORKS:
-            yield _Line(None, (("  ", "dim"), (crop(source, width), "dim")))
+            below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
         if state.does is not Does.ENDED and (last := _last(tile.last)):
             most = _MOST_LAST if state.does is not Does.DONE and self.size.height > 30 else 1
-            for number, text in enumerate(last[-most:]):
-                yield _Line(None, (("  " + ("last: " if not number else "      "), "dim"), (crop(text, width - 6), "text")))
+            below += ((f"{'last: ' if not n else '      '}{text}", "text") for n, text in enumerate(last[-most:]))
+        # By what a claim is known stands at its end, where there is room.
+        source = source_words(state) if state.does is Does.WAITS or not state.certain else ""
+        beside = bool(below) and width_of(below[0][0]) + width_of(source) + 2 <= width
+        if source and not beside:
+            below.insert(min(1, len(below)), (source, "dim"))
+        for number, (text, name) in enumerate(below):
+            yield _Line(None, (("  ", "dim"), (crop(text, width), name)), right=source if beside and not number else "")
         for one in tile.shared:
             yield _Line(None, (("  ", "dim"), (crop(f"{one.path}: also {', '.join(one.others)}", width), "perhaps")))
         helpers = list(_helper_lines(tile.helpers, 1))
@@ -239,7 +243,7 @@ class TileList(RowList):
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
             right = line.right if width_of(line.right) + 2 <= room * 2 // 3 else ""
-            words = crop(state_words(line.state, self._clock()), room - (width_of(right) + 2 if right else 0))
+            words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
             gap = room - width_of(words) - width_of(right)
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
         elif line.right:
@@ -258,19 +262,11 @@ def _last(text: str) -> list[str]:
     return [line for line in (one_line(line, 400) for line in text.splitlines()[-20:]) if line.strip("`#*-= ")]
 
 
-def _text_lines(texts: list[str], width: int, right: str, style: str) -> Iterator[_Line]:
-    """Lines of what is asked, and at the end of the first one by what that is known; below where it has no room."""
-    rows = [
-        text[cut.start : cut.end]
-        for ask in texts
-        for text in ask.splitlines()[:_MOST_ASKED]
-        for cut in cut_words(text, width)[:_MOST_ASKED]
-    ][: 2 * _MOST_ASKED]
-    beside = rows and width_of(rows[0]) + width_of(right) + 2 <= width
-    for number, row in enumerate(rows):
-        yield _Line(None, (("  ", "dim"), (row, style)), right=right if beside and not number else "")
-    if not beside:
-        yield _Line(None, (("  ", "dim"), (crop(right, width), "dim")))
+def _asked(texts: list[str], width: int) -> list[str]:
+    """What is asked, wrapped; of a long plan its beginning."""
+    lines = [line for text in texts for line in list(filter(str.strip, text.splitlines()))[:_MOST_ASKED]]
+    rows = [line[cut.start : cut.end] for line in lines for cut in cut_words(line, width)[:_MOST_ASKED]]
+    return rows[: 2 * _MOST_ASKED]
 
 
 def _helper_lines(helpers: tuple[Helper, ...], depth: int) -> Iterator[_Line]:
