@@ -106,7 +106,8 @@ class WatchScreen(Screen[None]):
                 self._stop = partial(loop.call_soon_threadsafe, task.cancel)
                 async for tiles in self._watch.changes():
                     self._tiles = tiles
-                    heard()
+                    if not self._news.is_set():
+                        heard()
 
         def look() -> None:
             with suppress(asyncio.CancelledError):

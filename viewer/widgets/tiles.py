@@ -78,6 +78,8 @@ class TileList(RowList):
         self._made: dict[Path, tuple[Tile, bool, list[_Line]]] = {}
         self._open: set[Path] = set()
         """The sessions all of whose subagents are shown."""
+        self._chosen = False
+        """Whether a person has moved the cursor; until then it is on the first session."""
         self._drawn: dict[int, Strip] = {}
         """The lines on the screen as they were drawn last."""
 
@@ -98,9 +100,9 @@ class TileList(RowList):
             made[tile.path] = known
             self._lines += ((tile, line) for line in known[2])
         self._made = made
-        self._cursor = self._find(*was) if was is not None else None
+        self._cursor = self._find(*was) if was is not None and self._chosen else None
         if self._cursor is None and self._lines:
-            self._cursor = self._next(min(index, len(self._lines) - 1), -1)
+            self._cursor = self._next(min(index, len(self._lines) - 1) if self._chosen else 0, -1)
         self._fit()
         # A list that shows its beginning goes on showing it while the cursor is in sight.
         if self._top:
@@ -161,6 +163,7 @@ class TileList(RowList):
         return self._lines[index][1].path is not None
 
     def _moved(self) -> None:
+        self._chosen = True
         self.tick()
 
     def _choose(self) -> None:
