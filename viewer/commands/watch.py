@@ -16,7 +16,8 @@ from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
 if TYPE_CHECKING:
     from viewer.watch.notices import Notices
     from viewer.watch.state import State
-    from viewer.watch.tiles import Helper, Tile, Watch
+    from viewer.watch.tile import Helper, Tile
+    from viewer.watch.tiles import Watch
 
 
 @click.command("watch")

@@ -120,6 +120,8 @@ class Evidence:
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
     stated: Stated | None = None
     """What the agent says of the session."""
+    pids: tuple[int, ...] = ()
+    """The numbers of the processes."""
 
 
 def turn_of(session: Session, agent: Agent | None) -> Turn:
@@ -132,7 +134,7 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     end = next((i for i in range(count - 1, -1, -1) if kinds[i] in _TELLING and not flags[i] & left_out), -1)
     kind = kinds[end] if end >= 0 else Kind.TEXT
     said = session.turn_end > end  # nothing came behind what the source says is an end
-    over = said or (kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
+    over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
     wait = agent.waits(session, end, "") if agent is not None and over and end >= 0 else None
     return Turn(
