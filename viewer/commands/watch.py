@@ -133,7 +133,7 @@ _GONE = "its process has ended"
 
 
 def _mark(tile: Tile) -> object:
-    """What makes a change of state."""
+    """The facts whose change is a change of state."""
     state = tile.state
     helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
     return state.does, state.what, state.certain, state.asks, state.source, helpers, tile.shared

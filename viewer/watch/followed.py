@@ -11,6 +11,7 @@ from pathlib import Path
 
 from schemas.costs.responses import Tally
 from schemas.message import Flag, Kind
+from schemas.paths import source_of
 from schemas.running import Agent
 from schemas.session import Session, Subagent
 from schemas.table import NONE
@@ -34,6 +35,8 @@ _MOST_HELPERS = 32
 _MOST_FILES = 100
 """Tool uses of a session met late whose files are looked at."""
 _MINUTE = 60.0
+_REST = 10.0
+"""Seconds after which a session is looked at whole though none of its files was written."""
 
 
 class Followed:
@@ -57,6 +60,8 @@ class Followed:
         self._turns: dict[Path, tuple[object, Turn]] = {}
         self._files_of: tuple[Session, int] = self.session, 0
         self._figures = _Figures()
+        self._stepped = 0.0
+        self._seen: tuple[object, ...] = ()
 
     @property
     def session(self) -> Session:
@@ -101,8 +106,15 @@ class Followed:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    def is_at_rest(self, now: float) -> bool:
+        """Tell whether there is nothing to read, and nothing that would change its tile. Costs a `stat` a file."""
+        before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
+        busy = self.tile is not None and (self.tile.recent or self._figures.is_due)
+        return self.loaded and self.judged and not busy and before == self._seen and now - self._stepped < _REST
+
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
+        self._stepped = now
         for follower in self.followers:
             follower.poll()
             follower.step(seconds)
@@ -215,6 +227,14 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     return subagent.path
 
 
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        stat = os.stat(source_of(path)[0])
+    except OSError:
+        return -1, 0
+    return stat.st_size, stat.st_mtime_ns
+
+
 def _is_open(session: Session, subagent: Subagent) -> bool:
     """Tell whether the tool use that started a subagent has no result."""
     use = subagent.tool_use
@@ -247,6 +267,11 @@ class _Figures:
         self._touched = 0.0
         self._work: Iterator[None] | None = None
         self._due, self._spent = 0.0, 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Tell whether there is more to add up."""
+        return self._work is not None or (self._of is not None and self._of[1] != loaded())
 
     def usage(self, session: Session) -> TokenUsage | None:
         """The tokens used so far."""

@@ -36,8 +36,8 @@ from viewer.watch.tile import Tile as Tile
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
 _DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
-"""Seconds between looks for new sessions, by the clock and when an unknown file is written; fifty and ten times as long
-as looking takes, where that is more.
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; two hundred and ten times as
+long as looking takes, where that is more.
 """
 _SLICE, _READ = 0.01, 0.004
 """Seconds of work after which others have their turn, and of reading in one session."""
@@ -122,7 +122,7 @@ class Watch:
                 self._follow(file)
         self._find_by_directory(found.files)
         self._discovered, self._discovering = time.monotonic(), took
-        self._discover_at = self._discovered + max(_DISCOVER_EVERY, 50 * took)
+        self._discover_at = self._discovered + max(_DISCOVER_EVERY, 200 * took)
 
     def _runs(self, stated: Stated) -> bool:
         return not self._processes.known or self._processes.find(stated.pid, stated.start) is not None
@@ -181,8 +181,8 @@ class Watch:
         if not 0 < self._look_at - now <= LOOK_EVERY or (self._met and not self._due):
             self._met = False
             self._look_at_machine()
-            self._due.update(dict.fromkeys(self._followed))
             self._share()
+            self._due.update({path: None for path, one in self._followed.items() if not one.is_at_rest(now)})
             self._by_file = defaultdict(set)
             for one in self._followed.values():
                 for source in one.sources:
