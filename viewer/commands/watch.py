@@ -134,9 +134,12 @@ _GONE = "its process has ended"
 
 def _mark(tile: Tile) -> object:
     """The facts whose change is a change of state."""
+    from viewer.watch.state import Does
+
     state = tile.state
     helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
-    return state.does, state.what, state.certain, state.asks, state.source, helpers, tile.shared
+    sure = state.certain or state.does is not Does.WAITS
+    return state.does, state.what, sure, state.asks, helpers, tile.shared
 
 
 def state_words(state: State) -> str:

@@ -26,7 +26,7 @@ from viewer.watch.links import Seat
 from viewer.watch.state import Evidence, Turn, judge, turn_of
 from viewer.watch.tile import Helper, Shared, Tile
 
-_FIGURES_EVERY = 2.0
+_FIGURES_EVERY = 0.25
 """Seconds between two sums of what a session cost; fifty times as long as they take, where that is more."""
 _UNSETTLED = 8
 """Responses at the end whose figures may still become others."""
@@ -98,6 +98,11 @@ class Followed:
     def turn(self) -> Turn:
         """The session's turn."""
         return self._turn(self.follower)
+
+    @property
+    def may_wait(self) -> bool:
+        """Tell whether it may wait for a person, as far as its records tell, so that its terminal is to be measured."""
+        return self.agent.running.late or bool(self.turn.calls) or not self.turn.over
 
     def is_recent(self, now: float) -> bool:
         """Tell whether it was written in the last minutes, and its newest record says so too."""

@@ -36,8 +36,8 @@ from viewer.watch.tile import Tile as Tile
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
 _DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
-"""Seconds between looks for new sessions, by the clock and when an unknown file is written; two hundred and ten times as
-long as looking takes, where that is more.
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; two hundred and ten times
+as long as looking takes, where that is more.
 """
 _SLICE, _READ = 0.01, 0.004
 """Seconds of work after which others have their turn, and of reading in one session."""
@@ -216,16 +216,16 @@ class Watch:
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
             running, screens, still = followed.agent.running, found.screens, None
-            if screens and followed.met and (running.late or followed.turn.calls):
+            headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
+            if screens and not headless and followed.met and followed.may_wait:
                 written = [one for process in screens if (one := self._processes.written(process)) is not None]
                 still = self._still.measure(path, sum(written) if written else None, now)
             else:
                 self._still.forget(path)
-            headless = running.headless and any(re.search(running.headless, one.command) for one in found.workers)
             followed.evidence = Evidence(
                 alive=found.alive,
                 stopped=any(process.stopped for process in found.workers),
-                silent=bool(headless) or not running.asks,
+                silent=headless or not running.asks,
                 late=running.late,
                 runs=self._links.runs(seats[path], found),
                 still=still,
