@@ -8,7 +8,8 @@ import pytest
 
 from tests.viewer.lab_live import LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
-from viewer.watch.tiles import Tile, Watch
+from viewer.watch.tile import Tile
+from viewer.watch.tiles import Watch
 
 # What the agents' states are, by their names: `!` for what is sure, `?` for what is a guess.
 EXPECTED = {
@@ -65,6 +66,7 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
     watch = Watch(machine.env, machine.proc, lambda: now)
     rate = 600 if state.startswith(("02", "03", "09")) else 20  # as found-live.md 2 measured it
     pids = [int(path.name) for path in machine.proc.iterdir() if path.name.isdecimal()]
+    watch.take(watch.discover())
     while now < machine.now + seconds:
         while watch.step(1.0):
             pass

@@ -17,7 +17,8 @@ from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
 if TYPE_CHECKING:
     from viewer.watch.notices import Notices
     from viewer.watch.state import State
-    from viewer.watch.tiles import Helper, Tile, Watch
+    from viewer.watch.tile import Helper, Tile
+    from viewer.watch.tiles import Watch
 
 
 @click.command("watch")
@@ -142,10 +143,13 @@ _GONE = "its process has ended"
 
 
 def _mark(tile: Tile) -> object:
-    """What makes a change of state."""
+    """The facts whose change is a change of state."""
+    from viewer.watch.state import Does
+
     state = tile.state
     helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
-    return state.does, state.what, state.certain, state.asks, state.source, helpers, tile.shared
+    sure = state.certain or state.does is not Does.WAITS
+    return state.does, state.what, sure, state.asks, helpers, tile.shared
 
 
 def tile_object(tile: Tile) -> dict[str, Any]:

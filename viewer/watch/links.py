@@ -12,7 +12,7 @@ from pathlib import Path
 from schemas.running import Agent, Running, Stated, command_of
 from viewer.watch.processes import Process, Processes
 
-_QUIET = 10.0
+_QUIET = 3.0
 """Seconds after the last write in which a session without a process may have one that is only not seen yet."""
 _BEFORE, _AFTER = 1.0, 30.0
 """Seconds before and after a process's start in which a session that it began is made."""

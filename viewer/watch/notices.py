@@ -20,7 +20,7 @@ from schemas.clean import one_line
 from schemas.paths import path_text
 from viewer.output import CallError
 from viewer.watch.state import Does
-from viewer.watch.tiles import Tile
+from viewer.watch.tile import Tile
 
 _BELL, _ESCAPE = "\a", "\x1b"
 _LONGEST = 200

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_JITTER = 1.0
+"""Seconds by which the clock may be set without that processes began at another time."""
 _MOST_FILES = 4096
 """Open files of a process that are looked at."""
 
@@ -59,7 +61,9 @@ class Processes:
         except (OSError, IndexError, ValueError):
             self.known = False
             return
-        self.known, self._booted = True, now - uptime
+        self.known = True
+        if abs(now - uptime - self._booted) > _JITTER:
+            self._booted = now - uptime
         if not self.namespace:
             self.namespace = self._link("self/ns/pid")
         for pid in (self._all.keys() - pids) | {pid for pid in eyed if pid in pids}:

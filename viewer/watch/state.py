@@ -120,6 +120,8 @@ class Evidence:
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
     stated: Stated | None = None
     """What the agent says of the session."""
+    pids: tuple[int, ...] = ()
+    """The numbers of the processes."""
 
 
 def turn_of(session: Session, agent: Agent | None) -> Turn:
@@ -132,7 +134,7 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     end = next((i for i in range(count - 1, -1, -1) if kinds[i] in _TELLING and not flags[i] & left_out), -1)
     kind = kinds[end] if end >= 0 else Kind.TEXT
     said = session.turn_end > end  # nothing came behind what the source says is an end
-    over = said or (kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
+    over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
     wait = agent.waits(session, end, "") if agent is not None and over and end >= 0 else None
     return Turn(
@@ -198,14 +200,14 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
     run, `live` whether a file of it was written within the last minute.
     """
-    turn, stated = turns[0], link.stated
-    calls = [call for each in turns for call in each.calls]
+    turn, calls = turns[0], [call for each in turns for call in each.calls]
+    stated = _as_stated(turn, calls, link.stated)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
         return _left(turn, stated)
     if link.stopped:
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
-    if (waiting := _sure_wait(agent, calls, link)) is not None:
+    if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
         return waiting
     if status is Status.DONE and stated is not None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
@@ -222,8 +224,19 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
         return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
+    if link.still:
+        return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
+
+
+def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None) -> Stated | None:
+    """What the agent says, without a status that is older than what its records say meanwhile."""
+    if stated is None or stated.since is None or turn.since is None or turn.since <= stated.since:
+        return stated
+    answered = stated.status is Status.WAITS and not calls
+    begun = stated.status is Status.DONE and not turn.over
+    return stated._replace(status=Status.UNTOLD) if answered or begun else stated
 
 
 def _left(turn: Turn, stated: Stated | None) -> State:
@@ -235,10 +248,9 @@ def _left(turn: Turn, stated: Stated | None) -> State:
     return State(Does.ENDED, how, turn.since, "no process of it is there", certain=False)
 
 
-def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence) -> State | None:
+def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence, stated: Stated | None) -> State | None:
     """A wait for the person that is sure: the agent says so, or asks in so many words."""
     asking = next((call for call in calls if call.wait is not None), None)
-    stated = link.stated
     if stated is not None and stated.status is Status.WAITS:
         wait = (asking.wait if asking else None) or stated.wait or Wait.PERMISSION
         asked = _asks(calls, wait, link)
