@@ -23,7 +23,8 @@ from viewer.screens.bindings import bindings
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does
-from viewer.watch.tiles import Tile, Watch
+from viewer.watch.tile import Tile
+from viewer.watch.tiles import Watch
 from viewer.widgets.chrome import KeyFooter, StatusBar
 from viewer.widgets.tiles import TileList
 

@@ -22,7 +22,7 @@ from viewer.watch.words import ask_words, mark, source_words, state_words
 from viewer.widgets.row_list import RowList, on_background
 
 if TYPE_CHECKING:
-    from viewer.watch.tiles import Helper, Tile
+    from viewer.watch.tile import Helper, Tile
 
 _INDENT = 5
 _WIDE = 100
