@@ -14,6 +14,8 @@ from viewer.watch.processes import Process, Processes
 
 _QUIET = 3.0
 """Seconds after the last write in which a session without a process may have one that is only not seen yet."""
+_YOUNG = 0.4
+"""Seconds that a process of a tool is old at least."""
 _BEFORE, _AFTER = 1.0, 30.0
 """Seconds before and after a process's start in which a session that it began is made."""
 
@@ -71,13 +73,17 @@ class Links:
                 if directory := self._processes.directory(group[0]):
                     yield agent, directory, self._processes.begun(group[0])
 
-    def runs(self, seat: Seat, found: Found) -> tuple[tuple[str, float], ...]:
-        """The commands of the processes of a session's tools, and when they began."""
+    def runs(self, seat: Seat, found: Found, now: float) -> tuple[tuple[str, float], ...]:
+        """The commands of the processes of a session's tools, and when they began. One that began only now may be a
+        helper of the agent's own, which is gone in a moment.
+        """
         running, processes = seat.agent.running, self._processes
         below = {child.pid: child for worker in found.workers for child in processes.below(worker.pid)}
         runs = []
         for child in below.values():
-            if self._is_of(child, seat.agent) or (running.unseen and re.search(running.unseen, child.command)):
+            if now - processes.begun(child) < _YOUNG or self._is_of(child, seat.agent):
+                continue
+            if running.unseen and re.search(running.unseen, child.command):
                 continue
             values = self._variables(child, running)
             if not values or values & {seat.id, os.fspath(seat.path)}:

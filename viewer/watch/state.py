@@ -118,6 +118,8 @@ class Evidence:
     """The commands of its tools' processes, and when they began."""
     still: bool | None = None
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    still_since: float | None = None
+    """The time of the newest record when that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
     pids: tuple[int, ...] = ()
