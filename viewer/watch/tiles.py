@@ -36,8 +36,8 @@ from viewer.watch.tile import Tile as Tile
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
 _DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
-"""Seconds between looks for new sessions, by the clock and when an unknown file is written; two hundred and twenty times
-as long as looking takes, where that is more.
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; 200 and 20 times as long as
+looking takes, where that is more.
 """
 _LOOKS = 3
 """Looks for the session that an unknown file belongs to: what is written in a new folder at once may not be heard of.
