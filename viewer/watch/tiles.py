@@ -188,7 +188,7 @@ class Watch:
         """Do what is due for about so long; whether there is more to do at once."""
         end, now = time.perf_counter() + seconds, self._clock()
         if not 0 < self._look_at - now <= LOOK_EVERY or (self._met and not self._due):
-            self._met = False
+            self._met, self._look_at = False, now + LOOK_EVERY
             self._look_at_machine()
             self._share()
             self._due.update({path: None for path, one in self._followed.items() if not one.is_at_rest(now)})
@@ -242,7 +242,6 @@ class Watch:
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),
             )
-        self._look_at = now + LOOK_EVERY
 
     # -- judging ---------------------------------------------------------------------------------------------------
 
