@@ -130,6 +130,7 @@ def test_where_nothing_tells_of_processes_less_is_said(desk: Desk) -> None:
     assert tiles[desk.id_of("b")] == ("works", "$ pytest -q", False)
     tiles = {tile.id: said(tile) for tile in desk.look(watch, 90)}
     assert tiles[desk.id_of("b")] == ("ended", "in the middle", False)
+    assert tiles[desk.id_of("a")] == ("waits", "permission", False)
 
 
 def test_of_an_environment_only_named_variables_are_given(desk: Desk) -> None:

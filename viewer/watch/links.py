@@ -132,13 +132,14 @@ class Links:
         """Take over what the agent says; of several statements one whose process is there."""
         processes = self._processes
         for one in stated:
-            checked = processes.known and one.namespace in ("", processes.namespace or one.namespace)
-            process = processes.find(one.pid, one.start) if checked and one.pid else None
+            ours = one.namespace in ("", processes.namespace or one.namespace) and one.pid
+            alive = processes.is_there(one.pid, one.start) if ours else None
+            process = processes.find(one.pid, one.start) if alive else None
             if process is not None and not one.start and not self._is_of(process, agent):
-                process = None  # its number was given to another program
-            if found.stated is None or process is not None:
-                found.stated, found.workers = one, [process] if process is not None else []
-                found.alive = process is not None if checked and one.pid else None
+                process, alive = None, False  # its number was given to another program
+            if found.stated is None or alive:
+                found.stated, found.alive = one, alive
+                found.workers = [process] if process is not None else []
 
     def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
         by_file = {os.fspath(seat.path): seat for seat in seats}

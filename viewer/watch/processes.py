@@ -43,6 +43,7 @@ class Processes:
 
     def __init__(self, root: Path = Path("/proc")) -> None:
         self._root = os.fspath(root)
+        self._signals = root == Path("/proc") and os.name == "posix"
         self._all: dict[int, Process] = {}
         self._children: dict[int, set[int]] = {}
         self._booted = 0.0
@@ -93,6 +94,22 @@ class Processes:
         """The process with a number, if it is the one that began then (0: whichever)."""
         process = self._all.get(pid)
         return process if process is not None and start in (0, process.start) and process.state != "Z" else None
+
+    def is_there(self, pid: int, start: int = 0) -> bool | None:
+        """Tell whether that process is there; None where nobody can tell. Without `/proc` its number may be another's
+        by now.
+        """
+        if self.known:
+            return self.find(pid, start) is not None
+        if not self._signals:
+            return None
+        try:
+            os.kill(pid, 0)  # which sends nothing
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True  # somebody else's
+        return True
 
     def below(self, pid: int) -> Iterator[Process]:
         """The processes that a process started, and those that these started."""

@@ -133,7 +133,7 @@ class Watch:
         )
 
     def _runs(self, stated: Stated) -> bool:
-        return not self._processes.known or self._processes.find(stated.pid, stated.start) is not None
+        return self._processes.is_there(stated.pid, stated.start) is not False
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
