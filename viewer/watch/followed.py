@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -179,6 +180,8 @@ class Followed:
     def made(self, now: float) -> Tile | None:
         """The tile of the session; None where there is none: nothing was said, or it has ended long ago."""
         session, turn, evidence = self.session, self.turn, self.evidence or Evidence()
+        if evidence.still is not None and evidence.still_since != turn.since:
+            evidence = replace(evidence, still=None)  # it was measured while it did something else
         if not (evidence.alive or self.is_recent(now)) or not says_something(session):
             return None
         live = is_live(self.touched, session.updated or self.touched, now)
