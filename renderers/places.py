@@ -19,7 +19,7 @@ _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
 
 
 def exchange_names(session: Session) -> list[str]:
-    """What each exchange is called in a place: `3`, `0`, `3~1`."""
+    """Name each exchange as a place does: `3`, `0`, `3~1`."""
     names: list[str] = []
     last, beside = 0, 0
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
@@ -48,7 +48,7 @@ def place_of(session: Session, index: int, names: list[str] | None = None) -> st
 
 
 def split_place(text: str) -> tuple[str, str]:
-    """What was typed as a target, and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
+    """Split what was typed into a target and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
     target, mark, place = text.rpartition("#")
     return (target, f"#{place}") if mark and target and _PLACE.fullmatch(place) else (text, "")
 

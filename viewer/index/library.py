@@ -88,6 +88,8 @@ class Library:
         self._loaded = False
         self._reader = _reader()
         self._store_problem = ""
+        self.text_problem = ""
+        """Why there is no full-text index, if there is none."""
         self._found: Found | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -119,9 +121,12 @@ class Library:
             self._unpack()
             return [summary for _, path, _ in self._sorted() if (summary := self._unpacked.get(path)) is not None]
 
-    def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
+    def refresh(
+        self, progress: Callable[[int, int], None] | None = None, *, texts: bool = False
+    ) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
-        are done. `progress` is called with the bytes read and the bytes there are to read.
+        are done. `progress` is called with the bytes read and the bytes there are to read. With `texts` also those
+        whose text the full-text index lacks; of the others it is taken in any case.
         """
         from viewer.sessions.discover import discover
 
@@ -138,13 +143,22 @@ class Library:
                 for path, file in files.items()
                 if (row := rows.get(path)) is None or not _is_as_read(row, file) or sides_changed(row.side)
             ]
-        if not gone and not stale:
+        if not gone and not stale and not texts:
             return
+        from viewer.index.fulltext import text_store
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
-        with self._store() as store:
+        with self._store() as store, text_store(self.text_path, self._reader, self._note_text_problem) as text:
+            if texts and text.connection is not None:
+                known, waiting = text.known(), {file.file for file in stale}
+                stale += [
+                    file
+                    for path, file in files.items()
+                    if known.get(path) != (file.size, file.mtime_ns) and path not in waiting and rows[path].listed
+                ]
             if gone:
                 store.delete(gone)
+                text.delete(gone)
             total, done = sum(file.size for file in stale), 0
             batch: list[Indexed] = []
             due = time.monotonic() + _BATCH_SECONDS
@@ -153,15 +167,20 @@ class Library:
                 done += indexed.size
                 if progress:
                     progress(done, total)
+                text.add(indexed.texts)
+                indexed.texts = []
                 if time.monotonic() >= due:
                     yield self._take(batch, store)
                     batch, due = [], time.monotonic() + _BATCH_SECONDS
             if batch:
                 yield self._take(batch, store)
+            text.finish()
 
-    def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None) -> list[Summary]:
+    def bring_up_to_date(
+        self, progress: Callable[[int, int], None] | None = None, *, texts: bool = False
+    ) -> list[Summary]:
         """`refresh` to its end, then `all`."""
-        for _ in self.refresh(progress):
+        for _ in self.refresh(progress, texts=texts):
             pass
         return self.all()
 
@@ -241,6 +260,11 @@ class Library:
                     files.setdefault(Path(path), size)
         return list(files.items())
 
+    def states(self) -> list[tuple[str, tuple[int, int]]]:
+        """The address of every session, newest first, with the size and the time of its file."""
+        self._load()
+        return [(path, (row.size, row.mtime_ns)) for _, path, row in self._sorted()]
+
     @property
     def found(self) -> Found:
         """The last discovery."""
@@ -306,6 +330,9 @@ class Library:
     def _note_store_problem(self, reason: str) -> None:
         self._store_problem = reason
 
+    def _note_text_problem(self, reason: str) -> None:
+        self.text_problem = reason
+
     def _load(self) -> None:
         if self._loaded:
             return
@@ -333,6 +360,16 @@ class Library:
     def path(self) -> Path:
         """The path of the index."""
         return self._path
+
+    @property
+    def text_path(self) -> Path:
+        """The path of the full-text index."""
+        return self._path.with_name("text.sqlite")
+
+    @property
+    def reader(self) -> str:
+        """Name the parsers of today as the index does."""
+        return self._reader
 
 
 def _is_as_read(row: Row, file: SessionFile) -> bool:
