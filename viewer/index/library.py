@@ -293,7 +293,7 @@ class Library:
         """The sessions among the rows, newest first, each with its time and its path. Since no two have one path, rows
         themselves are never compared; a key for each would take as long again.
         """
-        rows = [(row.when, path, row) for path, row in self._rows.items() if row.listed]
+        rows = [(row.when, path, row) for path, row in list(self._rows.items()) if row.listed]
         rows.sort(reverse=True)
         return rows
 
