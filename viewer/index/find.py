@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _WEIGHTS = (1.0, 3.0, 8.0, 8.0)
 """What a hit is worth by its lane: what a person typed stands above tool noise."""
+_PART = 0.3
+"""The share of it that counts where only parts of words were found."""
 _OPEN_SESSIONS = 8
 _EVERY_SECONDS = 0.15
 """How often an answer is given while sessions are looked through."""
@@ -70,6 +72,8 @@ class Group:
     rows: list[int]
     """The hits, best first: lane and message, as `viewer.index.fulltext.row_of` packs them."""
     score: float
+    outright: set[int]
+    """The rows, of all groups, in which the words stand, and not only parts of words."""
     sid: int
     """Its number in the index; -1 where it was looked through."""
     scanned: SessionText | None = None
@@ -104,14 +108,18 @@ class Hit(NamedTuple):
     """One line."""
     spans: list[tuple[int, int]]
     """What of it was looked for."""
-    change: str
+    change: str = ""
     """`read` or `changed`, where files were asked for; else empty."""
-    added: int
-    removed: int
-    id: str
+    added: int = 0
+    removed: int = 0
+    id: str = ""
     """The message's, as `show --json` has it."""
-    exchange: int
+    exchange: int = -1
     """Index of its exchange."""
+    number: int | None = None
+    """What people call that exchange; None where it has no number of its own."""
+    score: float = 0.0
+    """Its worth: more in what a person typed, less where only a part of a word was found."""
 
     @property
     def role(self) -> str:
@@ -321,13 +329,15 @@ class Find:
         index = row & MESSAGE
         if lane_of_row(row) == TITLE:
             shown = snippet_of(group.title, group.query)
-            return Hit(group.path, -1, 0, "", "title", None, group.updated, shown.text, shown.spans, "", 0, 0, "", -1)
+            line = shown.text, shown.spans
+            return Hit(group.path, -1, 0, "", "title", None, group.updated, *line, score=_WEIGHTS[TITLE])
         held = self.held(group.sid) if group.sid >= 0 else None
         if held is None and group.scanned is not None:
             held = _Held(group.scanned.exchanges, list(columns_of(group.scanned.columns, group.scanned.spans)))
         if held is None or index >= len(held.columns):
             return None
         place, exchange = _place(held.exchanges, index)
+        name = held.exchanges[exchange].name
         column = held.columns[index]
         try:
             session = self._session(group.path)
@@ -341,6 +351,8 @@ class Find:
         return Hit(
             group.path, index, column.key, place, shown.who, message.kind, message.timestamp, shown.text, shown.spans,
             change, added, removed, message.id, exchange,
+            int(name) if name.isdecimal() and name != "0" else None,
+            _WEIGHTS[lane_of_row(row)] * (1.0 if row in group.outright else _PART),
         )  # fmt: skip
 
     def _session(self, path: Path) -> Session:
@@ -412,7 +424,7 @@ def _group(
     counts = [[0, 0] for _ in _WEIGHTS]
     for row in rows:
         counts[lane_of_row(row)][row in outright or lane_of_row(row) == TITLE] += 1
-    score = sum(w * (log(1 + whole) + 0.3 * log(1 + part)) for w, (part, whole) in zip(_WEIGHTS, counts, strict=True))
+    score = sum(w * (log(1 + whole) + _PART * log(1 + part)) for w, (part, whole) in zip(_WEIGHTS, counts, strict=True))
     return Group(
         Path(path),
         facts["provider"],
@@ -425,6 +437,7 @@ def _group(
         query,
         rows,
         score,
+        outright,
         sid,
         scanned,
     )

@@ -76,11 +76,13 @@ class Standing(NamedTuple):
 class Library:
     """All sessions of this machine. `cached` gives at once what is known, `refresh` brings it up to date.
 
-    `problems` says what could not be looked into or read; `found` is the last discovery.
+    `problems` says what could not be looked into or read; `found` is the last discovery. The text of what is new goes
+    to the full-text index in any case; with `texts` also that of sessions which are known, but not there.
     """
 
-    def __init__(self, env: Environment | None = None, path: Path | None = None) -> None:
+    def __init__(self, env: Environment | None = None, path: Path | None = None, *, texts: bool = False) -> None:
         self._env = env
+        self._texts = texts
         self._path = index_path() if path is None else path
         self._rows: dict[str, Row] = {}
         self._unpacked: dict[str, Summary] = {}
@@ -121,12 +123,9 @@ class Library:
             self._unpack()
             return [summary for _, path, _ in self._sorted() if (summary := self._unpacked.get(path)) is not None]
 
-    def refresh(
-        self, progress: Callable[[int, int], None] | None = None, *, texts: bool = False
-    ) -> Iterator[list[Summary]]:
+    def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
-        are done. `progress` is called with the bytes read and the bytes there are to read. With `texts` also those
-        whose text the full-text index lacks; of the others it is taken in any case.
+        are done. `progress` is called with the bytes read and the bytes there are to read.
         """
         from viewer.sessions.discover import discover
 
@@ -143,13 +142,13 @@ class Library:
                 for path, file in files.items()
                 if (row := rows.get(path)) is None or not _is_as_read(row, file) or sides_changed(row.side)
             ]
-        if not gone and not stale and not texts:
+        if not gone and not stale and not self._texts:
             return
         from viewer.index.fulltext import text_store
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
         with self._store() as store, text_store(self.text_path, self._reader, self._note_text_problem) as text:
-            if texts and text.connection is not None:
+            if self._texts and text.connection is not None:
                 known, waiting = text.known(), {file.file for file in stale}
                 stale += [
                     file
@@ -176,11 +175,9 @@ class Library:
                 yield self._take(batch, store)
             text.finish()
 
-    def bring_up_to_date(
-        self, progress: Callable[[int, int], None] | None = None, *, texts: bool = False
-    ) -> list[Summary]:
+    def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None) -> list[Summary]:
         """`refresh` to its end, then `all`."""
-        for _ in self.refresh(progress, texts=texts):
+        for _ in self.refresh(progress):
             pass
         return self.all()
 

@@ -136,7 +136,7 @@ class Query:
     since: float | None = None
     before: float | None = None
     paths: list[str] = field(default_factory=list)
-    """Files or folders, absolute: exactly those (`turnlog search --file`)."""
+    """Files or folders that are meant exactly (`turnlog search --file`), in any workspace where not absolute."""
     problem: str = ""
     """What of it cannot be meant, in one line."""
     words: list[str] = field(default_factory=list)
@@ -239,10 +239,16 @@ class Query:
     def file(self, root: str, hint: str) -> bool:
         """Return whether a file is meant, by its session's workspace and its path as seen from there."""
         path = os.path.join(root, hint)
-        if self.paths and not any(path == one or path.startswith(one.rstrip("/") + "/") for one in self.paths):
+        if self.paths and not any(_is_in(path, one) for one in self.paths):
             return False
         filter_ = self.filters.get("file")
         return filter_ is None or filter_.allows(lambda asked: asked in search_key(path if asked[0] in "/~" else hint))
+
+
+def _is_in(path: str, place: str) -> bool:
+    """Return whether a path is a file, or one in a folder: an absolute one, or one of that name anywhere."""
+    place = place.rstrip("/") + "/"
+    return f"{path}/".startswith(place) if place.startswith("/") else f"/{place}" in f"/{path}/"
 
 
 def _quoted(token: str) -> str:

@@ -11,7 +11,7 @@ from schemas.message import Kind, Message
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Query
-from viewer.index.texts import inner_of, searchable
+from viewer.index.texts import inner_of, pieces_of
 
 _AROUND = 70
 _OBJECT = 60
@@ -32,17 +32,23 @@ class Snippet(NamedTuple):
 def snippet_of_message(session: Session, message: Message, query: Query) -> Snippet:
     """The line of a hit. Of a tool use it begins with what that was about."""
     who = _NAMES.get(message.kind, message.kind.name.lower())
-    text = searchable(message, inner_of(session, message.index))
+    pieces = list(pieces_of(message, inner_of(session, message.index)))
     if message.tool is None:
-        return snippet_of(text, query)._replace(who=who)
+        return snippet_of("\n".join(pieces), query)._replace(who=who)
     line = headline(message.tool, session.workspace_root)
     words = words_of(line.object)
     if not query.patterns or all(pattern.search(words) for pattern in query.patterns):
         return snippet_of(line.object, query)._replace(who=line.verb)
-    object_, found = one_line(line.object, _OBJECT), snippet_of(text, query)
-    start = f"{object_}  " if object_ else ""
-    shown = start + found.text
+    # The piece with the most of the words: what the tool was given, what it gave, or what it changed.
+    best = max(pieces, key=lambda piece: _count(words_of(piece), query))
+    object_, found = one_line(line.object, _OBJECT), snippet_of(best, query).text
+    shown = f"{object_}  {found}" if object_ else found
     return Snippet(shown, spans_in(shown, query), line.verb)
+
+
+def _count(words: str, query: Query) -> int:
+    """Count the words that are in a text, those that are there as they were typed twice."""
+    return sum(bool(p.search(words)) for p in query.patterns) + sum(bool(p.search(words)) for p in query.exact)
 
 
 def snippet_of(text: str, query: Query) -> Snippet:

@@ -163,14 +163,20 @@ def lane_of(kind: Kind) -> int:
 
 def searchable(message: Message, inner: Sequence[Session] = ()) -> str:
     """All that a reader can see of a message, and of the subagents within that it started."""
+    return "\n".join(pieces_of(message, inner))
+
+
+def pieces_of(message: Message, inner: Sequence[Session] = ()) -> Iterator[str]:
+    """The same in pieces, each of which a reader sees by itself."""
     pieces = [message.label, *(part.text for part in message.parts)]
     if message.tool is not None:
         pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text]
-        pieces += [line for diff in message.tool.diffs for hunk in diff.hunks for line in hunk.lines]
+        pieces += ["\n".join(hunk.lines) for diff in message.tool.diffs for hunk in diff.hunks]
+    yield from filter(None, pieces)
     for session in inner:
         below = within(session)
-        pieces += [searchable(session.message(i), below.get(i, ())) for i in range(len(session.messages))]
-    return "\n".join(filter(None, pieces))
+        for index in range(len(session.messages)):
+            yield from pieces_of(session.message(index), below.get(index, ()))
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -295,7 +295,7 @@ class BrowserScreen(Screen[None]):
         if not self._complete:
             self.app.call_from_thread(self._take_all, self._library.cached())
         news = False
-        for batch in self._library.refresh(progress, texts=True):
+        for batch in self._library.refresh(progress):
             if worker.is_cancelled:
                 return
             news = True
