@@ -35,7 +35,7 @@ BROWSER: tuple[Key, ...] = (
     Key(("slash",), "find", "search all", "search in all sessions, where the filter is empty", footer=1),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
-    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
+    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=2),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
