@@ -110,7 +110,7 @@ async def find(env: Environment, size: tuple[int, int]) -> str:
         async with app.run_test(size=size) as pilot:
             await pilot.press("/")
             await pilot.pause(1.0)
-            app.screen.query_one(Filter).value = "summer time"
+            app.screen.query_one(Filter).value = "test"
             await pilot.pause(1.5)
             await pilot.press("down")
             await pilot.pause(0.5)
