@@ -54,8 +54,10 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     try:
         with progress("searching") as bar:
             library.bring_up_to_date(bar)
+            missing = 0
             for answer in find.groups(query, "newest"):
-                bar(len(library.states()) - answer.missing, len(library.states()))
+                missing = missing or answer.missing
+                bar(missing - answer.missing, missing)
         assert answer is not None
         count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
         for problem in [*library.found.problems, *find.problems]:

@@ -24,7 +24,7 @@ import orjson
 
 from schemas.json_output import json_bytes
 from viewer.index.query import EVERY, MARK, Marks, tool_name
-from viewer.index.texts import Row, SessionText, exchanges_json, head_of_columns
+from viewer.index.texts import Places, Row, SessionText, exchanges_from, exchanges_json, head_of_columns
 
 LAYOUT = 1
 """Raise it when the tables, or what stands in them, change."""
@@ -150,9 +150,33 @@ class TextStore:
                 )
         return kept
 
+    def counts_of(self, expression: str) -> list[tuple[int, int]]:
+        """Count what an FTS5 expression finds by session and lane: the upper bits of rows, and how many of each."""
+        asked = f"SELECT rowid >> {_SID}, count(*) FROM texts WHERE texts MATCH ? GROUP BY 1"
+        return self.fetch(asked, (expression,))
+
     def rows(self, expression: str) -> list[int]:
         """The rows that an FTS5 expression finds."""
         return [row for (row,) in self.fetch("SELECT rowid FROM texts WHERE texts MATCH ?", (expression,))]
+
+    def touches(self, files: list[int]) -> list[int]:
+        """The rows of messages that read or changed one of some files."""
+        rows: list[int] = []
+        for at in range(0, len(files), 500):
+            some = tuple(files[at : at + 500])
+            asked = f"SELECT row FROM touches WHERE file IN ({','.join('?' * len(some))})"
+            rows += [row for (row,) in self.fetch(asked, some)]
+        return rows
+
+    def exchanges(self, sids: list[int]) -> dict[int, list[Places]]:
+        """The exchanges of some sessions."""
+        found: dict[int, list[Places]] = {}
+        for at in range(0, len(sids), 500):
+            some = tuple(sids[at : at + 500])
+            asked = f"SELECT sid, exchanges FROM messages WHERE sid IN ({','.join('?' * len(some))})"
+            with suppress(ValueError, TypeError):
+                found |= {sid: exchanges_from(data) for sid, data in self.fetch(asked, some)}
+        return found
 
     def words(self) -> bytes:
         """All words of the index, the commonest first, a newline before and after each."""

@@ -257,10 +257,12 @@ class Library:
                     files.setdefault(Path(path), size)
         return list(files.items())
 
-    def states(self) -> list[tuple[str, tuple[int, int]]]:
-        """The address of every session, newest first, with the size and the time of its file."""
+    def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
+        """The addresses of the sessions whose file is not of the size and time that are known of it, newest first."""
         self._load()
-        return [(path, (row.size, row.mtime_ns)) for _, path, row in self._sorted()]
+        rows = list(self._rows.items())
+        lacking = [(r.when, p) for p, r in rows if known.get(p) != (r.size, r.mtime_ns) and r.listed]
+        return [path for _, path in sorted(lacking, reverse=True)]
 
     @property
     def found(self) -> Found:

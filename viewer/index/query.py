@@ -227,6 +227,14 @@ class Query:
             return True
         return time is not None and (self.since or 0.0) <= time and (self.before is None or time < self.before)
 
+    def overlaps(self, first: float | None, last: float | None) -> bool:
+        """Return whether something between two times can be meant."""
+        if not self.timed:
+            return True
+        first, last = first if first is not None else last, last if last is not None else first
+        early = first is not None and self.before is not None and first >= self.before
+        return not early and not (last is not None and self.since is not None and last < self.since)
+
     def session(self, facts: Facts) -> bool:
         """Return whether such a session is meant."""
         for name, value in zip(Facts._fields, facts, strict=True):

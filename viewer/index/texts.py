@@ -10,11 +10,12 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from renderers.places import exchange_names
-from schemas.clean import clean
-from schemas.message import USER_KINDS, Flag, Kind, Message
+from schemas.clean import clean, one_line
+from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Marks
+from viewer.index.reread import Lies
 from viewer.sessions.freshness import RECENT_SECONDS, Side
 
 PROMPTS, TALK, WORK = 2, 1, 0
@@ -24,6 +25,7 @@ MOST_MESSAGES = (1 << 20) - 1
 _COLUMNS = Struct("<QdIHBB")
 """Of a message: key, time, size, flags that stay, kind, and how many records it was made from."""
 _SPAN = Struct("<QIHB")
+"""Of a record: offset, length, item and role."""
 _STAYS = int(Flag.ERROR | Flag.PENDING)
 _OPEN = int(Flag.PENDING | Flag.GROWING)
 _TALK_KINDS = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION)
@@ -48,16 +50,6 @@ class Touch(NamedTuple):
     changed: bool
     added: int
     removed: int
-
-
-class Column(NamedTuple):
-    """The facts that are kept of a message beside its words."""
-
-    key: int
-    time: float | None
-    kind: int
-    spans: list[tuple[int, int, int, int]]
-    """Offset, length, item and role of each of its records."""
 
 
 class Places(NamedTuple):
@@ -94,7 +86,7 @@ def text_of_session(session: Session, state: Side, parent: str = "") -> SessionT
     table, inner = session.messages, within(session)
     plain = len(session.stores) == 1 and hasattr(session.stores[0], "fd")
     for index in range(len(table)):
-        message = session.message(index)
+        message = session.unclean_message(index)
         marks = marks_of(message)
         rows.append(Row(index, lane_of(message.kind), marks, words_of(searchable(message, inner.get(index, ())))))
         if message.path_hints:
@@ -129,7 +121,7 @@ def facts_of(session: Session) -> dict[str, Any]:
     return {
         "provider": session.provider,
         "id": session.id,
-        "title": session.title or (live[0].prompt if live else ""),
+        "title": one_line(session.title or (live[0].prompt if live else ""), 300),
         "root": session.workspace_root or "",
         "branch": session.branch or "",
         "created": session.created,
@@ -137,13 +129,27 @@ def facts_of(session: Session) -> dict[str, Any]:
     }
 
 
-def columns_of(columns: bytes, spans: bytes) -> Iterator[Column]:
-    """Read the columns of all messages, in order."""
-    at = 0
-    for key, time_, _, _, kind, count in _COLUMNS.iter_unpack(columns):
-        size = count * _SPAN.size
-        yield Column(key, None if time_ != time_ else time_, kind, list(_SPAN.iter_unpack(spans[at : at + size])))
-        at += size
+class Columns:
+    """The columns of all messages of a session, in order."""
+
+    def __init__(self, columns: bytes = b"", spans: bytes = b"") -> None:
+        self._rows = list(_COLUMNS.iter_unpack(columns))
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def time(self, index: int) -> float | None:
+        """The time of a message."""
+        time_: float = self._rows[index][1]
+        return None if time_ != time_ else time_
+
+    def lies(self, index: int) -> Lies:
+        """The place of a message's records."""
+        key, _, _, flags, kind, count = self._rows[index]
+        before = sum(row[5] for row in self._rows[:index]) * _SPAN.size
+        spans = list(_SPAN.iter_unpack(self._spans[before : before + count * _SPAN.size]))
+        return Lies(index, key, kind, flags, self.time(index), spans)
 
 
 def head_of_columns(columns: bytes, messages: int) -> bytes:
@@ -170,13 +176,19 @@ def pieces_of(message: Message, inner: Sequence[Session] = ()) -> Iterator[str]:
     """The same in pieces, each of which a reader sees by itself."""
     pieces = [message.label, *(part.text for part in message.parts)]
     if message.tool is not None:
-        pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text]
-        pieces += ["\n".join(hunk.lines) for diff in message.tool.diffs for hunk in diff.hunks]
+        pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text, *_changes(message.tool)]
     yield from filter(None, pieces)
     for session in inner:
         below = within(session)
         for index in range(len(session.messages)):
-            yield from pieces_of(session.message(index), below.get(index, ()))
+            yield from pieces_of(session.unclean_message(index), below.get(index, ()))
+
+
+def _changes(tool: Tool) -> list[str]:
+    """The lines that a tool changed, where its input does not hold them."""
+    lines = [line[1:] for diff in tool.diffs for hunk in diff.hunks for line in hunk.lines if line[:1] in ("+", "-")]
+    changed = sum(map(len, lines))
+    return ["\n".join(lines)] if changed and changed > sum(map(len, _strings(tool.input))) else []
 
 
 def _strings(value: Any) -> Iterator[str]:
