@@ -69,7 +69,7 @@ class HandLibrary:
     def first(self, directory: Path, limit: int = 200) -> list[Summary]:
         return self._known[:limit]
 
-    def states(self) -> list[tuple[str, tuple[int, int]]]:
+    def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
         return []
 
     def all(self) -> list[Summary]:

@@ -139,7 +139,7 @@ class Asker:
         for group, hit in some:
             if self._is_over(number):
                 break
-            lines[group.path, group.rows[hit]] = next(iter(self._find.hits(group, hit, hit + 1)), None)
+            lines[group.path, hit] = next(iter(self._find.hits(group, hit, hit + 1)), None)
         if lines:
             self._post(self.Drawn(number, lines))
         return bool(some)
