@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.style import Style
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -181,6 +184,21 @@ async def test_without_an_index_the_sessions_are_looked_through_and_that_is_said
         gate.set()
         await until(pilot, lambda: counts(pilot).startswith("1 hit in 1 session"))
         await until(pilot, lambda: "#2.2" in found(pilot)[1])
+
+
+WORDS = st.text(st.sampled_from("ab 日👩\u0301x"), max_size=120)
+
+
+@given(WORDS, st.text("abx日👩", min_size=1, max_size=30), WORDS, st.integers(8, 100))
+def test_of_a_snippet_the_first_match_is_in_sight(before: str, match: str, after: str, room: int) -> None:
+    hits = HitList(lambda: 0.0)
+    found = Style(bold=True)
+    hits._styles = {"match": found}
+    spans = [(len(before), len(before) + len(match))]
+    strip = hits._snippet(before + match + after, spans, room, Style())
+    assert strip.cell_length <= room
+    marked = "".join(segment.text for segment in strip if segment.style == found)
+    assert marked and match.startswith(marked.rstrip())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")

@@ -22,6 +22,7 @@ from textual.widgets import Input, Static
 
 from renderers.facts import plural
 from viewer.index.find import Answer, Find
+from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
 from viewer.screens.bindings import bindings
 from viewer.screens.filter import Filter
@@ -124,7 +125,8 @@ class Asker:
         while not self._is_over(number):
             if self._draw(number):
                 continue
-            answer = next(answers, None)
+            with uncollected():
+                answer = next(answers, None)
             if answer is not None and not self._is_over(number):
                 self._post(self.Answered(number, answer, perf_counter() - asked))
             elif answer is None:

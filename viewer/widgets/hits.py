@@ -20,12 +20,12 @@ from viewer.widgets.row_list import RowList, on_background
 if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
 
-_BLANK, _HEADING, _MORE = -3, -2, -1
+_REST, _BLANK, _HEADING, _MORE = -4, -3, -2, -1
 _FEW = 3
 """So many hits of a session are shown unless more are asked for, and so many more each time."""
 _MANY = 20
-_SESSIONS = 500
-"""So many sessions are shown; a word that more of them hold is to be narrowed."""
+_SESSIONS = 200
+"""So many sessions are shown, the best first: a picture of them is made within a frame."""
 _PLACE, _WHO = 9, 10
 """The cells of a hit's place and of who said it."""
 _LOUD = ("you", "agent", "title")
@@ -88,6 +88,8 @@ class HitList(RowList):
             self._rows += [_Row(number, _BLANK)] * bool(number) + [_Row(number, _HEADING)]
             self._rows += [_Row(number, hit) for hit in range(shown)]
             self._rows += [_Row(number, _MORE)] * (group.hits > shown)
+        if len(groups) > _SESSIONS:
+            self._rows += [_Row(_SESSIONS, _BLANK), _Row(_SESSIONS, _REST)]
         self._cursor = next((i for i, row in enumerate(self._rows) if self._line(row) == was), None) if was else None
         if self._cursor is None:
             self._cursor, line = self._next(0, 1), self._next(0, 1) or 0
@@ -161,7 +163,10 @@ class HitList(RowList):
             return Strip.blank(width, text)
         row = self._rows[index]
         group = self._groups[row.group]
-        if row.hit == _HEADING:
+        if row.hit == _REST:
+            more = f" and {plural(len(self._groups) - _SESSIONS, 'more session')}: add a word, or narrow"
+            strip = Strip([Segment(more, self._styles["dim"])])
+        elif row.hit == _HEADING:
             strip = self._heading(group, width)
         elif row.hit == _MORE:
             shown = self._unfolded.get(group.path, _FEW)
