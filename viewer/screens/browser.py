@@ -438,6 +438,10 @@ class BrowserScreen(Screen[None]):
         if summary := self._list.current:
             self._app.resume_path(summary.path)
 
+    def action_watch(self) -> None:
+        """Show the sessions that run."""
+        self._app.open_watch()
+
     def action_reload(self) -> None:
         """Look for sessions again."""
         self._look()

@@ -37,6 +37,7 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=2),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
+    Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
@@ -95,6 +96,24 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("question_mark",), "help", "keys", "this help", footer=1),
     Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
     Key(("q",), "back", "back", "back to the list; leave where there is none", footer=1),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+)
+
+WATCH: tuple[Key, ...] = (
+    Key(("j", "down"), "line_down", "down", "the next session or subagent"),
+    Key(("k", "up"), "line_up", "up", "the one before"),
+    Key(("space", "pagedown"), "page_down", "page down", "a page down"),
+    Key(("b", "pageup"), "page_up", "page up", "a page up"),
+    Key(("g", "home"), "top", "first", "the first session"),
+    Key(("G", "end"), "bottom", "last", "the last one"),
+    Key(("enter",), "open", "open", "open the transcript and follow it", footer=1),
+    Key(("o",), "outline", "outline", "open it with the list of its exchanges", footer=2),
+    Key(("a",), "subagents", "subagents", "show all subagents of the session, or its first ones", footer=1),
+    Key(("exclamation_mark",), "next_waiting", "next that waits", "the next session that waits for you", footer=1),
+    Key(("m",), "notices", "notify me", "notify you when a session begins to wait, or stop that", footer=1),
+    Key(("question_mark",), "help", "keys", "this help", footer=1),
+    Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
+    Key(("q", "escape"), "back", "back", "back to the list; leave where there is none", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
 

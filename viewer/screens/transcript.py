@@ -69,7 +69,8 @@ class TranscriptScreen(Screen[None]):
     `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
     any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
     standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
-    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it.
+    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it. With
+    `outline` the list of exchanges is there to begin with.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,12 +94,13 @@ class TranscriptScreen(Screen[None]):
         words: str = "",
         above: str = "",
         kept: dict[str, Any] | None = None,
+        outline: bool = False,
     ) -> None:
         super().__init__()
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._words, self._above = words, above
+        self._words, self._above, self._outline = words, above, outline
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
@@ -163,6 +165,9 @@ class TranscriptScreen(Screen[None]):
                 last = f"; its last exchange is #{self._last}" if self._last else ""
                 self._say(f"There is no {self._place.wanted} in this session{last}.")
             self._place.loaded()
+            if self._outline:
+                self._outline = False
+                self.action_outline()
 
     def shows_nothing(self) -> str:
         """Say why there is nothing to show, where the source could not be read."""
@@ -400,7 +405,8 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append(f"reading on to {self._place.wanted} …" if self._place.is_awaited else "reading …")
+            awaited = self._place.awaited
+            pieces.append(f"reading on to {awaited} …" if awaited else "reading …")
         if len(self._names) != len(session.exchanges):  # walked once, not with every key
             self._names = exchange_names(session)
             self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
