@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from renderers.facts import exchange_numbers
+from renderers.facts import exchange_numbers, plural
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
 
 
 def exchange_names(session: Session) -> list[str]:
-    """What each exchange is called in a place: `3`, `0`, `3~1`."""
+    """Name each exchange as a place does: `3`, `0`, `3~1`."""
     names: list[str] = []
     last, beside = 0, 0
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
@@ -48,7 +48,7 @@ def place_of(session: Session, index: int, names: list[str] | None = None) -> st
 
 
 def split_place(text: str) -> tuple[str, str]:
-    """What was typed as a target, and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
+    """Split what was typed into a target and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
     target, mark, place = text.rpartition("#")
     return (target, f"#{place}") if mark and target and _PLACE.fullmatch(place) else (text, "")
 
@@ -65,3 +65,13 @@ def find_place(session: Session, place: str) -> tuple[int, int] | None:
     messages = session.message_range(exchange)
     number = int(match[2]) - 1 if match[2] else 0
     return (exchange, messages[number]) if 0 <= number < len(messages) else None
+
+
+def no_such_place(session: Session, place: str) -> str:
+    """Say what places there are where one is not."""
+    match, names = _PLACE.fullmatch(place), exchange_names(session)
+    if match is None or match[1] not in names:
+        there = f"there are #{names[0]} to #{names[-1]}" if len(names) > 1 else f"there is #{''.join(names)}"
+        return f"no exchange {place.partition('.')[0]}; {there if names else 'there is none'}"
+    count = len(session.message_range(names.index(match[1])))
+    return f"no message {place}; exchange #{match[1]} has {plural(count, 'message')}"

@@ -104,7 +104,7 @@ def browse() -> None:
     from viewer.index.library import Library
 
     draw_where_people_look()
-    here, library = Path.cwd(), Library()
+    here, library = Path.cwd(), Library(texts=True)
     known: list[Summary] = []
     # SQLite reads while Textual is imported.
     reading = Thread(target=lambda: known.extend(library.first(here)))

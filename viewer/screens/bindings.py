@@ -8,6 +8,7 @@ The config file is `config.toml` in the user's config directory for turnlog:
     fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
+    [keys.find]         # in the search over all sessions, where they go to what is looked for
 
 Nothing is ever written to it. What is wrong in it is said in one line (`ConfigError`) instead of being passed over.
 """
@@ -24,9 +25,9 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, TRANSCRIPT, WATCH, Key
+from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, WATCH, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT, "watch": WATCH}
+TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH}
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {
@@ -163,8 +164,8 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
         for name in names:
             if not _is_key(name):
                 raise ConfigError(f"{where}.{action}: {name!r} is not the name of a key")
-            if screen == "list" and len(name) == 1:
-                raise ConfigError(f"{where}.{action}: {name!r} would go to the filter; take one with ctrl+")
+            if screen in ("list", "find") and len(name) == 1:
+                raise ConfigError(f"{where}.{action}: {name!r} would be typed; take one with ctrl+")
         keymap[f"{screen}.{action}"] = ",".join(names)
     return keymap
 

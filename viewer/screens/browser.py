@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
@@ -27,6 +27,7 @@ from schemas.values import text_of
 from viewer.output import short_path
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings
+from viewer.screens.filter import Filter
 from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
@@ -52,24 +53,6 @@ SHARE = 5
 """While sessions come in, the list is idle so many times as long as it takes to show them: 100,000 take a while."""
 LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
-
-
-class Filter(Input, inherit_bindings=False):
-    """The line that takes what is typed; every key that edits no text is the list's."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "cursor_left", show=False),
-        Binding("right", "cursor_right", show=False),
-        Binding("ctrl+left", "cursor_left_word", show=False),
-        Binding("ctrl+right", "cursor_right_word", show=False),
-        Binding("ctrl+a", "home", show=False),
-        Binding("backspace", "delete_left", show=False),
-        Binding("delete,ctrl+d", "delete_right", show=False),
-        Binding("ctrl+w,ctrl+backspace", "delete_left_word", show=False),
-        Binding("ctrl+u", "delete_left_all", show=False),
-        Binding("ctrl+k", "delete_right_all", show=False),
-        Binding("ctrl+v", "paste", show=False),
-    ]
 
 
 class BrowserScreen(Screen[None]):
@@ -109,7 +92,7 @@ class BrowserScreen(Screen[None]):
         self._next_look: Timer | None = None
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
-        self._words, place = text_of(kept.get("filter")), text_of(kept.get("place"))
+        self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
         self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
         self._narrowed = FacetLine()
@@ -134,8 +117,8 @@ class BrowserScreen(Screen[None]):
     def on_mount(self) -> None:
         """Show what the index knows, then look whether it is still so."""
         with self._filter.prevent(Input.Changed):  # which begins at the top
-            self._filter.value = self._words
-            self._filter.cursor_position = len(self._words)
+            self._filter.value = self._typed
+            self._filter.cursor_position = len(self._typed)
         self._show()
         self._filter.focus()
         # The first picture must be on its way to the terminal before a thread competes with it.
@@ -170,12 +153,16 @@ class BrowserScreen(Screen[None]):
         live = sum(session.live for session in sessions)
         agents = len({session.provider for session in sessions})
         text = f"{plural(len(sessions), 'session')} · {plural(agents, 'agent')}"
-        if self._indexed is not None and (total := self._indexed[1]):
-            text = f"reading {self._indexed[0] * 100 // total} %   {text}"
-        text = self._pricing + text
+        text = self._reading() + self._pricing + text
         if not live:
             return Content.styled(text, "$text-muted")
         return Content.assemble(("●", "$success"), (f" {live} live · {text}", "$text-muted"))
+
+    def _reading(self) -> str:
+        """Say how much has been read of what is new."""
+        if self._indexed is None or not self._indexed[1]:
+            return ""
+        return f"reading {self._indexed[0] * 100 // self._indexed[1]} %   "
 
     def _show(self, *, to_top: bool = False) -> None:
         """Fill the list from the shelf, the filter and the scope."""
@@ -200,7 +187,9 @@ class BrowserScreen(Screen[None]):
         if len(self._shelf) and self._complete:
             narrowed = "" if self._facets == Facets() else "   of what the list is narrowed to" if words else " that"
             text = Content.assemble(
-                ("Nothing fits ", "$text-muted"), words, (f"{narrowed}   esc clears", "$text-muted")
+                ("Nothing fits ", "$text-muted"),
+                words,
+                (f"{narrowed}   {'enter searches all sessions   ' if words else ''}esc clears", "$text-muted"),
             )
         elif not self._looked:
             text = Content.styled("Looking for sessions …", "$text-muted")
@@ -271,6 +260,15 @@ class BrowserScreen(Screen[None]):
     @on(Input.Changed)
     def _filter_typed(self) -> None:
         self._show(to_top=True)
+        # A word that no title has may be in the sessions. Not while one takes letters back.
+        grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
+        if grew and self._is_filtered_away and self._facets == Facets():
+            self.action_find(self._typed)
+
+    @property
+    def _is_filtered_away(self) -> bool:
+        """Tell whether there are sessions, and what was typed leaves none."""
+        return self._complete and bool(len(self._shelf) and self._filter.value) and self._list.current is None
 
     # -- what changes on disk --------------------------------------------------------------------------------------
 
@@ -369,8 +367,11 @@ class BrowserScreen(Screen[None]):
         self._list.last()
 
     def action_open(self) -> None:
-        """Open the session under the cursor."""
-        self._open(self._list.current)
+        """Open the session under the cursor; where the filter leaves none, search in all."""
+        if self._is_filtered_away:
+            self.action_find(self._filter.value)
+        else:
+            self._open(self._list.current)
 
     def action_follow(self) -> None:
         """Open the session under the cursor at its end and follow it."""
@@ -397,6 +398,13 @@ class BrowserScreen(Screen[None]):
         self._order = order
         self._show(to_top=True)
         self._price()
+
+    def action_find(self, words: str = "") -> None:
+        """Search in all sessions, as far as the list is narrowed to them."""
+        from viewer.screens.find import FindScreen
+
+        sessions, clock = self._shelf.sessions, self._clock
+        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, self._reading, clock))
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose what to narrow the list by, or its order."""

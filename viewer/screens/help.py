@@ -19,6 +19,7 @@ from viewer.screens.keys import Key
 
 _TITLES = {
     "list": "Keys in the list of sessions",
+    "find": "Keys in the search over all sessions",
     "transcript": "Keys in a transcript",
     "watch": "Keys on the watch screen",
 }

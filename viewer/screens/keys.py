@@ -32,9 +32,10 @@ BROWSER: tuple[Key, ...] = (
     Key(("pageup",), "page_up", "page up", "a page up"),
     Key(("home",), "top", "first", "first session"),
     Key(("end",), "bottom", "last", "last session"),
+    Key(("slash",), "find", "search all", "search in all sessions, where the filter is empty", footer=1),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
-    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
+    Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=2),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
     Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
@@ -42,6 +43,22 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+p",), "palette", "commands", "command palette"),
     Key(("escape",), "clear", "clear", "clear the filter, then what else narrows the list"),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
+)
+
+FIND: tuple[Key, ...] = (
+    Key(("enter",), "open", "open there", "open the session at the hit; show more hits of it", footer=1),
+    Key(("down", "ctrl+n"), "cursor_down", "down", "next hit"),
+    Key(("up",), "cursor_up", "up", "previous hit"),
+    Key(("pagedown",), "page_down", "page down", "a page down"),
+    Key(("pageup",), "page_up", "page up", "a page up"),
+    Key(("home",), "top", "first", "first hit"),
+    Key(("end",), "bottom", "last", "last hit"),
+    Key(("tab",), "narrow", "narrow", "narrow by agent, project, date", footer=1),
+    Key(("ctrl+y",), "copy_address", "address", "copy the hit's address, such as 4f2a81c9#3.2: a TARGET", footer=2),
+    Key(("f1",), "help", "keys", "this help", footer=1),
+    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("escape",), "back", "back", "back to the list", footer=1),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
 
 TRANSCRIPT: tuple[Key, ...] = (

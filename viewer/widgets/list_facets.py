@@ -49,6 +49,15 @@ class Facets(NamedTuple):
         changes: dict[str, Any] = {facet: Facets._field_defaults[facet] if getattr(self, facet) == value else value}
         return self._replace(**changes)
 
+    def only(self, facets: Iterable[str]) -> Facets:
+        """Some of them, the others empty."""
+        return Facets()._replace(**{facet: getattr(self, facet) for facet in facets})
+
+    def query(self) -> str:
+        """The same in the language of searches (viewer/index/query.py), as far as that knows them."""
+        values = (("agent", self.agent), ("project", self.project), ("since", self.since))
+        return " ".join(f'{facet}:"{value}"' for facet, value in values if value)
+
     def labels(self) -> list[tuple[str, str, bool]]:
         """Facet, words and whether it narrows: agent and date always, the others where they do."""
         facets = self._asdict().items()

@@ -1,0 +1,526 @@
+"""Find: which messages of all sessions a query means, for the screen and for `turnlog search`.
+
+The full-text index answers; sessions that it does not hold (not read yet, or there can be no index) are looked through.
+A `Find` belongs to one thread at a time; `cancel` may come from any.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from zlib import decompress, error
+
+from schemas.clean import clean
+from schemas.diffs import totals
+from schemas.message import Kind, Message
+from schemas.troubles import OpenError
+from viewer.index.fulltext import (
+    MESSAGE,
+    MOST_WORDS,
+    Interrupted,
+    Kept,
+    TextStore,
+    lane_of_row,
+    row_of,
+    sid_of_row,
+    tools_in,
+    words_with,
+)
+from viewer.index.matching import words_of
+from viewer.index.query import Facts, Query
+from viewer.index.reread import Rereader
+from viewer.index.scan import TITLE, look_through
+from viewer.index.snippets import snippet_of, snippet_of_message
+from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, touches_of
+
+if TYPE_CHECKING:
+    from schemas.provider import Problem
+    from viewer.index.library import Library
+
+_WEIGHTS = (1.0, 3.0, 8.0, 8.0)
+"""What a hit is worth by its lane: what a person typed stands above tool noise."""
+_PART = 0.3
+"""The share of it that counts where only parts of words were found."""
+_EVERY_SECONDS = 0.15
+"""How often an answer is given while sessions are looked through."""
+Order = Literal["best", "newest"]
+
+
+class _Ask(NamedTuple):
+    """A query as it was put to the index."""
+
+    query: Query
+    expression: str
+    outright: str
+    """The same for words in full, where parts of words are meant too."""
+    tails: dict[int, list[int]]
+    """Rows found among those that may yet change, by session."""
+    touched: dict[int, list[tuple[int, int]]] | None
+    """Where files that are asked for were read or changed, by session: first messages and those behind the last, in
+    order; None where no file is asked for."""
+    rows: dict[str, dict[int, list[int]]]
+    """The rows of each expression by session, once somebody wanted to see some."""
+
+
+@dataclass(slots=True)
+class Group:
+    """The hits of one session. A subagent's session is a group of its own; `parent` is the session it belongs to."""
+
+    path: Path
+    """Its address."""
+    provider: str
+    id: str
+    title: str
+    root: str
+    """Its workspace; empty where nothing tells."""
+    branch: str
+    updated: float
+    """When it was said to last, in seconds since 1970."""
+    parent: Path | None
+    query: Query
+    hits: int
+    score: float
+    sid: int = -1
+    """Its number in the index; -1 where it was looked through."""
+    rows: list[int] | None = None
+    """The hits, best first, as `viewer.index.fulltext.row_of` packs them; None until somebody wants to see them."""
+    outright: set[int] = field(default_factory=set)
+    """The rows in which the words stand, and not only parts of words."""
+    ask: _Ask | None = None
+    scanned: SessionText | None = None
+
+    @property
+    def target(self) -> str:
+        """The TARGET that opens it on the command line: its id; of a subagent its address."""
+        return self.id if self.parent is None else clean(str(self.path))
+
+
+class Hit(NamedTuple):
+    """A message that a query means, or the title of a session (`message` -1)."""
+
+    path: Path
+    """The session's address."""
+    message: int
+    """Its index in the session."""
+    key: int
+    """The message's key, the same after the session is read again."""
+    place: str
+    """`#3.7`; empty for a title."""
+    who: str
+    """`you`, `agent`, `thinking`, `title`; of a tool use its verb (`Edit`, `$`); else the message's kind."""
+    kind: Kind | None
+    time: float | None
+    snippet: str
+    """One line."""
+    spans: list[tuple[int, int]]
+    """What of it was looked for."""
+    change: str = ""
+    """`read` or `changed`, where files were asked for; else empty."""
+    added: int = 0
+    removed: int = 0
+    id: str = ""
+    """The message's, as `show --json` has it."""
+    exchange: int = -1
+    """Index of its exchange."""
+    number: int | None = None
+    """What people call that exchange; None where it has no number of its own."""
+    score: float = 0.0
+    """Its worth: more in what a person typed, less where only a part of a word was found."""
+
+    @property
+    def role(self) -> str:
+        """`user` or `agent`, as SessionData has it."""
+        return "user" if self.who == "you" else "agent"
+
+
+@dataclass(slots=True)
+class Answer:
+    """The groups found by now."""
+
+    groups: list[Group] = field(default_factory=list)
+    at_least: bool = False
+    """Whether there may be more: a part that too many words hold, or not all was looked at."""
+    done: bool = False
+    missing: int = 0
+    """Sessions that the index does not hold and that were not looked through by now."""
+    note: str = ""
+    """Why the sessions are looked through, where there is no index."""
+
+    @property
+    def hits(self) -> int:
+        """Count the hits of all groups."""
+        return sum(group.hits for group in self.groups)
+
+
+class _Held(NamedTuple):
+    """The exchanges and messages of a session, as the index has them."""
+
+    exchanges: list[Places]
+    columns: Columns
+
+
+class Find:
+    """Questions to the index of a library. `groups` asks, `hits` makes the lines that somebody looks at."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._note = ""
+        self._store: TextStore | None = None
+        self._version: object = None
+        self._sessions: dict[int, Kept] = {}
+        self._known: dict[str, tuple[int, int]] = {}
+        self._titles = ""
+        self._words = b""
+        self._tools: list[str] = []
+        self._files: list[tuple[int, str, str]] = []
+        self._tails: list[tuple[int, Row]] = []
+        self._held: OrderedDict[int, _Held] = OrderedDict()
+        self._reread = Rereader()
+        self._cancelled = False
+        self.problems: list[Problem] = []
+        """What could not be read while sessions were looked through."""
+
+    def close(self) -> None:
+        """Let go of the index and of the sessions that were opened."""
+        if self._store is not None:
+            self._store.close()
+        self._store = None
+        self._reread.close()
+
+    def cancel(self) -> None:
+        """Break off what another thread asks: its `groups` ends without another answer."""
+        self._cancelled = True
+        if (store := self._store) is not None and store.connection is not None:
+            store.connection.interrupt()
+
+    # -- which messages --------------------------------------------------------------------------------------------
+
+    def groups(self, query: Query, order: Order = "best") -> Iterator[Answer]:
+        """The sessions in which a query means something: an answer at once, and another whenever there is more. The
+        last one is `done`. Ends without it when `cancel` is called.
+        """
+        self._cancelled = False
+        try:
+            if not query:
+                yield Answer(done=True)
+                return
+            answer = self._indexed(query)
+            missing = self._library.lacking(self._known)
+            answer.missing, answer.note = len(missing), self._note
+            answer.done = not missing
+            _sort(answer.groups, order)
+            yield answer
+            yield from self._scan(query, answer, missing, order)
+        except Interrupted:
+            return
+
+    def _indexed(self, query: Query) -> Answer:
+        """Ask the index."""
+        self._load()
+        if self._store is None or self._store.connection is None:
+            return Answer()
+        capped = False
+
+        def words(part: str) -> list[str]:
+            nonlocal capped
+            found = list(islice(words_with(self._words, part), MOST_WORDS + 1))
+            capped = capped or len(found) > MOST_WORDS
+            return found[:MOST_WORDS]
+
+        tails: dict[int, list[int]] = {}
+        for sid, row in self._tails:
+            if query.finds(row.words, row.marks):
+                tails.setdefault(sid, []).append(row_of(row.lane, sid, row.message))
+        touched = self._touched(query) if query.of_files else None
+        ask = _Ask(
+            query, query.match(words, self._tools), query.outright().match(words, self._tools), tails, touched, {}
+        )
+        groups = [self._group(ask, sid, *found) for sid, found in self._counts(ask).items() if found[0]]
+        return Answer(groups, capped)
+
+    def _counts(self, ask: _Ask) -> dict[int, tuple[int, float]]:
+        """Count the hits of each session that the filters leave, and what they are worth."""
+        assert self._store is not None
+        query, allowed = ask.query, self._allowed(ask.query)
+        every: dict[int, list[int]] = {}
+        if ask.touched is None:
+            self._add_counts(every, ask.expression, 0)
+            for sid, rows in ask.tails.items():
+                for row in rows:
+                    every.setdefault(sid, [0] * 8)[lane_of_row(row)] += 1
+            if ask.outright != ask.expression:
+                self._add_counts(every, ask.outright, 4)
+        else:
+            every = {sid: [0] * 8 for sid in ask.touched}
+        titled = self._titled(query) if query.of_sessions else ()
+        for sid in titled:
+            every.setdefault(sid, [0] * 8)
+        found: dict[int, tuple[int, float]] = {}
+        plain = ask.outright == ask.expression
+        for sid, counts in every.items():
+            if sid not in allowed:
+                continue
+            if not allowed[sid] or ask.touched is not None:
+                rows, outright = self._rows(ask, sid)
+                counts = [0] * 8
+                for row in rows:
+                    counts[lane_of_row(row)] += 1
+                    counts[lane_of_row(row) + 4] += row in outright
+            else:
+                counts[TITLE] = counts[TITLE + 4] = sid in titled and not counts[PROMPTS]
+            found[sid] = sum(counts[:4]), _score(counts[:4], counts[:4] if plain else counts[4:])
+            self._look()
+        return found
+
+    def _add_counts(self, every: dict[int, list[int]], expression: str, at: int) -> None:
+        assert self._store is not None
+        for key, count in self._store.counts_of(expression):
+            sid, lane = sid_of_row(key << 20), lane_of_row(key << 20)
+            counts = every.get(sid)
+            if counts is None:
+                counts = every[sid] = [0] * 8
+            counts[lane + at] = count
+
+    def _allowed(self, query: Query) -> dict[int, bool]:
+        """The sessions that filters leave, each with whether all that was said in it lies in the time asked for."""
+        allowed: dict[int, bool] = {}
+        for sid, kept in self._sessions.items():
+            facts = kept.facts
+            if query.session(Facts(facts["provider"], facts["root"], facts["branch"])) and query.overlaps(
+                facts["created"], facts["updated"]
+            ):
+                allowed[sid] = not query.timed or (query.when(facts["created"]) and query.when(facts["updated"]))
+        return allowed
+
+    def _titled(self, query: Query) -> set[int]:
+        """The sessions whose title is meant."""
+        if not all(pattern.search(self._titles) for pattern in query.patterns):
+            return set()
+        return {
+            sid
+            for (sid, kept), words in zip(self._sessions.items(), self._titles.split("\n"), strict=True)
+            if query.titled(words) and query.when(kept.facts["created"])
+        }
+
+    def _touched(self, query: Query) -> dict[int, list[tuple[int, int]]]:
+        """The messages that read or changed a file that is asked for, by session; with words all of their exchanges."""
+        assert self._store is not None
+        touches: dict[int, set[int]] = {}
+        for row in self._store.touches([file for file, root, path in self._files if query.file(root, path)]):
+            if sid_of_row(row) in self._sessions:
+                touches.setdefault(sid_of_row(row), set()).add(row & MESSAGE)
+        found = {sid: [(message, message + 1) for message in sorted(those)] for sid, those in touches.items()}
+        if query.of_exchanges:
+            for sid, exchanges in self._store.exchanges(list(found)).items():
+                starts = [exchange.start for exchange in exchanges]
+                ends = [*starts[1:], MESSAGE]
+                touched = sorted({bisect_right(starts, message) - 1 for message in touches[sid]})
+                found[sid] = [(starts[at], ends[at]) for at in touched]
+        return found
+
+    def _rows(self, ask: _Ask, sid: int) -> tuple[list[int], set[int]]:
+        """The hits of a session, best first, and those of them in which the words stand in full."""
+        assert self._store is not None
+        rows = self._found(ask, ask.expression, sid) + ask.tails.get(sid, [])
+        outright = set(rows) if ask.outright == ask.expression else set(self._found(ask, ask.outright, sid))
+        query, facts = ask.query, self._sessions[sid].facts
+        if ask.touched is not None:
+            rows = [row for row in rows if _is_in(row & MESSAGE, ask.touched.get(sid, []))]
+        if query.timed:
+            columns = self.held(sid).columns
+            rows = [row for row in rows if query.when(columns.time(row & MESSAGE))]
+        titled = query.of_sessions and query.titled(words_of(facts["title"])) and query.when(facts["created"])
+        if titled and not any(lane_of_row(row) == PROMPTS for row in rows):
+            rows.append(row_of(TITLE, sid, MESSAGE))
+            outright.add(rows[-1])
+        return _in_order(rows, outright), outright
+
+    def _found(self, ask: _Ask, expression: str, sid: int) -> list[int]:
+        """The rows of a session that an expression finds. It is asked for all sessions at once: FTS5 joins the words
+        that begin so before it looks at numbers, so that one session takes as long.
+        """
+        assert self._store is not None
+        if expression not in ask.rows:
+            found = ask.rows[expression] = {}
+            for row in self._store.rows(expression):
+                of = sid_of_row(row)
+                if of in found:
+                    found[of].append(row)
+                else:
+                    found[of] = [row]
+        return ask.rows[expression].get(sid, [])
+
+    def _group(self, ask: _Ask, sid: int, hits: int, score: float) -> Group:
+        kept = self._sessions[sid]
+        group = _group_of(ask.query, kept.facts, kept.path, kept.parent, kept.mtime_ns, hits, score)
+        group.sid, group.ask = sid, ask
+        return group
+
+    # -- sessions that the index does not hold ---------------------------------------------------------------------
+
+    def _scan(self, query: Query, answer: Answer, missing: list[str], order: Order) -> Iterator[Answer]:
+        due = time.monotonic() + _EVERY_SECONDS
+        paths = set(missing)
+        groups = [group for group in answer.groups if str(group.parent or group.path) not in paths]
+        for number, path in enumerate(missing, 1):
+            for text, rows in look_through(path, query, self.problems):
+                groups.append(_scanned(query, text, rows))
+                self._look()
+            self._look()
+            last = number == len(missing)
+            if last or time.monotonic() >= due:
+                due = time.monotonic() + _EVERY_SECONDS
+                _sort(groups, order)
+                yield Answer(list(groups), answer.at_least, last, len(missing) - number, answer.note)
+
+    def _look(self) -> None:
+        if self._cancelled:
+            raise Interrupted
+
+    # -- lines -----------------------------------------------------------------------------------------------------
+
+    def hits(self, group: Group, start: int = 0, stop: int | None = None) -> list[Hit]:
+        """The lines of some of a group's hits, the best first. Costs a read of the session's file."""
+        if group.rows is None:
+            assert group.ask is not None
+            group.rows, group.outright = (
+                self._rows(group.ask, group.sid) if group.sid in self._sessions else ([], set())
+            )
+        return [hit for row in group.rows[start:stop] if (hit := self._hit(group, row)) is not None]
+
+    def _hit(self, group: Group, row: int) -> Hit | None:
+        index = row & MESSAGE
+        if lane_of_row(row) == TITLE:
+            shown = snippet_of(group.title, group.query)
+            line = shown.text, shown.spans
+            return Hit(group.path, -1, 0, "", "title", None, group.updated, *line, score=_WEIGHTS[TITLE])
+        held = self.held(group.sid) if group.sid >= 0 else None
+        if held is None and group.scanned is not None:
+            held = _Held(group.scanned.exchanges, Columns(group.scanned.columns, group.scanned.spans))
+        if held is None or index >= len(held.columns):
+            return None
+        place, exchange = _place(held.exchanges, index)
+        name, lies = held.exchanges[exchange].name, held.columns.lies(index)
+        try:
+            found = self._reread.message(group.path, group.provider, group.root, lies)
+            if found is None:
+                return None  # rewritten since: the next answer knows
+            session, message = found
+            shown = snippet_of_message(session, message, group.query)
+        except (OSError, OpenError):
+            return None
+        change, added, removed = _change_of(message, group.query, group.root)
+        return Hit(
+            group.path, index, lies.key, place, shown.who, message.kind, message.timestamp, shown.text, shown.spans,
+            change, added, removed, message.id, exchange,
+            int(name) if name.isdecimal() and name != "0" else None,
+            _WEIGHTS[lane_of_row(row)] * (1.0 if row in group.outright else _PART),
+        )  # fmt: skip
+
+    # -- what the index holds --------------------------------------------------------------------------------------
+
+    def held(self, sid: int) -> _Held:
+        """Exchanges and columns of a session in the index."""
+        held = self._held.get(sid)
+        if held is None:
+            assert self._store is not None
+            rows = self._store.fetch("SELECT exchanges, columns, spans FROM messages WHERE sid = ?", (sid,))
+            try:
+                exchanges, columns, spans = rows[0]
+                held = _Held(exchanges_from(exchanges), Columns(decompress(columns), decompress(spans)))
+            except (LookupError, ValueError, TypeError, error):
+                held = _Held([], Columns())
+            self._held[sid] = held
+            if len(self._held) > 200:
+                self._held.popitem(last=False)
+        return held
+
+    def _load(self) -> None:
+        """Bring what is kept of the index in memory up to date: when somebody has written to it."""
+        if self._store is None or self._store.connection is None:
+            self._note = ""
+            self._store = TextStore(self._library.text_path, self._library.reader, self._report)
+            self._version = None
+        version = self._store.fetch("PRAGMA data_version")
+        if version == self._version and version:
+            return
+        self._version = version
+        self._sessions = self._store.sessions()
+        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
+        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
+        self._words = self._store.words()
+        self._tools = list(tools_in(self._words))
+        self._files = self._store.fetch("SELECT file, root, path FROM files")
+        self._tails = self._store.tails()
+        self._held.clear()
+        self._reread.close()
+
+    def _report(self, reason: str) -> None:
+        self._note = reason
+
+
+def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
+    """The group of a session that was looked through."""
+    exact = {row.message for row in text.rows if all(pattern.search(row.words) for pattern in query.exact)}
+    outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
+    counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
+    score = _score(*([count(lane) for lane in range(4)] for count in counts))
+    group = _group_of(query, text.facts, text.path, text.parent, text.mtime_ns, len(rows), score)
+    group.rows, group.outright, group.scanned = _in_order(rows, outright), outright, text._replace(rows=[])
+    return group
+
+
+def _group_of(
+    query: Query, facts: dict[str, Any], path: str, parent: str, mtime_ns: int, hits: int, score: float
+) -> Group:
+    updated = facts["updated"] if facts["updated"] is not None else mtime_ns / 1e9
+    title = facts["title"] or facts["id"]
+    above = Path(parent) if parent else None
+    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated, above)
+    return Group(Path(path), *about, query, hits, score)
+
+
+def _is_in(message: int, ranges: list[tuple[int, int]]) -> bool:
+    at = bisect_right(ranges, (message, MESSAGE + 1)) - 1
+    return at >= 0 and message < ranges[at][1]
+
+
+def _in_order(rows: list[int], outright: set[int]) -> list[int]:
+    """Rows by their lane, words before parts of words, else as they stand in the session."""
+    return sorted(rows, key=lambda row: (-lane_of_row(row), row not in outright, row))
+
+
+def _score(every: list[int], whole: list[int]) -> float:
+    """The worth of hits by their lanes: of all, and of those in which the words stand in full."""
+    return sum(w * (log(1 + n) + _PART * log(1 + all_ - n)) for w, all_, n in zip(_WEIGHTS, every, whole, strict=True))
+
+
+def _sort(groups: list[Group], order: Order) -> None:
+    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, str(g.path)), reverse=True)
+
+
+def _place(exchanges: list[Places], index: int) -> tuple[str, int]:
+    """The place of a message and the index of its exchange: renderers/places.py says it of a session that was read."""
+    at = max(bisect_right(exchanges, index, key=lambda exchange: exchange.start) - 1, 0)
+    exchange = exchanges[at]
+    inside = "" if index == exchange.start and exchange.opened else f".{index - exchange.start + 1}"
+    return f"#{exchange.name}{inside}", at
+
+
+def _change_of(message: Message, query: Query, root: str) -> tuple[str, int, int]:
+    """Return how a message treated the files that are asked for; for other queries what it changed at all."""
+    if not query.of_files:
+        return ("", *totals(message.tool.diffs)) if message.tool else ("", 0, 0)
+    touches = [touch for touch in touches_of(message) if query.file(root, touch.path)]
+    if not touches:
+        return "", 0, 0
+    changed = any(touch.changed for touch in touches)
+    added, removed = sum(t.added for t in touches), sum(t.removed for t in touches)
+    return "changed" if changed else "read", added, removed
