@@ -15,7 +15,7 @@ from itertools import islice
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from zlib import decompress, error
+from zlib import decompress
 
 from schemas.clean import clean
 from schemas.diffs import totals
@@ -24,6 +24,7 @@ from schemas.troubles import OpenError
 from viewer.index.fulltext import (
     MESSAGE,
     MOST_WORDS,
+    WRONG_VALUES,
     Interrupted,
     Kept,
     TextStore,
@@ -60,8 +61,8 @@ class _Ask(NamedTuple):
     expression: str
     outright: str
     """The same for words in full, where parts of words are meant too."""
-    tails: dict[int, list[int]]
-    """Rows found among those that may yet change, by session."""
+    tails: dict[int, list[Row]]
+    """Messages found among those that may yet change, by session."""
     touched: dict[int, list[tuple[int, int]]] | None
     """Where files that are asked for were read or changed, by session: first messages and those behind the last, in
     order; None where no file is asked for."""
@@ -211,7 +212,7 @@ class Find:
             if not query:
                 yield Answer(done=True)
                 return
-            answer = self._indexed(query)
+            answer = self._asked(query)
             missing = self._library.lacking(self._known)
             answer.missing, answer.note = len(missing), self._note
             answer.done = not missing
@@ -221,11 +222,20 @@ class Find:
         except Interrupted:
             return
 
-    def _indexed(self, query: Query) -> Answer:
-        """Ask the index."""
+    def _asked(self, query: Query) -> Answer:
+        """Ask the index. One that fails meanwhile holds nothing: the sessions are looked through."""
         self._load()
-        if self._store is None or self._store.connection is None:
+        assert self._store is not None
+        try:
+            answer = self._indexed(query)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+        if self._store.connection is None:
+            self._known = {}
             return Answer()
+        return answer
+
+    def _indexed(self, query: Query) -> Answer:
         capped = False
 
         def words(part: str) -> list[str]:
@@ -234,10 +244,10 @@ class Find:
             capped = capped or len(found) > MOST_WORDS
             return found[:MOST_WORDS]
 
-        tails: dict[int, list[int]] = {}
+        tails: dict[int, list[Row]] = {}
         for sid, row in self._tails:
             if query.finds(row.words, row.marks):
-                tails.setdefault(sid, []).append(row_of(row.lane, sid, row.message))
+                tails.setdefault(sid, []).append(row)
         touched = self._touched(query) if query.of_files else None
         ask = _Ask(
             query, query.match(words, self._tools), query.outright().match(words, self._tools), tails, touched, {}
@@ -252,11 +262,13 @@ class Find:
         every: dict[int, list[int]] = {}
         if ask.touched is None:
             self._add_counts(every, ask.expression, 0)
-            for sid, rows in ask.tails.items():
-                for row in rows:
-                    every.setdefault(sid, [0] * 8)[lane_of_row(row)] += 1
             if ask.outright != ask.expression:
                 self._add_counts(every, ask.outright, 4)
+            for sid, tail in ask.tails.items():
+                counts = every.setdefault(sid, [0] * 8)
+                for row in tail:
+                    counts[row.lane] += 1
+                    counts[row.lane + 4] += query.in_full(row.words)
         else:
             every = {sid: [0] * 8 for sid in ask.touched}
         titled = self._titled(query) if query.of_sessions else ()
@@ -270,9 +282,9 @@ class Find:
             if not allowed[sid] or ask.touched is not None:
                 rows, outright = self._rows(ask, sid)
                 counts = [0] * 8
-                for row in rows:
-                    counts[lane_of_row(row)] += 1
-                    counts[lane_of_row(row) + 4] += row in outright
+                for one in rows:
+                    counts[lane_of_row(one)] += 1
+                    counts[lane_of_row(one) + 4] += one in outright
             else:
                 counts[TITLE] = counts[TITLE + 4] = sid in titled and not counts[PROMPTS]
             found[sid] = sum(counts[:4]), _score(counts[:4], counts[:4] if plain else counts[4:])
@@ -328,9 +340,12 @@ class Find:
     def _rows(self, ask: _Ask, sid: int) -> tuple[list[int], set[int]]:
         """The hits of a session, best first, and those of them in which the words stand in full."""
         assert self._store is not None
-        rows = self._found(ask, ask.expression, sid) + ask.tails.get(sid, [])
-        outright = set(rows) if ask.outright == ask.expression else set(self._found(ask, ask.outright, sid))
         query, facts = ask.query, self._sessions[sid].facts
+        rows, outright = list(self._found(ask, ask.expression, sid)), set(self._found(ask, ask.outright, sid))
+        for tail in ask.tails.get(sid, ()):
+            rows.append(row_of(tail.lane, sid, tail.message))
+            if query.in_full(tail.words):
+                outright.add(rows[-1])
         if ask.touched is not None:
             rows = [row for row in rows if _is_in(row & MESSAGE, ask.touched.get(sid, []))]
         if query.timed:
@@ -387,13 +402,15 @@ class Find:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def hits(self, group: Group, start: int = 0, stop: int | None = None) -> list[Hit]:
-        """The lines of some of a group's hits, the best first. Costs a read of the session's file."""
-        if group.rows is None:
-            assert group.ask is not None
-            group.rows, group.outright = (
-                self._rows(group.ask, group.sid) if group.sid in self._sessions else ([], set())
-            )
-        return [hit for row in group.rows[start:stop] if (hit := self._hit(group, row)) is not None]
+        """The lines of some of a group's hits, the best first; none where `cancel` is called meanwhile, or where the
+        session is not there any more. Costs a look into the session's file.
+        """
+        try:
+            if group.rows is None and group.ask is not None and group.sid in self._sessions:
+                group.rows, group.outright = self._rows(group.ask, group.sid)
+        except Interrupted:
+            return []
+        return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
 
     def _hit(self, group: Group, row: int) -> Hit | None:
         index = row & MESSAGE
@@ -404,7 +421,7 @@ class Find:
         held = self.held(group.sid) if group.sid >= 0 else None
         if held is None and group.scanned is not None:
             held = _Held(group.scanned.exchanges, Columns(group.scanned.columns, group.scanned.spans))
-        if held is None or index >= len(held.columns):
+        if held is None or index >= len(held.columns) or not held.exchanges:
             return None
         place, exchange = _place(held.exchanges, index)
         name, lies = held.exchanges[exchange].name, held.columns.lies(index)
@@ -435,7 +452,7 @@ class Find:
             try:
                 exchanges, columns, spans = rows[0]
                 held = _Held(exchanges_from(exchanges), Columns(decompress(columns), decompress(spans)))
-            except (LookupError, ValueError, TypeError, error):
+            except WRONG_VALUES:  # damaged, or written anew meanwhile: there is nothing to show
                 held = _Held([], Columns())
             self._held[sid] = held
             if len(self._held) > 200:
@@ -452,15 +469,21 @@ class Find:
         if version == self._version and version:
             return
         self._version = version
-        self._sessions = self._store.sessions()
-        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
-        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
-        self._words = self._store.words()
-        self._tools = list(tools_in(self._words))
-        self._files = self._store.fetch("SELECT file, root, path FROM files")
-        self._tails = self._store.tails()
         self._held.clear()
         self._reread.close()
+        try:
+            self._take_in(self._store)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+
+    def _take_in(self, store: TextStore) -> None:
+        self._sessions = store.sessions()
+        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
+        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
+        self._words = store.words()
+        self._tools = list(tools_in(self._words))
+        self._files = store.fetch("SELECT file, root, path FROM files")
+        self._tails = store.tails()
 
     def _report(self, reason: str) -> None:
         self._note = reason
@@ -468,7 +491,7 @@ class Find:
 
 def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
     """The group of a session that was looked through."""
-    exact = {row.message for row in text.rows if all(pattern.search(row.words) for pattern in query.exact)}
+    exact = {row.message for row in text.rows if query.in_full(row.words)}
     outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
     counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
     score = _score(*([count(lane) for lane in range(4)] for count in counts))

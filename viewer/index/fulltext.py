@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sqlite3
+import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.json_output import json_bytes
-from viewer.index.query import EVERY, MARK, Marks, tool_name
+from viewer.index.database import Foreign, is_broken, private, remove
+from viewer.index.query import MARK, Marks, tool_name
 from viewer.index.texts import Places, Row, SessionText, exchanges_from, exchanges_json, head_of_columns
 
 LAYOUT = 1
@@ -48,8 +50,11 @@ _TABLES = (
     "INSERT INTO texts(texts, rank) VALUES ('crisismerge', 32)",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, 'row')",
 )
+WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
+"""What reading values of a damaged database ends in, where SQLite notices nothing."""
 _WAIT = 5.0
 _BATCH_CHARS = 24 << 20
+_FEW_DEAD = 1000
 _FEW_CHARS = 4 << 20
 """So little new text has its words counted here; of more FTS5 lists them."""
 MOST_WORDS = 400
@@ -85,6 +90,24 @@ class Kept(NamedTuple):
     facts: dict[str, Any]
 
 
+class Holds(NamedTuple):
+    """The contents of the index in figures."""
+
+    sessions: int
+    subagents: int
+    messages: int
+    chars: int
+    """Of their text, as it is searched."""
+    size: int
+    """Bytes of the sessions' files."""
+    files: int
+    """Names of files that were read or changed."""
+    dead: int
+    """Rows that stand for nothing any more."""
+    written: str | None
+    """When it was written last, in UTC."""
+
+
 class TextStore:
     """A connection to the full-text index. Where there can be none, it holds nothing and says why to `report`."""
 
@@ -105,10 +128,13 @@ class TextStore:
         for attempt in (1, 2):
             try:
                 return _connect(self.path)
-            except (sqlite3.DatabaseError, OSError) as error:
+            except sqlite3.DatabaseError as error:
                 if attempt == 1 and is_broken(error) and remove(self.path):
                     continue
                 self._report(f"no full-text index: {error}")
+            except OSError as error:
+                self._report(f"no full-text index: {(error.strerror or str(error)).lower()}")
+                return None
         return None
 
     def close(self) -> None:
@@ -128,9 +154,9 @@ class TextStore:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
                 raise Interrupted from None
-            self._give_up(error)
+            self.give_up(error)
         except sqlite3.DatabaseError as error:
-            self._give_up(error)
+            self.give_up(error)
         return []
 
     def known(self) -> dict[str, tuple[int, int]]:
@@ -207,6 +233,16 @@ class TextStore:
         if names:
             self._change(forget)
 
+    def start(self) -> None:
+        """Throw away what is in it where that is old for the most part: sessions that changed or went, or that other
+        parsers read. It is made anew then; asked while it is made, sessions are looked through.
+        """
+        held = self.holds()
+        sums = "SELECT coalesce(sum(messages), 0) FROM sessions WHERE reader <> ?"
+        old = held.dead + sum(count for (count,) in self.fetch(sums, (self._reader,)))
+        if old > _FEW_DEAD and old * 3 > held.messages:
+            self._change(_clear)
+
     def add(self, texts: Iterable[SessionText]) -> None:
         """Take in sessions; they are written when enough of them came, and with `finish`."""
         for text in texts:
@@ -226,15 +262,15 @@ class TextStore:
             self._change(_optimize)
         self._new_chars = 0
         self._new_words.clear()
-        total, dead = self.counts()
-        if dead > 1000 and dead * 4 > total + dead:
-            self._change(_clear)  # most of what it holds is old: what is left is read again next time
 
-    def counts(self) -> tuple[int, int]:
-        """Count the messages that it holds, and the rows that are dead."""
-        (total,), *_ = self.fetch("SELECT coalesce(sum(messages), 0) FROM sessions") or [(0,)]
-        dead = self.fetch("SELECT value FROM facts WHERE name = 'dead'")
-        return total, dead[0][0] if dead else 0
+    def holds(self) -> Holds:
+        """Say what is in it."""
+        sums = "count(*), count(parent), coalesce(sum(messages), 0), coalesce(sum(chars), 0), coalesce(sum(size), 0)"
+        count, subagents, messages, chars, size = (self.fetch(f"SELECT {sums} FROM sessions") or [(0,) * 5])[0]
+        facts = dict(self.fetch("SELECT name, value FROM facts"))
+        files = (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0]
+        dead, built = facts.get("dead", 0), facts.get("written")
+        return Holds(count - subagents, subagents, messages, chars, size, files, dead, built)
 
     def _write(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0
@@ -267,6 +303,7 @@ class TextStore:
                     _drop(connection, sid, messages)
         rows.sort()  # FTS5 writes out what it has whenever numbers do not ascend
         connection.executemany("INSERT INTO texts(rowid, a) VALUES (?, ?)", rows)
+        connection.execute("INSERT OR REPLACE INTO facts VALUES ('written', datetime())")
         new = sum(len(words) for _, words in rows)
         self._new_chars += new
         if self._new_chars < _FEW_CHARS:
@@ -327,16 +364,19 @@ class TextStore:
             with self.connection:
                 self.connection.execute("BEGIN IMMEDIATE")
                 change(self.connection)
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
+        except (sqlite3.DatabaseError, *WRONG_VALUES) as error:
+            self.give_up(error)
             return False
         return True
 
-    def _give_up(self, error: sqlite3.DatabaseError) -> None:
-        """A database that fails while it is used: one that is broken goes, so that the next start makes a new one."""
+    def give_up(self, error: Exception) -> None:
+        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
+        one.
+        """
         self.close()
-        broken = is_broken(error) and remove(self.path)
-        self._report(f"no full-text index: {'it was damaged, and is made anew' if broken else error}")
+        at_fault = is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
+        broken = at_fault and remove(self.path)
+        self._report(f"no full-text index: {'it was damaged' if broken else error}")
 
 
 class Interrupted(Exception):
@@ -395,8 +435,7 @@ def tools_in(words: bytes) -> Iterator[str]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    with suppress(FileExistsError):  # sessions hold what was said in private: nobody else may read it
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    private(path)
     connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
     try:
         state = tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
@@ -430,31 +469,6 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
 
-class Foreign(sqlite3.DatabaseError):
-    """A database of another layout, or somebody else's, under our name."""
-
-
-def is_broken(error: Exception) -> bool:
-    """Tell whether the file is at fault, and not a lock, a right or a full disk."""
-    if isinstance(error, Foreign):
-        return True
-    if not isinstance(error, sqlite3.DatabaseError):
-        return False
-    # A missing table or column is a plain SQLITE_ERROR.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def remove(path: Path) -> bool:
-    """Take a database and its side files away; whether that worked."""
-    try:
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
-
-
 @contextmanager
 def text_store(path: Path, reader: str, report: Callable[[str], None]) -> Iterator[TextStore]:
     """The full-text index for a while."""
@@ -463,6 +477,3 @@ def text_store(path: Path, reader: str, report: Callable[[str], None]) -> Iterat
         yield store
     finally:
         store.close()
-
-
-assert EVERY.startswith(MARK)

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -134,6 +135,7 @@ class Columns:
 
     def __init__(self, columns: bytes = b"", spans: bytes = b"") -> None:
         self._rows = list(_COLUMNS.iter_unpack(columns))
+        self._starts = [0, *accumulate(row[5] for row in self._rows)]
         self._spans = spans
 
     def __len__(self) -> int:
@@ -146,9 +148,9 @@ class Columns:
 
     def lies(self, index: int) -> Lies:
         """The place of a message's records."""
-        key, _, _, flags, kind, count = self._rows[index]
-        before = sum(row[5] for row in self._rows[:index]) * _SPAN.size
-        spans = list(_SPAN.iter_unpack(self._spans[before : before + count * _SPAN.size]))
+        key, _, _, flags, kind, _ = self._rows[index]
+        first, last = self._starts[index] * _SPAN.size, self._starts[index + 1] * _SPAN.size
+        spans = list(_SPAN.iter_unpack(self._spans[first:last]))
         return Lies(index, key, kind, flags, self.time(index), spans)
 
 
