@@ -309,11 +309,11 @@ import os, signal, sys
 sys.path[:] = sys.argv[1:]
 from viewer.index import worker as indexing
 real, read = indexing.index_one, []
-def index_one(job):
+def index_one(job, take):
     if read:
         os.kill(os.getpid(), signal.SIGKILL)
     read.append(job)
-    return real(job)
+    return real(job, take)
 indexing.index_one = index_one
 indexing.work()
 """

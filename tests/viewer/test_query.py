@@ -109,7 +109,8 @@ class Shelf:
     def __init__(self, folder: Path, texts: Iterable[SessionText]) -> None:
         self.text_path = folder / "text.sqlite"
         store = TextStore(self.text_path, self.reader, pytest.fail)
-        store.add(texts)
+        for text in texts:
+            store.add(text)
         store.finish()
         store.close()
 

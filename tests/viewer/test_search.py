@@ -127,8 +127,8 @@ def test_files_that_were_read_or_changed(machine: Machine) -> None:
     ):
         use = json.loads(records[1])
         use["uuid"], use["message"]["id"] = f"{use['uuid'][:-2]}9{number}", f"m{number}"
-        given = {"file_path": "/home/dev/lamp-shop/db/migrate.py", **given}
-        use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": given}]
+        where = {"file_path": "/home/dev/lamp-shop/db/migrate.py", **given}
+        use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
         records.append(json.dumps(use))
     path.write_text("\n".join(records) + "\n")
     for given in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):

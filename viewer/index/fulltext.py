@@ -36,7 +36,7 @@ _TABLES = (
     " mtime_ns INTEGER, reader TEXT, messages INTEGER, chars INTEGER, state INTEGER, facts BLOB)",
     "CREATE INDEX parents ON sessions (parent)",
     "CREATE TABLE messages (sid INTEGER PRIMARY KEY, exchanges BLOB, columns BLOB, spans BLOB)",
-    "CREATE TABLE tails (sid INTEGER PRIMARY KEY, rows BLOB)",
+    "CREATE TABLE tails (sid INTEGER, message INTEGER, row BLOB, PRIMARY KEY (sid, message))",
     "CREATE TABLE files (file INTEGER PRIMARY KEY, root TEXT, path TEXT, UNIQUE (root, path))",
     "CREATE TABLE touches (file INTEGER, row INTEGER, changed INTEGER, added INTEGER, removed INTEGER,"
     " PRIMARY KEY (file, row)) WITHOUT ROWID",
@@ -53,7 +53,7 @@ _TABLES = (
 WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
 """What reading values of a damaged database ends in, where SQLite notices nothing."""
 _WAIT = 5.0
-_BATCH_CHARS = 24 << 20
+_BATCH_CHARS = 16 << 20
 _FEW_DEAD = 1000
 _FEW_CHARS = 4 << 20
 """So little new text has its words counted here; of more FTS5 lists them."""
@@ -114,6 +114,9 @@ class TextStore:
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
         self.path, self._reader, self._report = path, reader, report
         self._batch: list[SessionText] = []
+        self._families: dict[str, set[bytes]] = {}
+        self._parts: dict[str, tuple[int, int]] = {}
+        """Sessions of which slices are to come: their number, and how many of their messages were known."""
         self._chars = 0
         self._new_chars = 0
         self._new_words: set[str] = set()
@@ -211,9 +214,10 @@ class TextStore:
     def tails(self) -> list[tuple[int, Row]]:
         """The messages that may yet change, each with its session's number."""
         found = []
-        for sid, data in self.fetch("SELECT sid, rows FROM tails"):
+        for sid, data in self.fetch("SELECT sid, row FROM tails"):
             with suppress(ValueError, TypeError):
-                found += [(sid, Row(m, lane, Marks(*marks), words)) for m, lane, marks, words in json.loads(data)]
+                message, lane, marks, words = json.loads(data)
+                found.append((sid, Row(message, lane, Marks(*marks), words)))
         return found
 
     # -- writing ---------------------------------------------------------------------------------------------------
@@ -243,13 +247,16 @@ class TextStore:
         if old > _FEW_DEAD and old * 3 > held.messages:
             self._change(_clear)
 
-    def add(self, texts: Iterable[SessionText]) -> None:
-        """Take in sessions; they are written when enough of them came, and with `finish`."""
-        for text in texts:
-            self._batch.append(text)
-            self._chars += sum(len(row.words) for row in text.rows)
+    def add(self, text: SessionText) -> None:
+        """Take in a session, or a slice of one; written when enough of them came, and with `finish`."""
+        self._batch.append(text)
+        self._chars += sum(len(row.words) for row in text.rows)
         if self._chars >= _BATCH_CHARS:
             self._write()
+
+    def keep(self, path: str, members: list[str]) -> None:
+        """Note which sessions are all that there are of a session and its subagents."""
+        self._families[path] = set(map(os.fsencode, members))
 
     def finish(self) -> None:
         """Write what waits, and make the index quick to ask where much came."""
@@ -274,66 +281,64 @@ class TextStore:
 
     def _write(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0
-        if batch:
-            self._change(lambda connection: self._take(connection, batch))
+        families, self._families = self._families, {}
+        if batch or families:
+            self._change(lambda connection: self._take(connection, batch, families))
 
-    def _take(self, connection: sqlite3.Connection, batch: list[SessionText]) -> None:
+    def _take(self, connection: sqlite3.Connection, batch: list[SessionText], families: dict[str, set[bytes]]) -> None:
         rows: list[tuple[int, str]] = []
-        families: dict[str, set[bytes]] = {}
-        for text in {text.path: text for text in batch}.values():
-            families.setdefault(text.parent or text.path, set()).add(os.fsencode(text.path))
-            sid, known = self._number(connection, text)
-            if sid < 0:
-                continue
-            settled = [row for row in text.rows if row.message < text.settled]
-            rows += [(row_of(row.lane, sid, row.message), _row_text(row)) for row in settled[known:]]
-            tail = [row for row in text.rows if row.message >= text.settled]
-            connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
-            if tail:
-                connection.execute("INSERT INTO tails VALUES (?, ?)", (sid, json.dumps(tail).encode()))
-            data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
-            connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        for text in batch:
+            sid, known = self._number(connection, text) if text.first else self._parts[text.path]
+            new = [row for row in text.rows if row.message >= known]
+            rows += [(row_of(r.lane, sid, r.message), _row_text(r)) for r in new if r.message < text.settled]
+            tail = [(sid, r.message, json.dumps(r)) for r in new if r.message >= text.settled]
+            connection.executemany("INSERT INTO tails VALUES (?, ?, ?)", tail)
             self._touch(connection, text, sid)
+            chars = sum(len(row.words) for row in text.rows)
+            connection.execute("UPDATE sessions SET chars = chars + ? WHERE sid = ?", (chars, sid))
+            self._parts[text.path] = sid, known
+            if text.last:
+                del self._parts[text.path]
+                state = text.size, text.mtime_ns, self._reader, sid
+                connection.execute("UPDATE sessions SET size = ?, mtime_ns = ?, reader = ? WHERE sid = ?", state)
         for parent, members in families.items():
-            name = os.fsencode(parent)
-            for sid, path, messages in connection.execute(
-                "SELECT sid, path, messages FROM sessions WHERE parent = ?", (name,)
-            ).fetchall():
-                if path not in members and name in members:
+            family = "SELECT sid, path, messages FROM sessions WHERE parent = ?"
+            for sid, path, messages in connection.execute(family, (os.fsencode(parent),)).fetchall():
+                if path not in members:
                     _drop(connection, sid, messages)
         rows.sort()  # FTS5 writes out what it has whenever numbers do not ascend
         connection.executemany("INSERT INTO texts(rowid, a) VALUES (?, ?)", rows)
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('written', datetime())")
-        new = sum(len(words) for _, words in rows)
-        self._new_chars += new
+        self._new_chars += sum(len(words) for _, words in rows)
         if self._new_chars < _FEW_CHARS:
             self._new_words.update(*(_TOKEN.findall(words) for _, words in rows))
 
     def _number(self, connection: sqlite3.Connection, text: SessionText) -> tuple[int, int]:
-        """The number of a session, and how many of its messages are there already; -1 where all is as it was."""
+        """The number of a session, and how many of its messages have their rows already. Until its last slice is here
+        it is of no size, and read by nobody.
+        """
         name, head = os.fsencode(text.path), head_of_columns(text.columns, text.settled)
-        values = (
-            os.fsencode(text.parent) or None, text.size, text.mtime_ns, self._reader, text.settled,
-            sum(len(row.words) for row in text.rows), zlib.crc32(head), json_bytes(text.facts),
-        )  # fmt: skip
+        values = (os.fsencode(text.parent) or None, text.settled, zlib.crc32(head), json_bytes(text.facts))
         old = connection.execute("SELECT sid, messages, state, reader FROM sessions WHERE path = ?", (name,)).fetchone()
+        sid = known = 0
         if old is not None:
             sid, known, state, reader = old
-            goes_on = known <= text.settled and zlib.crc32(head_of_columns(text.columns, known)) == state
-            if goes_on and reader == self._reader:
-                connection.execute(
-                    "UPDATE sessions SET parent = ?, size = ?, mtime_ns = ?, reader = ?, messages = ?, chars = ?,"
-                    " state = ?, facts = ? WHERE sid = ?",
-                    (*values, sid),
-                )
-                return sid, known
-            _drop(connection, sid, known)
-        cursor = connection.execute(
-            "INSERT INTO sessions (path, parent, size, mtime_ns, reader, messages, chars, state, facts)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (name, *values),
-        )
-        return cursor.lastrowid or 0, 0
+            grew = known <= text.settled and zlib.crc32(head_of_columns(text.columns, known)) == state
+            if not grew or reader != self._reader:
+                _drop(connection, sid, known)
+                sid = known = 0
+        if sid:
+            unread = "chars = 0, size = -1, reader = ''"
+            changed = f"UPDATE sessions SET parent = ?, messages = ?, state = ?, facts = ?, {unread} WHERE sid = ?"
+            connection.execute(changed, (*values, sid))
+        else:
+            columns = "parent, messages, state, facts, path, chars, size, mtime_ns, reader"
+            made = f"INSERT INTO sessions ({columns}) VALUES (?, ?, ?, ?, ?, 0, -1, 0, '')"
+            sid = connection.execute(made, (*values, name)).lastrowid or 0
+        connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
+        data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
+        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        return sid, known
 
     def _touch(self, connection: sqlite3.Connection, text: SessionText, sid: int) -> None:
         root = text.facts["root"]

@@ -11,7 +11,6 @@ viewer/index/summary.py is imported where a summary is wanted: it brings the who
 from __future__ import annotations
 
 import gc
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -164,13 +163,12 @@ class Library:
             total, done = sum(file.size for file in stale), 0
             batch: list[Indexed] = []
             due = time.monotonic() + _BATCH_SECONDS
-            for indexed in index_all(stale):
+            for indexed in index_all(stale, text.add):
                 batch.append(indexed)
                 done += indexed.size
                 if progress:
                     progress(done, total)
-                text.add(indexed.texts)
-                indexed.texts = []
+                text.keep(indexed.path, indexed.members)
                 if time.monotonic() >= due:
                     yield self._take(batch, store)
                     batch, due = [], time.monotonic() + _BATCH_SECONDS
