@@ -74,8 +74,10 @@ class _Ask(NamedTuple):
 class Group:
     """The hits of one session. A subagent's session is a group of its own; `parent` is the session it belongs to."""
 
-    path: Path
-    """Its address."""
+    address: str
+    """Its address as text: of thousands that are found a screen shows ten."""
+    above: str
+    """That of the session it belongs to; empty where it is no subagent's."""
     provider: str
     id: str
     title: str
@@ -84,7 +86,6 @@ class Group:
     branch: str
     updated: float
     """When it was said to last, in seconds since 1970."""
-    parent: Path | None
     query: Query
     hits: int
     score: float
@@ -98,9 +99,19 @@ class Group:
     scanned: SessionText | None = None
 
     @property
+    def path(self) -> Path:
+        """Its address."""
+        return Path(self.address)
+
+    @property
+    def parent(self) -> Path | None:
+        """The address of the session it belongs to; None where it is no subagent's."""
+        return Path(self.above) if self.above else None
+
+    @property
     def target(self) -> str:
         """The TARGET that opens it on the command line: its id; of a subagent its address."""
-        return self.id if self.parent is None else clean(str(self.path))
+        return clean(self.address) if self.above else self.id
 
 
 class Hit(NamedTuple):
@@ -258,7 +269,7 @@ class Find:
     def _counts(self, ask: _Ask) -> dict[int, tuple[int, float]]:
         """Count the hits of each session that the filters leave, and what they are worth."""
         assert self._store is not None
-        query, allowed = ask.query, self._allowed(ask.query)
+        query = ask.query
         every: dict[int, list[int]] = {}
         if ask.touched is None:
             self._add_counts(every, ask.expression, 0)
@@ -277,9 +288,10 @@ class Find:
         found: dict[int, tuple[int, float]] = {}
         plain = ask.outright == ask.expression
         for sid, counts in every.items():
-            if sid not in allowed:
+            allowed, whole = self._allowed(query, sid)
+            if not allowed:
                 continue
-            if not allowed[sid] or ask.touched is not None:
+            if not whole or ask.touched is not None:
                 rows, outright = self._rows(ask, sid)
                 counts = [0] * 8
                 for one in rows:
@@ -300,16 +312,16 @@ class Find:
                 counts = every[sid] = [0] * 8
             counts[lane + at] = count
 
-    def _allowed(self, query: Query) -> dict[int, bool]:
-        """The sessions that filters leave, each with whether all that was said in it lies in the time asked for."""
-        allowed: dict[int, bool] = {}
-        for sid, kept in self._sessions.items():
-            facts = kept.facts
-            if query.session(Facts(facts["provider"], facts["root"], facts["branch"])) and query.overlaps(
-                facts["created"], facts["updated"]
-            ):
-                allowed[sid] = not query.timed or (query.when(facts["created"]) and query.when(facts["updated"]))
-        return allowed
+    def _allowed(self, query: Query, sid: int) -> tuple[bool, bool]:
+        """Tell whether the filters leave a session, and whether all that was said in it lies in the time asked for."""
+        kept = self._sessions.get(sid)
+        if kept is None:
+            return False, False
+        facts = kept.facts
+        created, updated = facts["created"], facts["updated"]
+        if query.filters and not query.session(Facts(facts["provider"], facts["root"], facts["branch"])):
+            return False, False
+        return query.overlaps(created, updated), not query.timed or (query.when(created) and query.when(updated))
 
     def _titled(self, query: Query) -> set[int]:
         """The sessions whose title is meant."""
@@ -383,7 +395,7 @@ class Find:
     def _scan(self, query: Query, answer: Answer, missing: list[str], order: Order) -> Iterator[Answer]:
         due = time.monotonic() + _EVERY_SECONDS
         paths = set(missing)
-        groups = [group for group in answer.groups if str(group.parent or group.path) not in paths]
+        groups = [group for group in answer.groups if (group.above or group.address) not in paths]
         for number, path in enumerate(missing, 1):
             for text, rows in look_through(path, query, self.problems):
                 groups.append(_scanned(query, text, rows))
@@ -505,9 +517,8 @@ def _group_of(
 ) -> Group:
     updated = facts["updated"] if facts["updated"] is not None else mtime_ns / 1e9
     title = facts["title"] or facts["id"]
-    above = Path(parent) if parent else None
-    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated, above)
-    return Group(Path(path), *about, query, hits, score)
+    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated)
+    return Group(path, parent, *about, query, hits, score)
 
 
 def _is_in(message: int, ranges: list[tuple[int, int]]) -> bool:
@@ -526,7 +537,7 @@ def _score(every: list[int], whole: list[int]) -> float:
 
 
 def _sort(groups: list[Group], order: Order) -> None:
-    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, str(g.path)), reverse=True)
+    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, g.address), reverse=True)
 
 
 def _place(exchanges: list[Places], index: int) -> tuple[str, int]:
