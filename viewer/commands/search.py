@@ -127,7 +127,7 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
         count += len(hits)
         for hit in hits:
             # A subagent's session has no id that TARGET knows: its path stands above.
-            address = f"{short[group.id] if group.parent is None else ''}{hit.place}"
+            address = f"{'' if group.above else short[group.id]}{hit.place}"
             _print_hit(screen, hit, address, of_files=query.of_files)
     return count
 

@@ -15,7 +15,7 @@ from itertools import islice
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from zlib import decompress, error
+from zlib import decompress
 
 from schemas.clean import clean
 from schemas.diffs import totals
@@ -24,6 +24,7 @@ from schemas.troubles import OpenError
 from viewer.index.fulltext import (
     MESSAGE,
     MOST_WORDS,
+    WRONG_VALUES,
     Interrupted,
     Kept,
     TextStore,
@@ -60,8 +61,8 @@ class _Ask(NamedTuple):
     expression: str
     outright: str
     """The same for words in full, where parts of words are meant too."""
-    tails: dict[int, list[int]]
-    """Rows found among those that may yet change, by session."""
+    tails: dict[int, list[Row]]
+    """Messages found among those that may yet change, by session."""
     touched: dict[int, list[tuple[int, int]]] | None
     """Where files that are asked for were read or changed, by session: first messages and those behind the last, in
     order; None where no file is asked for."""
@@ -73,8 +74,10 @@ class _Ask(NamedTuple):
 class Group:
     """The hits of one session. A subagent's session is a group of its own; `parent` is the session it belongs to."""
 
-    path: Path
-    """Its address."""
+    address: str
+    """Its address as text: of thousands that are found a screen shows ten."""
+    above: str
+    """That of the session it belongs to; empty where it is no subagent's."""
     provider: str
     id: str
     title: str
@@ -83,7 +86,6 @@ class Group:
     branch: str
     updated: float
     """When it was said to last, in seconds since 1970."""
-    parent: Path | None
     query: Query
     hits: int
     score: float
@@ -97,9 +99,19 @@ class Group:
     scanned: SessionText | None = None
 
     @property
+    def path(self) -> Path:
+        """Its address."""
+        return Path(self.address)
+
+    @property
+    def parent(self) -> Path | None:
+        """The address of the session it belongs to; None where it is no subagent's."""
+        return Path(self.above) if self.above else None
+
+    @property
     def target(self) -> str:
         """The TARGET that opens it on the command line: its id; of a subagent its address."""
-        return self.id if self.parent is None else clean(str(self.path))
+        return clean(self.address) if self.above else self.id
 
 
 class Hit(NamedTuple):
@@ -211,7 +223,7 @@ class Find:
             if not query:
                 yield Answer(done=True)
                 return
-            answer = self._indexed(query)
+            answer = self._asked(query)
             missing = self._library.lacking(self._known)
             answer.missing, answer.note = len(missing), self._note
             answer.done = not missing
@@ -221,11 +233,20 @@ class Find:
         except Interrupted:
             return
 
-    def _indexed(self, query: Query) -> Answer:
-        """Ask the index."""
+    def _asked(self, query: Query) -> Answer:
+        """Ask the index. One that fails meanwhile holds nothing: the sessions are looked through."""
         self._load()
-        if self._store is None or self._store.connection is None:
+        assert self._store is not None
+        try:
+            answer = self._indexed(query)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+        if self._store.connection is None:
+            self._known = {}
             return Answer()
+        return answer
+
+    def _indexed(self, query: Query) -> Answer:
         capped = False
 
         def words(part: str) -> list[str]:
@@ -234,10 +255,10 @@ class Find:
             capped = capped or len(found) > MOST_WORDS
             return found[:MOST_WORDS]
 
-        tails: dict[int, list[int]] = {}
+        tails: dict[int, list[Row]] = {}
         for sid, row in self._tails:
             if query.finds(row.words, row.marks):
-                tails.setdefault(sid, []).append(row_of(row.lane, sid, row.message))
+                tails.setdefault(sid, []).append(row)
         touched = self._touched(query) if query.of_files else None
         ask = _Ask(
             query, query.match(words, self._tools), query.outright().match(words, self._tools), tails, touched, {}
@@ -248,15 +269,17 @@ class Find:
     def _counts(self, ask: _Ask) -> dict[int, tuple[int, float]]:
         """Count the hits of each session that the filters leave, and what they are worth."""
         assert self._store is not None
-        query, allowed = ask.query, self._allowed(ask.query)
+        query = ask.query
         every: dict[int, list[int]] = {}
         if ask.touched is None:
             self._add_counts(every, ask.expression, 0)
-            for sid, rows in ask.tails.items():
-                for row in rows:
-                    every.setdefault(sid, [0] * 8)[lane_of_row(row)] += 1
             if ask.outright != ask.expression:
                 self._add_counts(every, ask.outright, 4)
+            for sid, tail in ask.tails.items():
+                counts = every.setdefault(sid, [0] * 8)
+                for row in tail:
+                    counts[row.lane] += 1
+                    counts[row.lane + 4] += query.in_full(row.words)
         else:
             every = {sid: [0] * 8 for sid in ask.touched}
         titled = self._titled(query) if query.of_sessions else ()
@@ -265,14 +288,15 @@ class Find:
         found: dict[int, tuple[int, float]] = {}
         plain = ask.outright == ask.expression
         for sid, counts in every.items():
-            if sid not in allowed:
+            allowed, whole = self._allowed(query, sid)
+            if not allowed:
                 continue
-            if not allowed[sid] or ask.touched is not None:
+            if not whole or ask.touched is not None:
                 rows, outright = self._rows(ask, sid)
                 counts = [0] * 8
-                for row in rows:
-                    counts[lane_of_row(row)] += 1
-                    counts[lane_of_row(row) + 4] += row in outright
+                for one in rows:
+                    counts[lane_of_row(one)] += 1
+                    counts[lane_of_row(one) + 4] += one in outright
             else:
                 counts[TITLE] = counts[TITLE + 4] = sid in titled and not counts[PROMPTS]
             found[sid] = sum(counts[:4]), _score(counts[:4], counts[:4] if plain else counts[4:])
@@ -288,16 +312,16 @@ class Find:
                 counts = every[sid] = [0] * 8
             counts[lane + at] = count
 
-    def _allowed(self, query: Query) -> dict[int, bool]:
-        """The sessions that filters leave, each with whether all that was said in it lies in the time asked for."""
-        allowed: dict[int, bool] = {}
-        for sid, kept in self._sessions.items():
-            facts = kept.facts
-            if query.session(Facts(facts["provider"], facts["root"], facts["branch"])) and query.overlaps(
-                facts["created"], facts["updated"]
-            ):
-                allowed[sid] = not query.timed or (query.when(facts["created"]) and query.when(facts["updated"]))
-        return allowed
+    def _allowed(self, query: Query, sid: int) -> tuple[bool, bool]:
+        """Tell whether the filters leave a session, and whether all that was said in it lies in the time asked for."""
+        kept = self._sessions.get(sid)
+        if kept is None:
+            return False, False
+        facts = kept.facts
+        created, updated = facts["created"], facts["updated"]
+        if query.filters and not query.session(Facts(facts["provider"], facts["root"], facts["branch"])):
+            return False, False
+        return query.overlaps(created, updated), not query.timed or (query.when(created) and query.when(updated))
 
     def _titled(self, query: Query) -> set[int]:
         """The sessions whose title is meant."""
@@ -328,9 +352,12 @@ class Find:
     def _rows(self, ask: _Ask, sid: int) -> tuple[list[int], set[int]]:
         """The hits of a session, best first, and those of them in which the words stand in full."""
         assert self._store is not None
-        rows = self._found(ask, ask.expression, sid) + ask.tails.get(sid, [])
-        outright = set(rows) if ask.outright == ask.expression else set(self._found(ask, ask.outright, sid))
         query, facts = ask.query, self._sessions[sid].facts
+        rows, outright = list(self._found(ask, ask.expression, sid)), set(self._found(ask, ask.outright, sid))
+        for tail in ask.tails.get(sid, ()):
+            rows.append(row_of(tail.lane, sid, tail.message))
+            if query.in_full(tail.words):
+                outright.add(rows[-1])
         if ask.touched is not None:
             rows = [row for row in rows if _is_in(row & MESSAGE, ask.touched.get(sid, []))]
         if query.timed:
@@ -368,7 +395,7 @@ class Find:
     def _scan(self, query: Query, answer: Answer, missing: list[str], order: Order) -> Iterator[Answer]:
         due = time.monotonic() + _EVERY_SECONDS
         paths = set(missing)
-        groups = [group for group in answer.groups if str(group.parent or group.path) not in paths]
+        groups = [group for group in answer.groups if (group.above or group.address) not in paths]
         for number, path in enumerate(missing, 1):
             for text, rows in look_through(path, query, self.problems):
                 groups.append(_scanned(query, text, rows))
@@ -387,13 +414,15 @@ class Find:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def hits(self, group: Group, start: int = 0, stop: int | None = None) -> list[Hit]:
-        """The lines of some of a group's hits, the best first. Costs a read of the session's file."""
-        if group.rows is None:
-            assert group.ask is not None
-            group.rows, group.outright = (
-                self._rows(group.ask, group.sid) if group.sid in self._sessions else ([], set())
-            )
-        return [hit for row in group.rows[start:stop] if (hit := self._hit(group, row)) is not None]
+        """The lines of some of a group's hits, the best first; none where `cancel` is called meanwhile, or where the
+        session is not there any more. Costs a look into the session's file.
+        """
+        try:
+            if group.rows is None and group.ask is not None and group.sid in self._sessions:
+                group.rows, group.outright = self._rows(group.ask, group.sid)
+        except Interrupted:
+            return []
+        return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
 
     def _hit(self, group: Group, row: int) -> Hit | None:
         index = row & MESSAGE
@@ -404,7 +433,7 @@ class Find:
         held = self.held(group.sid) if group.sid >= 0 else None
         if held is None and group.scanned is not None:
             held = _Held(group.scanned.exchanges, Columns(group.scanned.columns, group.scanned.spans))
-        if held is None or index >= len(held.columns):
+        if held is None or index >= len(held.columns) or not held.exchanges:
             return None
         place, exchange = _place(held.exchanges, index)
         name, lies = held.exchanges[exchange].name, held.columns.lies(index)
@@ -435,7 +464,7 @@ class Find:
             try:
                 exchanges, columns, spans = rows[0]
                 held = _Held(exchanges_from(exchanges), Columns(decompress(columns), decompress(spans)))
-            except (LookupError, ValueError, TypeError, error):
+            except WRONG_VALUES:  # damaged, or written anew meanwhile: there is nothing to show
                 held = _Held([], Columns())
             self._held[sid] = held
             if len(self._held) > 200:
@@ -452,15 +481,21 @@ class Find:
         if version == self._version and version:
             return
         self._version = version
-        self._sessions = self._store.sessions()
-        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
-        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
-        self._words = self._store.words()
-        self._tools = list(tools_in(self._words))
-        self._files = self._store.fetch("SELECT file, root, path FROM files")
-        self._tails = self._store.tails()
         self._held.clear()
         self._reread.close()
+        try:
+            self._take_in(self._store)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+
+    def _take_in(self, store: TextStore) -> None:
+        self._sessions = store.sessions()
+        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
+        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
+        self._words = store.words()
+        self._tools = list(tools_in(self._words))
+        self._files = store.fetch("SELECT file, root, path FROM files")
+        self._tails = store.tails()
 
     def _report(self, reason: str) -> None:
         self._note = reason
@@ -468,7 +503,7 @@ class Find:
 
 def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
     """The group of a session that was looked through."""
-    exact = {row.message for row in text.rows if all(pattern.search(row.words) for pattern in query.exact)}
+    exact = {row.message for row in text.rows if query.in_full(row.words)}
     outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
     counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
     score = _score(*([count(lane) for lane in range(4)] for count in counts))
@@ -482,9 +517,8 @@ def _group_of(
 ) -> Group:
     updated = facts["updated"] if facts["updated"] is not None else mtime_ns / 1e9
     title = facts["title"] or facts["id"]
-    above = Path(parent) if parent else None
-    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated, above)
-    return Group(Path(path), *about, query, hits, score)
+    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated)
+    return Group(path, parent, *about, query, hits, score)
 
 
 def _is_in(message: int, ranges: list[tuple[int, int]]) -> bool:
@@ -503,7 +537,7 @@ def _score(every: list[int], whole: list[int]) -> float:
 
 
 def _sort(groups: list[Group], order: Order) -> None:
-    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, str(g.path)), reverse=True)
+    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, g.address), reverse=True)
 
 
 def _place(exchanges: list[Places], index: int) -> tuple[str, int]:

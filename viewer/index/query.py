@@ -216,6 +216,10 @@ class Query:
                     return False
         return self.when(marks.time)
 
+    def in_full(self, words: str) -> bool:
+        """Return whether a text holds the words as such, and not only as parts of others."""
+        return all(pattern.search(words) for pattern in self.exact)
+
     def titled(self, title: str) -> bool:
         """Return whether a session's title is meant."""
         words = words_of(title)

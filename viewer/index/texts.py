@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
 
 from renderers.places import exchange_names
 from schemas.clean import clean, one_line
-from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
+from schemas.message import USER_KINDS, Flag, Kind, Message, Span, SpanRole, Tool
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Marks
@@ -61,7 +62,7 @@ class Places(NamedTuple):
 
 
 class SessionText(NamedTuple):
-    """A session, or the session of a subagent, as the index takes it in."""
+    """A session, or the session of a subagent, as the index takes it in: whole, or a slice of its rows and touches."""
 
     path: str
     parent: str
@@ -76,31 +77,23 @@ class SessionText(NamedTuple):
     """Messages from here on may yet change."""
     columns: bytes
     spans: bytes
+    first: bool = True
+    """Whether no slice of it came before."""
+    last: bool = True
 
 
 def text_of_session(session: Session, state: Side, parent: str = "") -> SessionText:
     """The text of a session that has been read, subagents in files of their own apart."""
+    return next(slices_of_session(session, state, parent, most=sys.maxsize))
+
+
+def slices_of_session(session: Session, state: Side, parent: str = "", most: int = 4 << 20) -> Iterator[SessionText]:
+    """The same in slices of so many characters, so that it need not lie in memory at once."""
     rows: list[Row] = []
     touches: list[Touch] = []
-    columns, spans = bytearray(), bytearray()
-    table, inner = session.messages, within(session)
-    plain = len(session.stores) == 1 and hasattr(session.stores[0], "fd")
-    for index in range(len(table)):
-        message = session.unclean_message(index)
-        marks = marks_of(message)
-        rows.append(Row(index, lane_of(message.kind), marks, words_of(searchable(message, inner.get(index, ())))))
-        if message.path_hints:
-            touches += touches_of(message)
-        chain = session.message_spans(index) if plain else []
-        chain = chain if len(chain) < 256 else []
-        time_ = math.nan if marks.time is None else marks.time
-        columns += _COLUMNS.pack(
-            table.key[index], time_, table.chars[index], table.flags[index] & _STAYS, table.kind[index], len(chain)
-        )
-        for span in chain:
-            spans += _SPAN.pack(span.offset, span.length, span.item, span.role)
+    chars, first, inner = 0, True, within(session)
     names = exchange_names(session)
-    return SessionText(
+    whole = SessionText(
         state.path,
         parent,
         state.size,
@@ -110,9 +103,36 @@ def text_of_session(session: Session, state: Side, parent: str = "") -> SessionT
         rows,
         touches,
         _settled(session, state.mtime_ns),
-        bytes(columns),
-        bytes(spans),
+        *_columns(session),
+        first,
+        False,
     )
+    for index in range(len(session.messages)):
+        message = session.unclean_message(index)
+        words = words_of(searchable(message, inner.get(index, ())))
+        rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
+        if message.path_hints:
+            touches += touches_of(message)
+        chars += len(words)
+        if chars >= most:
+            yield whole._replace(rows=rows, touches=touches, first=first)
+            chars, first, rows, touches = 0, False, [], []
+    yield whole._replace(rows=rows, touches=touches, first=first, last=True)
+
+
+def _columns(session: Session) -> tuple[bytes, bytes]:
+    columns, spans, table = bytearray(), bytearray(), session.messages
+    plain = len(session.stores) == 1 and session.in_lines(Span(0, 0, 0, 0, SpanRole.BODY))
+    for index in range(len(table)):
+        chain = session.message_spans(index) if plain else []
+        chain = chain if len(chain) < 256 else []
+        flags = table.flags[index] & _STAYS
+        columns += _COLUMNS.pack(
+            table.key[index], table.time[index], table.chars[index], flags, table.kind[index], len(chain)
+        )
+        for span in chain:
+            spans += _SPAN.pack(span.offset, span.length, span.item, span.role)
+    return bytes(columns), bytes(spans)
 
 
 def facts_of(session: Session) -> dict[str, Any]:
@@ -134,6 +154,7 @@ class Columns:
 
     def __init__(self, columns: bytes = b"", spans: bytes = b"") -> None:
         self._rows = list(_COLUMNS.iter_unpack(columns))
+        self._starts = [0, *accumulate(row[5] for row in self._rows)]
         self._spans = spans
 
     def __len__(self) -> int:
@@ -146,9 +167,9 @@ class Columns:
 
     def lies(self, index: int) -> Lies:
         """The place of a message's records."""
-        key, _, _, flags, kind, count = self._rows[index]
-        before = sum(row[5] for row in self._rows[:index]) * _SPAN.size
-        spans = list(_SPAN.iter_unpack(self._spans[before : before + count * _SPAN.size]))
+        key, _, _, flags, kind, _ = self._rows[index]
+        first, last = self._starts[index] * _SPAN.size, self._starts[index + 1] * _SPAN.size
+        spans = list(_SPAN.iter_unpack(self._spans[first:last]))
         return Lies(index, key, kind, flags, self.time(index), spans)
 
 
