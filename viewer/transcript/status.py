@@ -77,12 +77,20 @@ def state_line(
     return Content.assemble(origin, (f"  {said}" if said else "", "$accent"))
 
 
-def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Tally | None = None) -> Content:
-    """Say what could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of
-    the session without its subagents, once it is known.
+def totals_line(
+    session: Session,
+    family: FamilyUsage,
+    cut: int | None = None,
+    cost: Tally | None = None,
+    doing: tuple[str, str] = ("", ""),
+) -> Content:
+    """Say what could not be read, which must not be missed, what it does now (`doing`: words and their colour) and the
+    totals. `cut`: an unfinished last line. `cost`: of the session without its subagents, once it is known.
     """
     faults = _faults(session, cut)
     parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
+    if doing[0]:
+        parts += [(" · " if parts else "", "$text-muted"), doing]
     pieces: list[str] = []
     usage = session.usage()
     if usage is not None and usage.total is not None:

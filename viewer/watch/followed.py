@@ -41,11 +41,14 @@ _REST = 10.0
 
 
 class Followed:
-    """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then."""
+    """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then. Of one that
+    somebody else follows, `given`, nothing is added up, and it is not closed.
+    """
 
-    def __init__(self, path: Path, agent: Agent) -> None:
+    def __init__(self, path: Path, agent: Agent, given: Follower | None = None) -> None:
         self.path, self.agent = path, agent
-        self.follower = Follower(path, from_end=True)
+        self._given = given
+        self.follower = given or Follower(path, from_end=True)
         self.evidence: Evidence | None = None
         """What is known of its process; None before anybody looked."""
         self.tile: Tile | None = None
@@ -132,7 +135,7 @@ class Followed:
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
         self._note_files()
-        if self.loaded:
+        if self.loaded and self._given is None:
             self._figures.run(self.session, self.touched, seconds)
 
     def _find_helpers(self, session: Session, now: float) -> None:
@@ -173,7 +176,8 @@ class Followed:
     def close(self) -> None:
         """Let go of the files."""
         for follower in self.followers:
-            follower.close()
+            if follower is not self._given:
+                follower.close()
 
     # -- its tile --------------------------------------------------------------------------------------------------
 

@@ -20,9 +20,10 @@ from renderers.facts import project_name
 from schemas.opening import open_reading
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
-from schemas.running import Stated, agent_of, agents_on, stated_by
+from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
 from schemas.troubles import OpenError
 from viewer.follow.clock import written_below
+from viewer.follow.follower import Follower
 from viewer.sessions.discover import Found, discover, environment
 from viewer.sessions.freshness import RECENT_SECONDS, file_state
 from viewer.watch.followed import Followed
@@ -86,6 +87,8 @@ class Watch:
         self._due: dict[Path, None] = {}
         self._by_file: defaultdict[str, set[Path]] = defaultdict(set)
         self._stated: dict[str, list[Stated]] = {}
+        self._agents: tuple[Agent, ...] | None = None
+        """The agents that are asked; None for all there are."""
         self._look_at = 0.0
         self._discover_at = self._discovered = self._discovering = 0.0
         """When to look for sessions next, when that was done last, and how long it took."""
@@ -166,6 +169,18 @@ class Watch:
             return
         self._due[path] = None
 
+    def only(self, follower: Follower) -> Tile | None:
+        """Watch one session and no others, which somebody else follows; return its tile as it is now, if it runs."""
+        agent = agent_of(follower.session.provider)
+        if agent is None:
+            return None
+        self._agents = (agent,)
+        if follower.path not in self._followed:
+            self._followed[follower.path] = Followed(follower.path, agent, follower)
+        self._due[follower.path] = None
+        self.step()
+        return next(iter(self.tiles), None)
+
     def touch(self, path: Path) -> None:
         """Look soon at what a file belongs to: it was written."""
         name = os.fspath(path).removesuffix("-wal").removesuffix("-shm")
@@ -220,7 +235,8 @@ class Watch:
         now = self._clock()
         workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
         self._processes.look(now, workers)
-        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents_on(self._env)}
+        agents = agents_on(self._env) if self._agents is None else self._agents
+        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents}
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]

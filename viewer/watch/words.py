@@ -9,6 +9,8 @@ from viewer.watch.state import Does, State
 
 ASKS = {Wait.PERMISSION: "may it", Wait.QUESTION: "asks", Wait.PLAN: "plan"}
 """What is said before that for which a session waits."""
+COLOURS = {"!": "$error", "?": "$warning", "*": "$success", "-": "$text-muted"}
+"""The colours of marks."""
 
 
 def mark(state: State) -> str:
