@@ -45,7 +45,7 @@ def test_own_keys_replace_those_of_the_table(tmp_path: Path) -> None:
     keys = {key.action: key.keys for key in effective("transcript", own.keymap)}
     assert keys["fold"] == ("enter", "v")
     assert keys["outline"] == ("tab",)
-    assert FooterItem(("^o",), ("export",), "export", 1) in footer_items(effective("list", own.keymap))
+    assert FooterItem(("^o",), ("export",), "export", 2) in footer_items(effective("list", own.keymap))
 
 
 @pytest.mark.parametrize(

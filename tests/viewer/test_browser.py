@@ -298,7 +298,6 @@ async def test_trouble_while_looking_is_said_and_the_list_stays(monkeypatch: pyt
     monkeypatch.setattr(HandLibrary, "refresh", broken)
     app = browser(HandLibrary([summary("a")]))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
-        await app.workers.wait_for_complete()
         await until(pilot, lambda: app.screen.query("Toast"))
         assert "Input/output error [b" in str(app.screen.query("Toast").first().render())
         assert "Title a" in drawn(app)[1]

@@ -325,17 +325,19 @@ def _failure(session: Session, last: Exchange) -> str:
     """Tell how the last exchange ended, if not well: with an error (the program's, or that of a tool that no answer
     came after), or interrupted or refused by the person.
     """
-    messages = session.messages
+    messages, failure = session.messages, ""
     for index in reversed(session.message_range(last.index)):
         kind, flags = messages.kind[index], messages.flags[index]
         if kind in _AFTERWORDS or flags & (Flag.REWOUND | Flag.INHERITED):
             continue
         if kind == Kind.INTERRUPT or flags & Flag.INTERRUPTED:
             return "interrupted"
-        if kind == Kind.ERROR or (kind == Kind.TOOL and flags & Flag.ERROR):
+        if kind == Kind.ERROR:
             return "error"
-        return ""
-    return ""
+        if kind != Kind.TOOL or not flags & Flag.ERROR:
+            break
+        failure = "error"  # unless somebody interrupted it: that may stand before
+    return failure
 
 
 def _last_text(session: Session) -> str:

@@ -32,7 +32,7 @@ BROWSER: tuple[Key, ...] = (
     Key(("pageup",), "page_up", "page up", "a page up"),
     Key(("home",), "top", "first", "first session"),
     Key(("end",), "bottom", "last", "last session"),
-    Key(("slash",), "find", "search all", "search in all sessions, where the filter is empty", footer=1),
+    Key(("slash",), "find", "search", "search in all sessions, where the filter is empty", footer=1),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=2),
