@@ -163,7 +163,7 @@ class Watch:
             return
         try:
             self._followed[path] = Followed(path, agent)
-        except OpenError:
+        except (OpenError, OSError):
             self._refused[path] = file.size
             return
         self._due[path] = None
