@@ -19,7 +19,7 @@ _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
 
 
 def exchange_names(session: Session) -> list[str]:
-    """What each exchange is called in a place: `3`, `0`, `3~1`."""
+    """The names of the exchanges in places, in order: `3`, `0`, `3~1`."""
     names: list[str] = []
     last, beside = 0, 0
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
@@ -46,7 +46,7 @@ def place_of(session: Session, index: int) -> str:
 
 
 def split_place(text: str) -> tuple[str, str]:
-    """What was typed as a target, and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
+    """Split what was typed into a target and the place behind it: `4f2a#3.2` is `4f2a` and `#3.2`; no place is ``."""
     target, mark, place = text.rpartition("#")
     return (target, f"#{place}") if mark and target and _PLACE.fullmatch(place) else (text, "")
 

@@ -1,8 +1,8 @@
 """Control bytes, escape sequences and bidi controls in every field there is: no command writes one of them.
 
-Each field of each agent's samples and of each published format is made hostile in turn, its value and its name, so that
-a field that nobody cleaned cannot hide behind one that made the file unreadable. Then all that leave the session
-readable are hostile at once, and every command is run on it.
+Each field of each agent's samples and of each published format is made hostile, its value and its name: as many at once
+as leave the session readable, and the others one by one, so that a field that nobody cleaned cannot hide behind one that
+made the file unreadable. Then every command is run on the former.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ Change = tuple[Field, bool]
 
 
 def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
-    """Check the model with each field made hostile alone; returns the values with as many of them at once as leave the
-    session what it is, and how many those are.
+    """Check the model with every field made hostile, as many at once as leave the session what it is, and each other one
+    alone; returns the values with the former, and how many those are.
     """
     plain = path.read_bytes()
     values = values_in(path, lines)
@@ -162,16 +162,17 @@ def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
         base, second = with_all(base, changes[half:])
         return base, first + second
 
-    harmless: list[Change] = []
+    changes: list[Change] = []
     for field in dict.fromkeys(field for value in values for field in fields(value)):
-        for key in (True, False):
-            changed = [with_hostile(value, field, key=key) for value in values]
-            if changed != values and is_still(changed):
-                harmless.append((field, key))
+        changes += [
+            (field, key)
+            for key in (True, False)
+            if [with_hostile(value, field, key=key) for value in values] != values
+        ]
     # A key is another one once it is hostile: first all values, from the inside out, then the keys.
-    harmless.sort(key=lambda change: (change[1], -len(change[0])))
+    changes.sort(key=lambda change: (change[1], -len(change[0])))
     try:
-        return with_all(values, harmless)
+        return with_all(values, changes)
     finally:
         path.write_bytes(plain)
 
