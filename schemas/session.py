@@ -192,6 +192,8 @@ class Session(Cleaned):
         """Records left out because the same record stands earlier in the file."""
         self.lacks: frozenset[Lack] = frozenset()
         """What this source never tells, so that the screen can say so instead of showing nothing."""
+        self.turn_end = -1
+        """How many messages there were when the source said last that a turn was over; -1 where it never did."""
         self.own_total = ""
         """Stands for the token total where the source has sums of its own and no calls: a snapshot's, in words."""
         self.metadata: dict[str, Any] = CleanDict()

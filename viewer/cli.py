@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List sessions.",
     "show": "Print a session.",
     "tail": "Follow a session as it grows.",
+    "watch": "Watch the sessions that run, and who waits for you.",
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",
     "search": "Search all sessions.",

@@ -6,6 +6,7 @@ Rich is imported by the functions that need it only: `--json` answers must not w
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -95,6 +96,15 @@ def pipe_closed() -> int:
     """The reader has what it wanted; what is still buffered must not complain when Python ends."""
     discard_output()
     return DONE
+
+
+def reader_gone() -> bool:
+    """Tell whether nobody reads standard output any more, which a write would only notice when there is one."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def write_json(value: Any) -> None:

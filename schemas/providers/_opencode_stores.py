@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from schemas.folders import matching
 from schemas.message import Kind
@@ -19,6 +19,7 @@ from schemas.providers.kit.bases import Data, Database, Tree, columns_of, object
 from schemas.providers.kit.blocks import arguments_of
 from schemas.providers.kit.files import Files, object_in
 from schemas.providers.kit.history import History
+from schemas.providers.kit.running import Running, Wait
 from schemas.providers.kit.words import Child, Count, Fact, Item, Say, Task, Title, Turn
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
@@ -75,6 +76,7 @@ class Stores(Database, Tree):
     files: ClassVar[tuple[str, ...]] = ("opencode*.db",)
     has_files = True
     history: ClassVar[type[History]] = Copies
+    running = Running(questions=("question",))
 
     # -- which there are -------------------------------------------------------------------------------------------
 
@@ -140,6 +142,13 @@ class Stores(Database, Tree):
                     if mother not in known:
                         found[text_of(name)] = when(changed) or 0.0
         return found.items()
+
+    def waits(self, session: Session, index: int, use: str) -> Wait | Literal[False] | None:
+        """A command that runs has metadata; one that waits for permission has none yet (formats/found-live.md 6)."""
+        record = session.record(session.message_spans(index)[0])
+        part = next((one for one in map(dict_of, list_of(record.get("parts"))) if one.get("callID") == use), {})
+        waiting = "metadata" not in dict_of(part.get("state")) and Wait.PERMISSION
+        return waiting if part.get("tool") == "bash" else None
 
     # -- their records ---------------------------------------------------------------------------------------------
 
@@ -225,17 +234,16 @@ class Stores(Database, Tree):
                 yield Say(Kind.STEER, text_of(arguments_of(record.get("prompt")).get("text")), label="Queued")
             case "synthetic" | "system" | "skill":
                 names = (text_of(record.get(key)) for key in ("description", "name", "skill"))
-                label = next(filter(None, names), f"Added ({kind})")
-                yield Say(Kind.CONTEXT, text_of(record.get("text")), label=label)
+                yield Say(Kind.CONTEXT, text_of(record.get("text")), label=next(filter(None, names), f"Added ({kind})"))
             case "shell":
                 yield Say(Kind.COMMAND, f"! {text_of(record.get('command'))}")
                 output, code = record.get("output"), whole(record.get("exit"))
                 said = text_of(output) or text_of(dict_of(output).get("text")) or text_of(dict_of(output).get("output"))
                 yield Say(Kind.OUTPUT, said, label=f"exit {code}" if code else "Output")
             case "compaction":
-                label = f"Compacted, {text_of(record.get('reason')) or 'manual'}"
                 failed = " (failed)" if record.get("status") == "failed" else ""
-                yield Say(Kind.COMPACTION, text_of(record.get("summary")), label=label + failed)
+                label = f"Compacted, {text_of(record.get('reason')) or 'manual'}{failed}"
+                yield Say(Kind.COMPACTION, text_of(record.get("summary")), label=label)
                 yield Count(usage_of(record))
             case "idle":
                 if record.get("outcome") == "interrupted":

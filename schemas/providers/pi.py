@@ -16,6 +16,7 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Lines, Stream, diff_of
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.history import Chain, History
+from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
@@ -74,6 +75,7 @@ class Pi(Lines):
     history: ClassVar[type[History]] = Branches
     marks: ClassVar[tuple[bytes, ...]] = (b'"cwd"',)
     resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
+    running = Running(variables=("PI_SESSION_ID", "PI_SESSION_FILE"), asks=False)
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
         "find": "search", "ls": "search", "task": "task", "todo": "task",
@@ -123,10 +125,8 @@ class Pi(Lines):
                 yield Say(Kind.UNKNOWN)
 
     def _header(self, record: Data) -> Iterator[Item]:
-        yield Fact(
-            id=record.get("id"), workspace_root=record.get("cwd"), model=record.get("modelId"),
-            created=self.time(record),
-        )  # fmt: skip
+        place, model = record.get("cwd"), record.get("modelId")
+        yield Fact(id=record.get("id"), workspace_root=place, model=model, created=self.time(record))
         yield Title(text_of(record.get("title")), 1)
         yield Skip("session")
 

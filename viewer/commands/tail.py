@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.session import Change, Op
-from viewer.output import DONE, NO, CallError, warn, write_bytes
+from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
 from viewer.sessions.targets import STDIN
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class _Tail:
                     following.session = family.main.session
                 if family.main.trouble and (family.main.waiting or family.main.is_bug):
                     raise OpenError(family.main.path, family.main.trouble)
-                if self._stopped or (self._stream is not None and self._stream.finished) or _reader_gone():
+                if self._stopped or (self._stream is not None and self._stream.finished) or reader_gone():
                     return
                 if self._stream is not None:
                     continue  # nothing lies beside it that could take its place
@@ -191,12 +190,3 @@ class _Tail:
             sys.stdout.buffer.write(b"".join(self._printer.pieces))
             sys.stdout.buffer.flush()
             self._printer.pieces.clear()
-
-
-def _reader_gone() -> bool:
-    """Tell whether nobody reads standard output any more, which a write would only notice when there is one."""
-    if not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
-    return any(event & select.POLLERR for _, event in poll.poll(0))

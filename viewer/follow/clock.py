@@ -76,20 +76,28 @@ class Hints:
         self._task = None
 
     async def _listen(self, folders: frozenset[Path]) -> None:
-        from watchfiles import awatch
-
         try:
-            # In WSL watchfiles would poll by itself, with a thread of its own; our clock does that already.
-            changes = awatch(
-                *folders,
-                watch_filter=None,
-                step=10,
-                debounce=100,
-                recursive=False,
-                force_polling=False,
-                rust_timeout=1000,
-            )
-            async for _ in changes:
+            async for _ in written_below(folders, deep=False):
                 self._heard.set()
         except (OSError, RuntimeError) as error:
             self.note = f"no file events ({error}); looking ten times a second"
+
+
+async def written_below(folders: Iterable[Path], *, deep: bool = True) -> AsyncIterator[set[Path]]:
+    """The paths that changed in some folders, and with `deep` in those below them, whenever the system says so. Raises
+    OSError or RuntimeError where it does not.
+    """
+    from watchfiles import awatch
+
+    # In WSL watchfiles would poll by itself, with a thread of its own; the callers' clocks do that already.
+    changes = awatch(
+        *folders,
+        watch_filter=None,
+        step=10,
+        debounce=100,
+        recursive=deep,
+        force_polling=False,
+        rust_timeout=1000,
+    )
+    async for some in changes:
+        yield {Path(path) for _, path in some}

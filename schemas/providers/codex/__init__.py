@@ -20,6 +20,7 @@ from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home, Lines
+from schemas.providers.kit.running import Running, Wait
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
 
@@ -53,6 +54,10 @@ class Codex(Lines):
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
     tools = tools.TYPES
     published = PUBLISHED
+    running = Running(
+        unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
+        ends=True, variables=("CODEX_THREAD_ID",), questions=("request_user_input",),
+    )  # fmt: skip
     silent = frozenset({
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
         "rollout_reference", "retained_context", "session_state",
@@ -95,6 +100,11 @@ class Codex(Lines):
         return moved_home(
             "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
         )
+
+    def waits(self, session: Session, index: int, use: str) -> Wait | None:
+        """A plan that is proposed at the end of a turn is asked about, which nothing else tells."""
+        proposed = not use and any(b"<proposed_plan>" in session.raw(span) for span in session.message_spans(index))
+        return Wait.PLAN if proposed else None
 
     # -- records -------------------------------------------------------------------------------------------------------
 

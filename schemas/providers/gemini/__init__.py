@@ -36,6 +36,7 @@ from schemas.providers.gemini.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import TokenUsage, overlapping
@@ -329,6 +330,7 @@ class Gemini(Google):
     published = PUBLISHED
     history = Log
     resume = ("gemini", "--resume")
+    running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True)
 
     def retention(self, env: Environment) -> Retention:
         """The rule of present versions, whatever the settings say."""

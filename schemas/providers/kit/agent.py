@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import (
@@ -27,6 +27,7 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
 from schemas.providers.kit.published import Published
+from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
 from schemas.values import dict_of, list_of, text_of, when
 
@@ -68,6 +69,8 @@ class Agent:
     """Types of records that hold nothing and stand nowhere: counted without being read."""
     published: ClassVar[Published] = Published()
     """What the published formats have of it."""
+    running: ClassVar[Running] = Running()
+    """How its processes are known, and what its sessions wait for."""
     history: ClassVar[type[History]] = History
     recount: ClassVar[str] = "last"
     """What counts of a call's figures that are said again: the `last`, or the `largest` of each."""
@@ -204,6 +207,18 @@ class Agent:
 
     def retention(self, env: Environment) -> Retention | None:
         """Return what the agent itself deletes."""
+        return None
+
+    # -- running sessions ------------------------------------------------------------------------------------------
+
+    def stated(self, env: Environment) -> Iterable[Stated]:
+        """Return what it says of its sessions that run, or ran when they were killed. Asked every second."""
+        return ()
+
+    def waits(self, session: Session, index: int, use: str) -> Wait | Literal[False] | None:
+        """Return what the session's records say of a message that is an open tool use (`use` is its id), or the last
+        of a turn that is over (empty): what it waits for, False where it runs; None where they do not tell.
+        """
         return None
 
 

@@ -208,6 +208,7 @@ class Talk:
         if turn.begins:
             return
         self.stop_growing()
+        self.session.turn_end = len(self.session.messages)
         exchange = self.session.exchanges[-1] if self.session.exchanges else None
         if exchange is not None and turn.seconds is not None:
             exchange.seconds = (exchange.seconds or 0.0) + turn.seconds

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import matching, state_of
+from schemas.folders import entries_of, matching, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers._google import (
@@ -40,10 +40,11 @@ from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.published import Published
+from schemas.providers.kit.running import Running, Stated
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.records import JsonLines, Record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, text_of, texts_of
+from schemas.values import dict_of, list_of, text_of, texts_of, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -151,6 +152,20 @@ class Qwen(Google):
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
     published = Published(inclusive=True)
+    running = Running(
+        command="/qwen-code/cli|(?:^|/)qwen(?: |$)", headless=r" (?:-p|--prompt)(?: |$)",
+        variables=("QWEN_CODE_SESSION_ID",), questions=("ask_user_question",), plans=("exit_plan_mode",),
+    )  # fmt: skip
+
+    def stated(self, env: Environment) -> Iterator[Stated]:
+        """Read the registry of running sessions, which tells no status and stays after kill -9."""
+        for folder in dict.fromkeys(location.path / "sessions" for location in self.locations(env)):
+            for entry in entries_of(folder, [], is_root=True):
+                said = object_in(Path(entry.path)) if entry.name.endswith(".json") else {}
+                if (pid := whole(said.get("pid"))) and (session := text_of(said.get("sessionId"))):
+                    start, space = text_of(said.get("procStart")).rpartition(":")[2], whole(said.get("pidNs"))
+                    started = int(start) if start.isdecimal() else 0
+                    yield Stated(session, pid, started, f"pid:[{space}]" if space else "")
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a location; the file of a new one is empty until something is said."""

@@ -16,7 +16,8 @@ from schemas.diffs import FileDiff
 from schemas.folders import state_of
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
-from schemas.providers.kit.bases import Data, Home, Lines, diff_of
+from schemas.providers.copilot.running import HOMES, RUNNING, stated, waits
+from schemas.providers.kit.bases import Data, Lines, diff_of
 from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, task_in
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed
@@ -84,16 +85,13 @@ class Copilot(Lines):
     formats = (
         Format("Copilot CLI events, JSON lines", "session.start with a sessionId, or events with parentId and data"),
     )
-    homes = (
-        Home("$COPILOT_HOME/session-state", "COPILOT_HOME"),
-        Home("$XDG_STATE_HOME/.copilot/session-state", "XDG_STATE_HOME"),  # until 0.0.421 (github/copilot-cli#1954)
-        Home(".copilot/session-state"),
-    )
+    homes = HOMES
     files = ("*/events.jsonl", "*.jsonl")
     history = Events
     recount = "largest"
     marks = (b'"data"',)
     resume = ("copilot", "--resume")
+    running, stated, waits = RUNNING, staticmethod(stated), staticmethod(waits)
     tools = {
         "bash": "shell", "powershell": "shell", "local_shell": "shell", "read_bash": "shell", "write_bash": "shell",
         "stop_bash": "shell", "list_bash": "shell", "read_powershell": "shell", "write_powershell": "shell",

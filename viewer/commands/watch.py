@@ -1,0 +1,201 @@
+"""`turnlog watch`: the sessions that run, and which of them waits for whom."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
+
+if TYPE_CHECKING:
+    from viewer.watch.notices import Notices
+    from viewer.watch.state import State
+    from viewer.watch.tile import Helper, Tile
+    from viewer.watch.tiles import Watch
+
+
+@click.command("watch")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a change of state.")
+@click.option("--once", is_flag=True, help="Print the states as they are now, and end.")
+@click.option("--bell", is_flag=True, help="Ring when a session begins to wait.")
+@click.option("--notify", is_flag=True, help="Show a notification when a session begins to wait.")
+@click.option("--exec", "program", metavar="COMMAND", default="", help="Run a command when a session begins to wait.")
+def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str) -> int:
+    """Watch the sessions that run: what each does, and which waits for you and why.
+
+    A state is printed when it changes; what is a guess says "perhaps". The command of --exec is run without a shell and
+    finds the facts in variables: TURNLOG_PROVIDER, _ID, _PATH, _TITLE, _WORKSPACE, _BRANCH, _STATE, _WHAT, _CERTAIN,
+    _SOURCE, _ASKS.
+    """
+    from viewer.watch.notices import Notices
+    from viewer.watch.tiles import Watch
+
+    notices = Notices(_to_terminal, bell=bell, notify=notify, command=program)
+    printer = _Printer(as_json)
+    if once:
+        from viewer.usage.costs import load
+        from viewer.watch.tiles import tiles_now
+
+        load()
+        printer.print(tiles_now())
+        return DONE
+    asyncio.run(_watch(Watch(), printer, notices))
+    return DONE
+
+
+async def _watch(watch: Watch, printer: _Printer, notices: Notices) -> None:
+    """Print changes until a signal comes or the reader of standard output goes away."""
+    from viewer.usage.costs import load
+
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
+            loop.add_signal_handler(name, stopped.set)
+    pricing = asyncio.create_task(asyncio.to_thread(load))
+    working = asyncio.create_task(_print(watch, printer, notices))
+    stopping = asyncio.create_task(_until_gone(stopped))
+    await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+    for task in (working, stopping, pricing):
+        task.cancel()
+    for result in await asyncio.gather(working, stopping, return_exceptions=True):
+        if isinstance(result, Exception):
+            raise result
+
+
+async def _print(watch: Watch, printer: _Printer, notices: Notices) -> None:
+    noted = ""
+    async for tiles in watch.changes():
+        printer.print(tiles)
+        notices.look(tiles)
+        if watch.note != noted:
+            noted = watch.note
+            warn(noted)
+
+
+async def _until_gone(stopped: asyncio.Event) -> None:
+    """Wait for a signal, or until nobody reads standard output any more."""
+    while not stopped.is_set() and not reader_gone():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopped.wait(), 1.0)
+
+
+def _to_terminal(text: str) -> None:
+    """Give text to the terminal, also where standard output is a pipe."""
+    with suppress(OSError), Path("/dev/tty").open("w", encoding="utf-8") as terminal:
+        terminal.write(text)
+
+
+class _Printer:
+    """Prints each session's state when it is another one than before."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._before: dict[Path, tuple[Tile, object]] = {}
+
+    def print(self, tiles: list[Tile]) -> None:
+        """Print what changed, and that a session is gone which was there."""
+        from viewer.watch.state import Does
+
+        now = {tile.path: tile for tile in tiles}
+        for path, (tile, _) in list(self._before.items()):
+            if path not in now:
+                del self._before[path]
+                if tile.state.does is not Does.ENDED:
+                    self._write(tile, _GONE)
+        for path, tile in now.items():
+            mark = _mark(tile)
+            if path not in self._before or self._before[path][1] != mark:
+                self._write(tile)
+            self._before[path] = tile, mark
+
+    def _write(self, tile: Tile, gone: str = "") -> None:
+        if self._as_json:
+            write_json(tile_object(tile) | ({"state": "ended", "what": "", "source": gone} if gone else {}))
+        else:
+            from renderers.facts import local_time
+
+            state = "ended" if gone else state_words(tile.state)
+            asks = "; ".join(ask.question for ask in tile.state.asks) if not gone else ""
+            where = f"{tile.project or tile.id}  {tile.provider}"
+            line = (
+                f"{local_time(time.time())}  {where}  {state}{': ' * bool(asks)}{asks}  ({gone or tile.state.source})"
+            )
+            write_bytes(f"{line}\n".encode("utf-8", "replace"))
+
+
+_GONE = "its process has ended"
+
+
+def _mark(tile: Tile) -> object:
+    """What makes a change of state."""
+    state = tile.state
+    helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
+    return state.does, state.what, state.certain, state.asks, state.source, helpers, tile.shared
+
+
+def state_words(state: State) -> str:
+    """`waits for you: a question`, `perhaps waits for you: a permission`, `$ pytest -q`, `done, answered`."""
+    from viewer.watch.state import Does
+
+    perhaps = "" if state.certain else "perhaps "
+    if state.does is Does.WAITS:
+        return f"{perhaps}waits for you: a {state.what}"
+    if state.does is Does.WORKS:
+        return perhaps + state.what
+    return f"{perhaps}{state.does}{', ' * bool(state.what)}{state.what}"
+
+
+def tile_object(tile: Tile) -> dict[str, Any]:
+    """A tile as `--json` prints it."""
+    from renderers.facts import iso_time
+    from schemas.paths import address_json
+
+    state = tile.state
+    return {
+        "time": iso_time(time.time()),
+        "provider": tile.provider,
+        "id": tile.id,
+        **address_json(tile.path),
+        "title": tile.title,
+        "workspaceRoot": tile.workspace_root,
+        "project": tile.project,
+        "branch": tile.branch,
+        **_state_object(state),
+        "asks": [{"question": ask.question, "options": list(ask.options)} for ask in state.asks],
+        "subagents": [_helper_object(helper) for helper in tile.helpers],
+        "tokens": None if tile.usage is None else tile.usage.total,
+        "cost": None if tile.cost is None else tile.cost.cost,
+        "tokensLastMinute": tile.recent,
+        "contextUsed": tile.context_used,
+        "contextWindow": tile.context_window,
+        "shared": [{"path": shared.path, "with": list(shared.others)} for shared in tile.shared],
+    }
+
+
+def _state_object(state: State) -> dict[str, Any]:
+    from renderers.facts import iso_time
+
+    return {
+        "state": state.does,
+        "what": state.what,
+        "since": None if state.since is None else iso_time(state.since),
+        "certain": state.certain,
+        "source": state.source,
+    }
+
+
+def _helper_object(helper: Helper) -> dict[str, Any]:
+    return {
+        "id": helper.id,
+        "name": helper.name,
+        "description": helper.description,
+        **_state_object(helper.state),
+        "tokens": None if helper.usage is None else helper.usage.total,
+        "subagents": [_helper_object(child) for child in helper.children],
+    }

@@ -1,0 +1,1 @@
+"""Sessions that run: who waits for you, and why."""

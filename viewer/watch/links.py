@@ -1,0 +1,202 @@
+"""The process of each session: by the agent's word, an open file, a variable of a child, or the directory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.running import Agent, Running, Stated, command_of
+from viewer.watch.processes import Process, Processes
+
+_QUIET = 10.0
+"""Seconds after the last write in which a session without a process may have one that is only not seen yet."""
+_BEFORE, _AFTER = 1.0, 30.0
+"""Seconds before and after a process's start in which a session that it began is made."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """A session that a process may work on."""
+
+    path: Path
+    agent: Agent
+    id: str
+    workspace: str | None
+    created: float | None
+    touched: float
+
+
+@dataclass(slots=True)
+class Found:
+    """The findings about a session's process."""
+
+    alive: bool | None = None
+    """None where nobody can tell."""
+    workers: list[Process] = field(default_factory=list)
+    """Those whose children run its tools."""
+    screens: list[Process] = field(default_factory=list)
+    """Those that draw on its terminal."""
+    stated: Stated | None = None
+
+
+class Links:
+    """Finds the processes of sessions among all there are. What a process is does not change, so it is asked once."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._kinds: dict[tuple[int, int], frozenset[str]] = {}
+        self._values: dict[tuple[int, int, tuple[str, ...]], frozenset[str]] = {}
+
+    def find(self, seats: list[Seat], stated: dict[str, list[Stated]], now: float) -> dict[Path, Found]:
+        """Return what is known of the process of each session."""
+        by_agent: defaultdict[str, list[Seat]] = defaultdict(list)
+        for seat in seats:
+            by_agent[seat.agent.id].append(seat)
+        found: dict[Path, Found] = {}
+        alive = {(process.pid, process.start) for process in self._processes}
+        self._kinds = {key: kinds for key, kinds in self._kinds.items() if key in alive}
+        self._values = {key: values for key, values in self._values.items() if key[:2] in alive}
+        for agent_id, some in by_agent.items():
+            found |= self._of_agent(some[0].agent, some, stated.get(agent_id, []), now)
+        return found
+
+    def directories(self, agents: Iterable[Agent]) -> Iterator[tuple[Agent, str, float]]:
+        """The directory of each process of the agents, and when it began."""
+        for agent in agents:
+            for group in self._groups(agent)[0]:
+                if directory := self._processes.directory(group[0]):
+                    yield agent, directory, self._processes.begun(group[0])
+
+    def runs(self, seat: Seat, found: Found) -> tuple[tuple[str, float], ...]:
+        """The commands of the processes of a session's tools, and when they began."""
+        running, processes = seat.agent.running, self._processes
+        below = {child.pid: child for worker in found.workers for child in processes.below(worker.pid)}
+        runs = []
+        for child in below.values():
+            if self._is_of(child, seat.agent) or (running.unseen and re.search(running.unseen, child.command)):
+                continue
+            values = self._variables(child, running)
+            if not values or values & {seat.id, os.fspath(seat.path)}:
+                runs.append((child.command, processes.begun(child)))
+        return tuple(runs)
+
+    # -- one agent's -----------------------------------------------------------------------------------------------
+
+    def _of_agent(self, agent: Agent, seats: list[Seat], stated: list[Stated], now: float) -> dict[Path, Found]:
+        groups, unseen = self._groups(agent)
+        found = {seat.path: Found() for seat in seats}
+        free = list(groups)
+
+        def take(group: list[Process], seat: Seat) -> None:
+            found[seat.path].screens = group
+            found[seat.path].workers = found[seat.path].workers or group
+            free.remove(group)
+
+        for seat in seats:
+            self._state(agent, found[seat.path], [one for one in stated if one.session == seat.id])
+        if agent.running.opens:
+            self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
+        for seat in seats:
+            holder = next(iter(found[seat.path].workers), None)
+            if (group := next((group for group in free if holder in group), None)) is not None:
+                take(group, seat)
+        waiting = [seat for seat in seats if not found[seat.path].screens and found[seat.path].stated is None]
+        for group in list(free):
+            values = {value for process in group for value in self._values_below(process, agent)}
+            named_in = " ".join(process.command for process in group).split()
+            for seat in waiting:
+                if values & {seat.id, os.fspath(seat.path)} or seat.id in named_in:
+                    take(group, seat)
+                    waiting.remove(seat)
+                    break
+        for group, seat in self._by_directory(free, waiting):
+            take(group, seat)
+        for seat in seats:
+            one = found[seat.path]
+            if one.stated is None:
+                silent = agent.running == Running() or now - seat.touched < _QUIET or not self._processes.known
+                one.alive = True if one.workers else None if silent else False
+        return found
+
+    def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:
+        """Take over what the agent says; of several statements one whose process is there."""
+        processes = self._processes
+        for one in stated:
+            checked = processes.known and one.namespace in ("", processes.namespace or one.namespace)
+            process = processes.find(one.pid, one.start) if checked and one.pid else None
+            if process is not None and not one.start and not self._is_of(process, agent):
+                process = None  # its number was given to another program
+            if found.stated is None or process is not None:
+                found.stated, found.workers = one, [process] if process is not None else []
+                found.alive = process is not None if checked and one.pid else None
+
+    def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
+        by_file = {os.fspath(seat.path): seat for seat in seats}
+        for group in holders:
+            for process in group:
+                for path in self._processes.open_files(process) & by_file.keys():
+                    found[by_file[path].path].workers = [process]
+
+    def _by_directory(self, groups: list[list[Process]], seats: list[Seat]) -> list[tuple[list[Process], Seat]]:
+        """Pair processes with sessions of their directory: first those that began together, then each process, the
+        newest first, with the session written last since it began.
+        """
+        pairs: list[tuple[list[Process], Seat]] = []
+        begun = {group[0].pid: self._processes.begun(group[0]) for group in groups}
+        places = {group[0].pid: os.path.normpath(self._processes.directory(group[0]) or "?") for group in groups}
+        left = sorted(groups, key=lambda group: begun[group[0].pid], reverse=True)
+        seats = sorted(seats, key=lambda seat: seat.touched, reverse=True)
+        for together in (True, False):
+            for group in list(left):
+                began, place = begun[group[0].pid], places[group[0].pid]
+                for seat in seats:
+                    born = seat.created is not None and began - _BEFORE <= seat.created <= began + _AFTER
+                    here = seat.workspace is not None and os.path.normpath(seat.workspace) == place
+                    if here and (born if together else seat.touched >= began - _BEFORE):
+                        pairs.append((group, seat))
+                        left.remove(group)
+                        seats.remove(seat)
+                        break
+        return pairs
+
+    def _groups(self, agent: Agent) -> tuple[list[list[Process]], list[Process]]:
+        """The agent's processes: those that a launcher started together with it; and apart those that have no
+        terminal.
+        """
+        own, unseen = dict[int, Process](), list[Process]()
+        for process in self._processes:
+            if process.state != "Z" and self._is_of(process, agent):
+                if agent.running.unseen and re.search(agent.running.unseen, process.command):
+                    unseen.append(process)
+                else:
+                    own[process.pid] = process
+        groups: defaultdict[int, list[Process]] = defaultdict(list)
+        for process in own.values():
+            top = process
+            while (above := own.get(top.parent)) is not None and (above.start, above.pid) < (top.start, top.pid):
+                top = above
+            groups[top.pid].append(process)
+        return [sorted(group, key=lambda one: one.pid != top) for top, group in groups.items()], unseen
+
+    def _is_of(self, process: Process, agent: Agent) -> bool:
+        kinds = self._kinds.setdefault((process.pid, process.start), frozenset())
+        if agent.id in kinds or f"-{agent.id}" in kinds:
+            return agent.id in kinds
+        is_its = command_of(agent).search(process.command) is not None
+        self._kinds[process.pid, process.start] = kinds | {agent.id if is_its else f"-{agent.id}"}
+        return is_its
+
+    def _values_below(self, process: Process, agent: Agent) -> Iterator[str]:
+        for child in self._processes.below(process.pid) if agent.running.variables else ():
+            if not self._is_of(child, agent):
+                yield from self._variables(child, agent.running)
+
+    def _variables(self, process: Process, running: Running) -> frozenset[str]:
+        key = process.pid, process.start, running.variables
+        if key not in self._values:
+            self._values[key] = frozenset(self._processes.variables(process, running.variables).values())
+        return self._values[key]

@@ -1,0 +1,181 @@
+"""The processes of this machine, as far as `/proc` tells: which are an agent's, what they run, whether they draw.
+
+Only what belongs to the same user can be looked into, and of a process's environment only variables that are named.
+Where there is no `/proc` nothing is known, which is not the same as that nothing runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_MOST_FILES = 4096
+"""Open files of a process that are looked at."""
+
+
+@dataclass(slots=True)
+class Process:
+    """One process."""
+
+    pid: int
+    parent: int
+    start: int
+    """When it began, in clock ticks since the machine did."""
+    state: str
+    """Its letter: R runs, S and D sleep, T and t are stopped, Z has ended."""
+    command: str
+    """Its arguments, with spaces between them."""
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether it is stopped, as by ctrl+z."""
+        return self.state in ("T", "t")
+
+
+class Processes:
+    """The processes as of the last `look`. One that was there before costs nothing, unless it is kept an eye on."""
+
+    def __init__(self, root: Path = Path("/proc")) -> None:
+        self._root = os.fspath(root)
+        self._all: dict[int, Process] = {}
+        self._children: dict[int, set[int]] = {}
+        self._booted = 0.0
+        self.known = False
+        """Whether there is anything that tells about processes."""
+        self.namespace = ""
+        """The namespace in which its numbers count, where that is told."""
+
+    def look(self, now: float, eyed: Iterable[int] = ()) -> None:
+        """Look once, at that time (seconds since 1970). The state letters of the processes in `eyed` are read again."""
+        try:
+            with os.scandir(self._root) as entries:
+                pids = {int(entry.name) for entry in entries if entry.name.isdecimal()}
+            uptime = float(self._read("uptime").split()[0])
+        except (OSError, IndexError, ValueError):
+            self.known = False
+            return
+        self.known, self._booted = True, now - uptime
+        if not self.namespace:
+            self.namespace = self._link("self/ns/pid")
+        for pid in (self._all.keys() - pids) | {pid for pid in eyed if pid in pids}:
+            self._forget(pid)
+        for pid in pids - self._all.keys():
+            self._learn(pid)
+
+    def _learn(self, pid: int) -> None:
+        stat, line = self._read(f"{pid}/stat"), self._read(f"{pid}/cmdline")
+        fields = stat.rpartition(")")[2].split()
+        try:
+            process = Process(pid, int(fields[1]), int(fields[19]), fields[0], line.rstrip("\0").replace("\0", " "))
+        except (IndexError, ValueError):
+            return  # it has ended
+        self._all[pid] = process
+        self._children.setdefault(process.parent, set()).add(pid)
+
+    def _forget(self, pid: int) -> None:
+        if (process := self._all.pop(pid, None)) is not None:
+            self._children[process.parent].discard(pid)
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Process]:
+        return iter(self._all.values())
+
+    def find(self, pid: int, start: int = 0) -> Process | None:
+        """The process with a number, if it is the one that began then (0: whichever)."""
+        process = self._all.get(pid)
+        return process if process is not None and start in (0, process.start) and process.state != "Z" else None
+
+    def below(self, pid: int) -> Iterator[Process]:
+        """The processes that a process started, and those that these started."""
+        pids, seen = [pid], {pid}
+        while pids:
+            for child in sorted(self._children.get(pids.pop(), set()) - seen):
+                seen.add(child)
+                pids.append(child)
+                if (process := self._all.get(child)) is not None:
+                    yield process
+
+    def begun(self, process: Process) -> float:
+        """The time at which a process began, in seconds since 1970."""
+        return self._booted + process.start / _TICKS
+
+    def directory(self, process: Process) -> str:
+        """A process's working directory; empty where that is not told."""
+        return self._link(f"{process.pid}/cwd")
+
+    def open_files(self, process: Process) -> set[str]:
+        """The paths of the files that a process has open."""
+        folder = f"{process.pid}/fd"
+        try:
+            names = os.listdir(f"{self._root}/{folder}")[:_MOST_FILES]
+        except OSError:
+            return set()
+        return {path for name in names if (path := self._link(f"{folder}/{name}")).startswith("/")}
+
+    def variables(self, process: Process, names: Iterable[str]) -> dict[str, str]:
+        """The values of some variables in a process's environment. The others are passed over."""
+        wanted = tuple(f"{name}=" for name in names)
+        found = (entry for entry in self._read(f"{process.pid}/environ").split("\0") if entry.startswith(wanted))
+        return dict(entry.split("=", 1) for entry in found) if wanted else {}
+
+    def written(self, process: Process) -> int | None:
+        """The bytes that a process has written in all, to its terminal too; None where that is not told."""
+        match = re.search(r"^wchar: (\d+)$", self._read(f"{process.pid}/io"), re.MULTILINE)
+        return int(match[1]) if match else None
+
+    def _read(self, name: str) -> str:
+        try:
+            with open(f"{self._root}/{name}", "rb") as file:
+                return file.read().decode("utf-8", "surrogateescape")
+        except OSError:
+            return ""
+
+    def _link(self, name: str) -> str:
+        try:
+            return os.readlink(f"{self._root}/{name}")
+        except OSError:
+            return ""
+
+
+STILL, BUSY = 150, 400
+"""Bytes a second that a program on a terminal writes: fewer while it waits, more while it is at work, since it draws
+how it goes on (formats/found-live.md 2).
+"""
+SAMPLE = 2.0
+"""Seconds that a sample takes. Two still ones make a still program: typing and starting up write as well."""
+
+
+class Stillness:
+    """Measures whether programs on a terminal draw: `measure` is called every now and then with what each wrote."""
+
+    def __init__(self) -> None:
+        self._samples: dict[object, tuple[float, int]] = {}
+        self._still: defaultdict[object, int] = defaultdict(int)
+        self._busy: dict[object, bool] = {}
+
+    def measure(self, what: object, written: int | None, now: float) -> bool | None:
+        """Tell whether `what` is still (True) or at work (False); None where that is not known yet."""
+        if written is None:
+            self.forget(what)
+            return None
+        at, before = self._samples.setdefault(what, (now, written))
+        if now - at >= SAMPLE:
+            rate = (written - before) / (now - at)
+            self._still[what] = self._still[what] + 1 if 0 <= rate < STILL else 0
+            self._busy[what] = rate >= BUSY
+            self._samples[what] = now, written
+        if self._still[what] >= 2:
+            return True
+        return False if self._busy.get(what) else None
+
+    def forget(self, what: object) -> None:
+        """Begin anew with what is measured under a name."""
+        self._samples.pop(what, None)
+        self._still.pop(what, None)
+        self._busy.pop(what, None)

@@ -1,0 +1,318 @@
+"""The state of a session that runs: what it does, or for what it waits, and how that is known.
+
+A verdict depends on the session's records, on what its agent says and on its processes, and on nothing else. The order
+of evidence is that of formats/found-live.md: what the agent says itself, an open question or plan by its tool's name,
+an open tool use with or without a process, stillness on the terminal. That a file is quiet says nothing: no agent
+writes while it streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from renderers.facts import plural
+from renderers.headline import headline
+from schemas.clean import one_line
+from schemas.message import Flag, Kind, Tool, ToolType
+from schemas.running import Agent, Stated, Status, Wait
+from schemas.session import Session
+from schemas.values import dict_of, list_of, text_of
+
+_EARLY = 0.5
+"""Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
+_SOON = 2.0
+"""Seconds in which a tool use may end, or be let through by a rule, before it is taken for one that waits."""
+_LONGEST = 2000
+"""Characters of a plan, a text or a question that are kept."""
+
+
+class Does(StrEnum):
+    """A session's state in a word, the one that needs a person most first."""
+
+    WAITS = "waits"
+    STOPPED = "stopped"
+    WORKS = "works"
+    DONE = "done"
+    """The turn is over: it is the person's."""
+    ENDED = "ended"
+    """No process works on it any more."""
+
+
+_RANKS = {does: number for number, does in enumerate(Does, 1)}
+
+
+class Ask(NamedTuple):
+    """A question to the person, with the answers to choose from, if there are any."""
+
+    question: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A verdict on a session."""
+
+    does: Does
+    what: str = ""
+    """What it does (`$ pytest -q`, `thinking`), for what it waits (a `Wait`), or how it came to its end."""
+    since: float | None = None
+    """When that began, in seconds since 1970."""
+    source: str = ""
+    """By what it is known, in words."""
+    certain: bool = True
+    """Whether it is sure; else it is likely."""
+    asks: tuple[Ask, ...] = ()
+
+    @property
+    def need(self) -> int:
+        """The urgency of its need for a person, 0 most: what surely waits stands before what perhaps does."""
+        return 0 if self.does is Does.WAITS and self.certain else _RANKS[self.does]
+
+
+class Call(NamedTuple):
+    """An open tool use: one that has no result."""
+
+    name: str
+    title: str
+    since: float | None
+    type: ToolType
+    """What kind of tool it is; `task` where it started a subagent."""
+    wait: Wait | None
+    """What it asks for by its name: a question, a plan."""
+    told: Wait | bool | None
+    """What the records say of it: for what it waits, or False where it runs; None where they do not tell."""
+    asks: tuple[Ask, ...]
+
+
+class Turn(NamedTuple):
+    """A session's turn, by its records."""
+
+    calls: tuple[Call, ...] = ()
+    over: bool = False
+    how: str = ""
+    """How a turn that is over ended: `answered`, `interrupted`, `failed`."""
+    writing: bool = False
+    since: float | None = None
+    """The time of the last record."""
+    wait: Wait | None = None
+    """For what it may wait although it is over."""
+    last: str = ""
+    """The last text of the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The process that works on a session, as far as it is known."""
+
+    alive: bool | None = None
+    """None where nobody can tell."""
+    stopped: bool = False
+    silent: bool = False
+    """Whether it asks nobody for permission."""
+    late: bool = False
+    """Whether a tool use is written when it is over."""
+    runs: tuple[tuple[str, float], ...] = ()
+    """The commands of its tools' processes, and when they began."""
+    still: bool | None = None
+    """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    stated: Stated | None = None
+    """What the agent says of the session."""
+    pids: tuple[int, ...] = ()
+    """The numbers of the processes."""
+
+
+def turn_of(session: Session, agent: Agent | None) -> Turn:
+    """Return the session's turn as its records have it."""
+    kinds, flags = session.messages.kind, session.messages.flags
+    left_out = Flag.REWOUND | Flag.INHERITED
+    count = len(kinds)
+    first = session.exchanges[-1].start if session.exchanges else 0
+    open_ = [i for i in range(first, count) if flags[i] & Flag.PENDING and not flags[i] & left_out]
+    end = next((i for i in range(count - 1, -1, -1) if kinds[i] in _TELLING and not flags[i] & left_out), -1)
+    kind = kinds[end] if end >= 0 else Kind.TEXT
+    said = session.turn_end > end  # nothing came behind what the source says is an end
+    over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
+    writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
+    wait = agent.waits(session, end, "") if agent is not None and over and end >= 0 else None
+    return Turn(
+        tuple(_call(session, agent, index) for index in open_) if not said else (),
+        over and not writing,
+        _ENDS.get(Kind(kind), "answered") if count else "",
+        writing,
+        session.updated,
+        wait or None,
+        _last_text(session),
+    )
+
+
+_ENDS = {Kind.TEXT: "answered", Kind.INTERRUPT: "interrupted", Kind.ERROR: "failed"}
+_TELLING = frozenset({Kind.PROMPT, Kind.STEER, Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR})
+"""Kinds of messages that tell whose turn it is."""
+
+
+def _last_text(session: Session) -> str:
+    kinds, flags = session.messages.kind, session.messages.flags
+    for index in range(len(kinds) - 1, -1, -1):
+        if kinds[index] == Kind.TEXT and not flags[index] & Flag.REWOUND:
+            return session.message(index).text[-_LONGEST:]
+    return ""
+
+
+def _call(session: Session, agent: Agent | None, index: int) -> Call:
+    message = session.message(index)
+    tool = message.tool or Tool(message.label, "unknown", "", {})
+    running = agent.running if agent is not None else None
+    wait = None
+    if running is not None:
+        wait = Wait.QUESTION if tool.name in running.questions else Wait.PLAN if tool.name in running.plans else None
+    title = headline(tool, session.workspace_root).title
+    return Call(
+        tool.name,
+        title,
+        message.timestamp,
+        "task" if message.flags & Flag.SUBAGENT else tool.type,
+        wait,
+        agent.waits(session, index, tool.use_id) if agent is not None else None,
+        _asked(tool, title, wait),
+    )
+
+
+def _asked(tool: Tool, title: str, wait: Wait | None) -> tuple[Ask, ...]:
+    """The questions of a tool to the person, by the names that most agents give; a plan, or the use in one line."""
+    given = tool.input
+    if wait is Wait.PLAN:
+        return (Ask(text_of(given.get("plan"))[:_LONGEST] or title),)
+    found = []
+    for one in map(dict_of, list_of(given.get("questions")) or [given]) if wait is Wait.QUESTION else ():
+        choices = list_of(one.get("options")) or list_of(one.get("choices"))
+        for field in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
+            choices = choices or list_of(dict_of(field).get("enum"))
+        names = (text_of(choice) or text_of(dict_of(choice).get("label")) for choice in choices)
+        if question := text_of(one.get("question")) or text_of(one.get("message")):
+            found.append(Ask(one_line(question, _LONGEST), tuple(one_line(name) for name in names if name)))
+    return tuple(found) or (Ask(title),)
+
+
+def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:
+    """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
+    run, `live` whether a file of it was written within the last minute.
+    """
+    turn, stated = turns[0], link.stated
+    calls = [call for each in turns for call in each.calls]
+    status = stated.status if stated is not None else Status.UNTOLD
+    if link.alive is False:
+        return _left(turn, stated)
+    if link.stopped:
+        return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
+    if (waiting := _sure_wait(agent, calls, link)) is not None:
+        return waiting
+    if status is Status.DONE and stated is not None:
+        how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
+        return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")
+    if calls:
+        return _working(agent, turns, link, now=now, live=live)
+    if len(turns) > 1:
+        return State(Does.WORKS, plural(len(turns) - 1, "subagent"), turns[1].since, "its subagents' records")
+    if turn.over and status is not Status.WORKS:
+        return _over(agent, turn, link)
+    if status is Status.WORKS:
+        command = next((command for command, at in link.runs if at >= (turn.since or 0.0) - _EARLY), "")
+        what = f"$ {one_line(command)}" if command else "writing" if turn.writing else "thinking"
+        return State(Does.WORKS, what, turn.since, f"{agent} says so")
+    if link.alive is None and not live:
+        return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
+    known = "its records" if link.alive else "its records; no process of it is known"
+    return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
+
+
+def _left(turn: Turn, stated: Stated | None) -> State:
+    """The state of a session whose process is gone."""
+    if stated is not None:
+        what = "killed" if turn.calls or not turn.over or stated.status is not Status.DONE else "killed, answered"
+        return State(Does.ENDED, what, turn.since, "registered by its agent, but its process is gone")
+    how = turn.how if turn.over and not turn.calls else "in the middle"
+    return State(Does.ENDED, how, turn.since, "no process of it is there", certain=False)
+
+
+def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence) -> State | None:
+    """A wait for the person that is sure: the agent says so, or asks in so many words."""
+    asking = next((call for call in calls if call.wait is not None), None)
+    stated = link.stated
+    if stated is not None and stated.status is Status.WAITS:
+        wait = (asking.wait if asking else None) or stated.wait or Wait.PERMISSION
+        asked = _asks(calls, wait, link)
+        return State(Does.WAITS, wait, stated.since or _since(calls), f"{agent} says so", asks=asked)
+    if asking is not None and asking.wait is not None and not link.silent:
+        return State(
+            Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", link.alive is not None, asking.asks
+        )
+    told = next((call for call in calls if isinstance(call.told, Wait)), None)
+    if told is not None and isinstance(told.told, Wait):
+        return State(Does.WAITS, told.told, told.since, f"{agent}'s records say so", asks=told.asks)
+    return None
+
+
+def _asks(calls: Sequence[Call], wait: Wait, link: Evidence) -> tuple[Ask, ...]:
+    """Return the questions of the calls that may be meant: those of that kind, else those that may need permission."""
+    meant = [call for call in calls if call.wait is wait] or _gated(calls, link)
+    return tuple(ask for call in meant for ask in call.asks)
+
+
+def _gated(calls: Iterable[Call], link: Evidence) -> list[Call]:
+    """Return the calls that may wait for permission: those without a process, those that only read last."""
+    free = [call for call in calls if call.type != "task" and call.wait is None and _process(call, link) is None]
+    return [call for call in free if call.type not in ("read", "search")] or free
+
+
+def _process(call: Call, link: Evidence) -> str | None:
+    """The command of a process that began with a tool use or after it."""
+    began = (call.since or 0.0) - _EARLY
+    return next((command for command, at in link.runs if at >= began), None)
+
+
+def _since(calls: Iterable[Call]) -> float | None:
+    return max((call.since for call in calls if call.since is not None), default=None)
+
+
+def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:
+    """The state of a session with open tool uses that do not surely wait."""
+    calls = [call for each in turns for call in each.calls]
+    own = [call for call in calls if call.type != "task"]
+    call = own[-1] if own else calls[-1]
+    helpers = len(turns) - 1
+    what = call.title if len(own) == 1 or not helpers else plural(helpers, "subagent")
+    since = call.since
+    if ran := next((one for one in own if one.type == "shell" and _process(one, link) is not None), None):
+        return State(Does.WORKS, ran.title, ran.since, "a process of it runs")
+    if (free := next((one for one in own if one.told is False), None)) is not None:
+        return State(Does.WORKS, free.title, free.since, f"{agent}'s records say so")
+    if link.stated is not None and link.stated.status is Status.WORKS:
+        return State(Does.WORKS, what, since, f"{agent} says so")
+    if not own:
+        return State(Does.WORKS, call.title, since, "an open tool use, a subagent", bool(link.alive))
+    if link.silent:
+        return State(Does.WORKS, what, since, "an open tool use; it asks nobody")
+    if link.still and now - (since or 0) >= _SOON and (gated := _gated(own, link)):
+        waits = tuple(ask for one in gated for ask in one.asks)
+        reason = "an open tool use, no process of it, a still terminal"
+        return State(Does.WAITS, Wait.PERMISSION, since, reason, certain=False, asks=waits)
+    if link.alive is None and not live:
+        return State(Does.ENDED, "in the middle", turns[0].since, "nothing was written for a minute", certain=False)
+    return State(Does.WORKS, what, since, "an open tool use", link.still is False)
+
+
+def _over(agent: str, turn: Turn, link: Evidence) -> State:
+    """The state of a session whose turn is over, by its records."""
+    if turn.wait is not None:
+        return State(Does.WAITS, turn.wait, turn.since, f"a {turn.wait} is the last thing said", certain=False)
+    if not link.late or turn.how != "answered":
+        return State(Does.DONE, turn.how, turn.since, "its records")
+    began = (turn.since or 0.0) - _EARLY
+    if command := next((command for command, at in link.runs if at >= began), ""):
+        return State(Does.WORKS, f"$ {one_line(command)}", turn.since, "a process of it runs")
+    if link.still is False:
+        return State(Does.WORKS, "a tool", turn.since, "its terminal is drawn on", certain=False)
+    return State(Does.DONE, turn.how, turn.since, f"its records, in which {agent} does not say that it asks", False)

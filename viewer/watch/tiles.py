@@ -1,0 +1,352 @@
+"""The sessions that run, each as a tile (`Tile`): what it does or for what it waits, what was used, its subagents.
+
+`Watch` finds them, follows them and says when one changed; `tiles_now` is one look. Sessions of the last ten minutes
+count, and those that a process works on. But for finding, everything happens in the caller's thread, in slices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from operator import itemgetter
+from pathlib import Path
+
+from renderers.facts import project_name
+from schemas.opening import open_reading
+from schemas.paths import source_of
+from schemas.provider import Environment, Problem, SessionFile
+from schemas.running import Stated, agent_of, agents_on, stated_by
+from schemas.troubles import OpenError
+from viewer.follow.clock import written_below
+from viewer.sessions.discover import Found, discover, environment
+from viewer.sessions.freshness import RECENT_SECONDS, file_state
+from viewer.watch.followed import Followed
+from viewer.watch.links import Links
+from viewer.watch.processes import Processes, Stillness
+from viewer.watch.state import Does, Evidence
+from viewer.watch.tile import Helper as Helper
+from viewer.watch.tile import Shared as Shared
+from viewer.watch.tile import Tile as Tile
+
+LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
+"""Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
+_DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; fifty and ten times as long
+as looking takes, where that is more.
+"""
+_SLICE, _READ = 0.01, 0.004
+"""Seconds of work after which others have their turn, and of reading in one session."""
+_SHOW_EVERY = 0.1
+"""Seconds between two pictures while there is more to do."""
+_UNHEARD = 0.25
+"""Seconds between looks at files where the system does not say that they are written."""
+_MOST_LOOKED_INTO = 50
+"""Sessions of an agent that are looked into for one in the directory of a process."""
+_BEGINNING = 1 << 20
+"""Bytes in which a session says where it runs."""
+
+
+class Watch:
+    """The sessions that run on this machine.
+
+    `step` does what is due, `changes` goes on doing it; `tiles` is what is known by then, those that need a person most
+    first. A tile moves only when its need changes.
+    """
+
+    def __init__(
+        self,
+        env: Environment | None = None,
+        processes: Path = Path("/proc"),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.changed = False
+        """Whether `tiles` is another list than when this was set to False."""
+        self.problems: list[Problem] = []
+        self.note = ""
+        """Why the system does not say when files change, where it does not."""
+        self._env = env or environment()
+        self._clock = clock
+        self._processes = Processes(processes)
+        self._links, self._still = Links(self._processes), Stillness()
+        self._known: dict[str, SessionFile] = {}
+        self._followed: dict[Path, Followed] = {}
+        self._refused: dict[Path, int] = {}
+        """Files that are no session that runs, and their size."""
+        self._strange: set[str] = set()
+        """Files that were written and are no session's."""
+        self._workspaces: dict[Path, str | None] = {}
+        self._due: dict[Path, None] = {}
+        self._by_file: defaultdict[str, set[Path]] = defaultdict(set)
+        self._stated: dict[str, list[Stated]] = {}
+        self._look_at = 0.0
+        self._discover_at = self._discovered = self._discovering = 0.0
+        """When to look for sessions next, when that was done last, and how long it took."""
+        self._serial = 0
+        self._met = False
+        """Whether there are sessions of which it is not known yet which process works on them."""
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """The tiles, those that need a person most first."""
+        shown = [(one.tile.state.need, one.order, one.tile) for one in self._followed.values() if one.tile is not None]
+        return [tile for _, _, tile in sorted(shown, key=itemgetter(0, 1))]
+
+    # -- finding ---------------------------------------------------------------------------------------------------
+
+    @property
+    def due(self) -> bool:
+        """Tell whether it is time to look for sessions: `discover`, then `take`."""
+        return time.monotonic() >= self._discover_at
+
+    def discover(self) -> tuple[Found, float]:
+        """Look for sessions; returns what `take` takes. Costs a scan of the agents' folders: it may be for a thread."""
+        begun = time.monotonic()
+        found = discover(self._env)
+        return found, time.monotonic() - begun
+
+    def take(self, discovered: tuple[Found, float]) -> None:
+        """Follow those sessions among the discovered ones that run."""
+        found, took = discovered
+        self.problems = found.problems
+        self._known = {file.file: file for file in found.files}
+        self._look_at_machine()
+        now = self._clock()
+        running = {(agent, one.session) for agent, some in self._stated.items() for one in some if self._runs(one)}
+        for file in found.files:
+            if now - file.mtime_ns / 1e9 < RECENT_SECONDS or (file.provider, file.id) in running:
+                self._follow(file)
+        self._find_by_directory(found.files)
+        self._discovered, self._discovering = time.monotonic(), took
+        self._discover_at = self._discovered + max(_DISCOVER_EVERY, 50 * took)
+
+    def _runs(self, stated: Stated) -> bool:
+        return not self._processes.known or self._processes.find(stated.pid, stated.start) is not None
+
+    def _find_by_directory(self, files: list[SessionFile]) -> None:
+        """Follow the sessions that are quiet for long though a process of their directory is there."""
+        for agent, directory, begun in self._links.directories(agents_on(self._env)):
+            later = (file for file in files if file.provider == agent.id and file.mtime_ns / 1e9 >= begun)
+            for _, file in zip(range(_MOST_LOOKED_INTO), later, strict=False):
+                if file.path in self._followed or self._workspace(file.path) == directory:
+                    self._follow(file)
+                    break
+
+    def _workspace(self, path: Path) -> str | None:
+        if path not in self._workspaces:
+            self._workspaces[path] = None
+            with suppress(OpenError, OSError):
+                reading = open_reading(path)
+                while not reading.done and reading.session.workspace_root is None and reading.progress[0] < _BEGINNING:
+                    reading.step(1 << 16)
+                self._workspaces[path] = reading.session.workspace_root
+                reading.session.close()
+        return self._workspaces[path]
+
+    def _follow(self, file: SessionFile) -> None:
+        path, agent = file.path, agent_of(file.provider)
+        if path in self._followed or agent is None or self._refused.get(path) == file.size or not file.size:
+            return
+        try:
+            self._followed[path] = Followed(path, agent)
+        except OpenError:
+            self._refused[path] = file.size
+            return
+        self._due[path] = None
+
+    def touch(self, path: Path) -> None:
+        """Look soon at what a file belongs to: it was written."""
+        name = os.fspath(path).removesuffix("-wal").removesuffix("-shm")
+        if paths := self._by_file.get(name):
+            self._due.update(dict.fromkeys(path for path in paths if path in self._followed))
+            if not any(source_of(one)[1] for one in paths):
+                return
+        if (file := self._known.get(name)) is not None:
+            self._refused.pop(file.path, None)
+            self._follow(file)
+        elif name not in self._strange:  # a session that begins, or a database, which may hold one
+            self._discover_at = min(self._discover_at, self._discovered + max(_DISCOVER_SOON, 10 * self._discovering))
+            if not any(source_of(one)[1] for one in paths or ()):
+                self._strange.add(name)
+
+    # -- looking ---------------------------------------------------------------------------------------------------
+
+    def step(self, seconds: float = _SLICE) -> bool:
+        """Do what is due for about so long; whether there is more to do at once."""
+        end, now = time.perf_counter() + seconds, self._clock()
+        if not 0 < self._look_at - now <= LOOK_EVERY or (self._met and not self._due):
+            self._met = False
+            self._look_at_machine()
+            self._due.update(dict.fromkeys(self._followed))
+            self._share()
+            self._by_file = defaultdict(set)
+            for one in self._followed.values():
+                for source in one.sources:
+                    self._by_file[os.fspath(source_of(source)[0])].add(one.path)
+        unread: list[Path] = []
+        for path in list(self._due):
+            del self._due[path]
+            if (followed := self._followed.get(path)) is None:
+                continue
+            calls = followed.turn.calls if followed.met else ()
+            followed.step(_READ, now)
+            if not followed.loaded:
+                unread.append(path)
+            if not followed.met:
+                followed.met = self._met = True
+            elif followed.turn.calls != calls:
+                self._look_at = min(self._look_at, now + _LOOK_SOON)
+            self._judge(followed, now)
+            if time.perf_counter() > end:
+                break
+        self._due.update(dict.fromkeys(unread))
+        return bool(self._due) or self._met
+
+    def _look_at_machine(self) -> None:
+        """Look at the processes, and at what the agents say of their sessions."""
+        now = self._clock()
+        workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
+        self._processes.look(now, workers)
+        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents_on(self._env)}
+        seats = {path: followed.seat for path, followed in self._followed.items()}
+        for path, found in self._links.find(list(seats.values()), self._stated, now).items():
+            followed = self._followed[path]
+            running, screens, still = followed.agent.running, found.screens, None
+            if screens and followed.met and (running.late or followed.turn.calls):
+                written = [one for process in screens if (one := self._processes.written(process)) is not None]
+                still = self._still.measure(path, sum(written) if written else None, now)
+            else:
+                self._still.forget(path)
+            headless = running.headless and any(re.search(running.headless, one.command) for one in found.workers)
+            followed.evidence = Evidence(
+                alive=found.alive,
+                stopped=any(process.stopped for process in found.workers),
+                silent=bool(headless) or not running.asks,
+                late=running.late,
+                runs=self._links.runs(seats[path], found),
+                still=still,
+                stated=found.stated,
+                pids=tuple(process.pid for process in found.workers),
+            )
+        self._look_at = now + LOOK_EVERY
+
+    # -- judging ---------------------------------------------------------------------------------------------------
+
+    def _judge(self, followed: Followed, now: float) -> None:
+        """Make a session's tile anew."""
+        if followed.evidence is None:
+            return
+        before, tile, followed.judged = followed.tile, followed.made(now), True
+        if tile != before:
+            followed.tile, self.changed = tile, True
+            if tile is not None and (before is None or tile.state.need != before.state.need):
+                self._serial += 1
+                followed.order = self._serial
+        if tile is None and followed.loaded and not followed.is_recent(now):
+            self._refused[followed.path] = file_state(followed.path).size
+            self._drop(followed)
+
+    def _drop(self, followed: Followed) -> None:
+        followed.close()
+        self._followed.pop(followed.path, None)
+        self._due.pop(followed.path, None)
+
+    def _share(self) -> None:
+        """Say of each file that several sessions touch, one of which changed it, who else does."""
+        users: defaultdict[str, list[Followed]] = defaultdict(list)
+        for followed in self._followed.values():
+            if followed.tile is not None and followed.tile.state.does is not Does.ENDED:
+                for path in followed.files:
+                    users[path].append(followed)
+        shared: defaultdict[Path, list[Shared]] = defaultdict(list)
+        for path, some in users.items():
+            if len(some) > 1 and any(one.files[path] for one in some):
+                for one in some:
+                    others = tuple(_called(other, one) for other in some if other is not one)
+                    shared[one.path].append(Shared(_seen_from(path, one.session.workspace_root), others))
+        for followed in self._followed.values():
+            followed.shared = tuple(sorted(shared[followed.path], key=lambda one: one.path))
+
+    # -- going on --------------------------------------------------------------------------------------------------
+
+    async def changes(self) -> AsyncIterator[list[Tile]]:
+        """The tiles, at once and whenever one of them changed; ends never. Files are looked at when the system says
+        that they were written, and once a second.
+        """
+        loop, heard = asyncio.get_running_loop(), asyncio.Event()
+        listening = loop.create_task(self._listen(heard))
+        finding: asyncio.Future[tuple[Found, float]] | None = None
+        self.take(await asyncio.to_thread(self.discover))
+        shown = 0.0
+        try:
+            while True:
+                if finding is not None and finding.done():
+                    self.take(finding.result())
+                    finding = None
+                elif finding is None and self.due:
+                    finding = loop.run_in_executor(None, self.discover)
+                more, now = self.step(), time.monotonic()
+                ready = all(one.judged for one in self._followed.values())
+                if (ready and not shown) or (self.changed and shown and (not more or now - shown > _SHOW_EVERY)):
+                    shown, self.changed = now, False
+                    yield self.tiles
+                if more:
+                    await asyncio.sleep(0)
+                    continue
+                wait = min(self._look_at - self._clock(), LOOK_EVERY)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(heard.wait(), max(0.0, min(wait, _UNHEARD if self.note else wait)))
+                heard.clear()
+                if self.note:
+                    self._due.update(dict.fromkeys(self._followed))
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            self.close()
+
+    async def _listen(self, heard: asyncio.Event) -> None:
+        """Hear of files that are written in the agents' folders."""
+        folders = [
+            place.path for agent in agents_on(self._env) for place in agent.locations(self._env) if place.path.is_dir()
+        ]
+        try:
+            async for paths in written_below(folders):
+                for path in paths:
+                    self.touch(path)
+                heard.set()
+        except (OSError, RuntimeError) as error:
+            self.note = f"no file events ({error}); looking {1 / _UNHEARD:.0f} times a second"
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for followed in list(self._followed.values()):
+            self._drop(followed)
+
+
+def _called(other: Followed, one: Followed) -> str:
+    """The name of a session in the tile of another one: its project, or its title where that is the same."""
+    name = project_name(other.session.workspace_root)
+    return (
+        name if name and name != project_name(one.session.workspace_root) else other.session.title or other.session.id
+    )
+
+
+def _seen_from(path: str, root: str | None) -> str:
+    base = f"{root}{os.sep}" if root else ""
+    return path.removeprefix(base) if base else path
+
+
+def tiles_now(env: Environment | None = None, processes: Path = Path("/proc")) -> list[Tile]:
+    """The sessions that run, as they are now. Stillness, which takes seconds to measure, is not in it."""
+    watch = Watch(env, processes)
+    try:
+        watch.take(watch.discover())
+        while watch.step(1.0):
+            pass
+        return watch.tiles
+    finally:
+        watch.close()
