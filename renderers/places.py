@@ -34,10 +34,12 @@ def exchange_names(session: Session) -> list[str]:
     return names
 
 
-def place_of(session: Session, index: int) -> str:
-    """The place of a message; of a message that opens an exchange that of the exchange."""
+def place_of(session: Session, index: int, names: list[str] | None = None) -> str:
+    """The place of a message; of a message that opens an exchange that of the exchange. `names`: `exchange_names`,
+    where they are at hand.
+    """
     exchange = session.exchanges[session.messages.exchange[index]]
-    name = exchange_names(session)[exchange.index]
+    name = (names or exchange_names(session))[exchange.index]
     return (
         f"#{name}"
         if index == exchange.start and exchange.opener is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,9 @@ class HandLibrary:
     def all(self) -> list[Summary]:
         return list(self._known)
 
-    def responses_of(self, summary: Summary) -> list[Response]:
-        return self.responses.get(summary.path, [])
+    def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
+        for summary in summaries:
+            yield self.responses.get(summary.path, [])
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         self.looks += 1

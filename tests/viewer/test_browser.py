@@ -14,8 +14,9 @@ from tests.viewer.shelf import DAY, HERE, HOUR, NOW, HandLibrary, summary
 from tests.waiting import until
 from viewer.index.summary import Summary
 from viewer.screens.app import TurnlogApp
-from viewer.screens.browser import BrowserScreen, Filter
+from viewer.screens.browser import BrowserScreen
 from viewer.widgets.chrome import KeyFooter, TitleBar
+from viewer.widgets.list_columns import HERE_FIRST, NEWEST
 from viewer.widgets.preview import Preview
 from viewer.widgets.rows import Days, Row, Shelf
 from viewer.widgets.sessions import SessionList
@@ -42,7 +43,7 @@ def test_this_directory_comes_first_and_the_others_by_age() -> None:
         summary("below", ago=10 * DAY, root=f"{HERE}/web"),
         summary("beside", ago=2 * DAY, root=f"{HERE}-web"),
     )
-    assert names(made.rows("", NOW, here_first=True)) == [
+    assert names(made.rows("", NOW)) == [
         "[this directory]",
         "here",
         "below",
@@ -53,7 +54,7 @@ def test_this_directory_comes_first_and_the_others_by_age() -> None:
         "[earlier]",
         "old",
     ]
-    assert names(made.rows("", NOW, here_first=False))[:2] == ["[today]", "new"]
+    assert names(made.rows("", NOW, "newest"))[:2] == ["[today]", "new"]
 
 
 def test_a_fork_stands_under_its_parent_also_when_it_is_newer() -> None:
@@ -64,12 +65,12 @@ def test_a_fork_stands_under_its_parent_also_when_it_is_newer() -> None:
         summary("fork of fork", ago=3 * HOUR, fork="fork"),
         summary("orphan", ago=4 * HOUR, fork="gone"),
     )
-    assert names(made.rows("", NOW, here_first=True))[1:] == ["parent", "  fork", "  fork of fork", "single", "orphan"]
+    assert names(made.rows("", NOW))[1:] == ["parent", "  fork", "  fork of fork", "single", "orphan"]
 
 
 def test_sessions_that_name_each_other_as_parents_are_all_listed() -> None:
     made = shelf(summary("a", fork="b"), summary("b", fork="a"), summary("c", fork="c"))
-    assert sorted(name.strip() for name in names(made.rows("", NOW, here_first=True))[1:]) == ["a", "b", "c"]
+    assert sorted(name.strip() for name in names(made.rows("", NOW))[1:]) == ["a", "b", "c"]
 
 
 def test_the_filter_wants_every_word_in_any_of_the_texts() -> None:
@@ -79,10 +80,10 @@ def test_the_filter_wants_every_word_in_any_of_the_texts() -> None:
         summary("three", first_prompt="why is it flaky"),
         summary("four"),
     )
-    found = {words: names(made.rows(words, NOW, here_first=True))[1:] for words in ("flaky", "Flaky codex", "nothing")}
+    found = {words: names(made.rows(words, NOW))[1:] for words in ("flaky", "Flaky codex", "nothing")}
     assert sorted(found["flaky"]) == ["one", "three", "two"]
     assert found["Flaky codex"] == ["one"]
-    assert made.rows("nothing", NOW, here_first=True) == []
+    assert made.rows("nothing", NOW) == []
 
 
 def test_sessions_with_nothing_to_read_are_left_out() -> None:
@@ -102,7 +103,7 @@ def test_every_session_has_exactly_one_row_and_every_group_one_heading(
     made = shelf(
         *(summary(name, ago=ago, fork=fork, root=str(HERE) if here else "/x") for name, ago, fork, here in sessions)
     )
-    rows = made.rows("", NOW, here_first=here_first)
+    rows = made.rows("", NOW, HERE_FIRST if here_first else NEWEST)
     ids = [row.summary.id for row in rows if row.summary]
     assert sorted(ids) == sorted({name for name, *_ in sessions})
     headings = [row.heading for row in rows if row.summary is None]
@@ -217,15 +218,6 @@ async def test_a_click_selects_and_a_second_one_opens(monkeypatch: pytest.Monkey
         await pilot.click(SessionList, offset=(10, 0))
         await pilot.click(SessionList, offset=(10, 9))
     assert opened == [Path("nowhere/b.jsonl")]
-
-
-async def test_the_scope_key_leaves_this_directory_out_of_the_order() -> None:
-    app = browser(HandLibrary([summary("here", ago=3 * DAY), summary("there", root="/x")]))
-    async with app.run_test(size=(100, 30)) as pilot:
-        assert drawn(app)[0].startswith(" this directory")
-        await pilot.press("tab")
-        assert drawn(app)[0].startswith(" today")
-        assert isinstance(app.focused, Filter)
 
 
 async def test_no_sessions_says_where_it_looked_and_what_to_do() -> None:

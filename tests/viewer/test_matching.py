@@ -64,4 +64,4 @@ def test_commands_and_the_filter_of_the_list_find_both_forms(tmp_path: Path, typ
     assert [row["title"] for row in machine.run("list", "--json", word).json] == [title]
     shelf = Shelf(HERE)
     shelf.add([summary("a", title=title), summary("b")])
-    assert [row.summary.id for row in shelf.rows(word, NOW, here_first=False) if row.summary] == ["a"]
+    assert [row.summary.id for row in shelf.rows(word, NOW, "newest") if row.summary] == ["a"]

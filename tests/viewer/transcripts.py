@@ -78,11 +78,11 @@ class Bare(App[None]):
 
 @asynccontextmanager
 async def transcript(
-    hand: Hand, *, follow: bool = False, size: tuple[int, int] = (80, 24)
+    hand: Hand, *, follow: bool = False, size: tuple[int, int] = (80, 24), **options: Any
 ) -> AsyncIterator[tuple[Pilot[None], TranscriptView, Written]]:
-    """The screen, mounted and read."""
+    """The screen, mounted and read; `options` are its own."""
     written = Written(hand)
-    screen = TranscriptScreen(written, follow)
+    screen = TranscriptScreen(written, follow, **options)
     async with Bare(screen).run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot, screen.query_one(TranscriptView), written

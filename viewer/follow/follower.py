@@ -418,12 +418,12 @@ class Within:
     loaded = True
     missing = False
     trouble = ""
-    live = False
     unfinished: int | None = None
     ahead: Callable[[], None] | None = None
 
-    def __init__(self, subagent: Subagent, session: Session) -> None:
+    def __init__(self, subagent: Subagent, session: Session, parent: Follower | Within | None = None) -> None:
         self._subagent, self._session, self._reported = subagent, session, Seen(session)
+        self._parent = parent
         self.path = session.path / f"#{subagent.id}"
         """Tells it from others; there is no such file."""
         self.sources: list[Path] = []
@@ -432,6 +432,11 @@ class Within:
     def session(self) -> Session:
         """The session as far as it has been read."""
         return self._subagent.session or self._session
+
+    @property
+    def live(self) -> bool:
+        """Tell whether its parent is being written."""
+        return self._parent is not None and self._parent.live
 
     def step(self, seconds: float = SLICE) -> list[Change]:
         """Its parent is read, not this."""

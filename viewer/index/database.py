@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from viewer.index.summary import Indexed
 
-LAYOUT = 10
+LAYOUT = 11
 """Raise it when the tables or what is packed in them change."""
 _APPLICATION = 0x7475726E  # "turn", in the database's header
 _TABLES = (

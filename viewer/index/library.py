@@ -14,7 +14,7 @@ import gc
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -193,14 +193,15 @@ class Library:
             name = os.fspath(summary.path)
             yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
 
-    def responses_of(self, summary: Summary) -> list[Response]:
-        """The responses of one session, without what it inherited, then those of its subagents."""
+    def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
+        """The responses of each of some sessions, without what it inherited, then those of its subagents."""
         from schemas.costs.responses import Table
 
-        name = os.fspath(summary.path)
         with self._store() as store:
-            table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
-        return [row for row in table.rows(summary.source, summary.when) if not row.inherited]
+            for summary in summaries:
+                name = os.fspath(summary.path)
+                table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+                yield [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
         """Return the place of a file in lists; None where the index does not know it as it is now."""
@@ -289,7 +290,7 @@ class Library:
         """The sessions among the rows, newest first, each with its time and its path. Since no two have one path, rows
         themselves are never compared; a key for each would take as long again.
         """
-        rows = [(row.when, path, row) for path, row in self._rows.items() if row.listed]
+        rows = [(row.when, path, row) for path, row in list(self._rows.items()) if row.listed]
         rows.sort(reverse=True)
         return rows
 

@@ -139,6 +139,8 @@ class Query:
     """Files or folders that are meant exactly (`turnlog search --file`), in any workspace where not absolute."""
     problem: str = ""
     """What of it cannot be meant, in one line."""
+    words: list[str] = field(default_factory=list)
+    """The words and phrases that are looked for, as they were typed."""
 
     def __bool__(self) -> bool:
         """Return whether it asks for anything."""
@@ -308,6 +310,8 @@ def _add_term(query: Query, piece: re.Match[str], open_ended: bool) -> None:
     if phrase is None and not starred and len(last) >= _SHORTEST_PART:
         how = "part" if len(tokens) == 1 else "begins"
     joined = "".join(tokens) if phrase is None and len(tokens) > 1 and _NAME.fullmatch(given) else ""
+    if not piece["minus"]:
+        query.words.append(given.rstrip("*"))
     (query.without if piece["minus"] else query.terms).append(Term(tokens, how, joined))
 
 

@@ -15,7 +15,7 @@ from schemas.costs.responses import Origin, Response, Source, Table, each_once, 
 from schemas.json_output import json_bytes
 from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
-from schemas.session import Lineage, Session
+from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
 from viewer.index.texts import SessionText, text_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
@@ -66,6 +66,8 @@ class Summary:
     """Record types that nobody described, and how many of each."""
     archived: bool = False
     """Whether the agent has put it away."""
+    failure: str = ""
+    """How its last exchange ended, where that was not well: `error` or `interrupted`."""
 
     @property
     def live(self) -> bool:
@@ -126,7 +128,7 @@ def pack(summary: Summary) -> bytes:
     both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
     before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
     after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
-    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived)
+    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived, s.failure)
     return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
 
 
@@ -137,7 +139,7 @@ def _figures(usage: TokenUsage | None) -> list[int | None] | None:
 def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     """Read what `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
     provider, session_id, before, models, own, both, after, touched, *rest = orjson.loads(data)
-    lineage, unreadable, unknown, archived = rest
+    lineage, unreadable, unknown, archived, failure = rest
     subagents, first_prompt, last_prompt, last_text = after
     touched_ns, newest = touched
     title, root, branch, created, updated, exchanges, messages, agent_messages = before
@@ -169,6 +171,7 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
         unreadable,
         unknown,
         archived,
+        failure,
     )
 
 
@@ -303,7 +306,29 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         {file: lines[:100] for file, lines in session.unreadable_lines().items()},
         dict(session.unknown),
         session.metadata.get("archived") is True,
+        _failure(session, live[-1]) if live else "",
     )
+
+
+_AFTERWORDS = (Kind.OUTPUT, Kind.COMPACTION, Kind.CONTEXT, Kind.NOTE, Kind.UNKNOWN)
+"""What may come after the end of an exchange, and says nothing about it."""
+
+
+def _failure(session: Session, last: Exchange) -> str:
+    """Tell how the last exchange ended, if not well: with an error (the program's, or that of a tool that no answer
+    came after), or interrupted or refused by the person.
+    """
+    messages = session.messages
+    for index in reversed(session.message_range(last.index)):
+        kind, flags = messages.kind[index], messages.flags[index]
+        if kind in _AFTERWORDS or flags & (Flag.REWOUND | Flag.INHERITED):
+            continue
+        if kind == Kind.INTERRUPT or flags & Flag.INTERRUPTED:
+            return "interrupted"
+        if kind == Kind.ERROR or (kind == Kind.TOOL and flags & Flag.ERROR):
+            return "error"
+        return ""
+    return ""
 
 
 def _last_text(session: Session) -> str:

@@ -24,6 +24,7 @@ from renderers.facts import format_size, plural
 from schemas.clean import one_line
 from viewer.output import short_path
 from viewer.screens.bindings import Config, ConfigError, config_path, effective
+from viewer.screens.state import State
 from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 from viewer.usage.breakable import break_off
 
@@ -57,7 +58,7 @@ class TurnlogApp(App[None]):
         Binding("ctrl+z", "stop", show=False, priority=True),
     ]
 
-    def __init__(self, config: Config | None = None, spool: Spool | None = None) -> None:
+    def __init__(self, config: Config | None = None, spool: Spool | None = None, state: State | None = None) -> None:
         config = config or Config()
         # NO_COLOR then takes all colours away, and not only their hues.
         colourless = "NO_COLOR" in os.environ and config.theme in (None, ANSI.name)
@@ -66,6 +67,8 @@ class TurnlogApp(App[None]):
         self._filters.insert(0, DimGrey(lambda: self.native_ansi_color))
         self.spool = spool
         """Standard input, where a session comes from it."""
+        self.state = state or State()
+        """What the screens keep for the next run."""
         self.drain = False
         """Whether standard input is to be read to its end when the screen is gone."""
         self.animation_level = "none"
@@ -149,19 +152,20 @@ class TurnlogApp(App[None]):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(self, path: Path, *, follow: bool = False) -> None:
-        """Open a transcript above what is shown."""
+    def open_session(self, path: Path, *, follow: bool = False, place: str = "", words: str = "") -> None:
+        """Open a transcript above what is shown; all but the path is TranscriptScreen's."""
         from schemas.opening import OpenError
         from viewer.follow.follower import Follower
 
         try:
-            follower = Follower(path, from_end=follow, wait=follow)
+            follower = Follower(path, from_end=follow and not place, wait=follow)
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return
         from viewer.screens.transcript import TranscriptScreen
 
-        self.push_screen(TranscriptScreen(follower, follow=follow))
+        kept = self.state.of_session(path)
+        self.push_screen(TranscriptScreen(follower, follow, place=place, words=words, kept=kept))
 
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""

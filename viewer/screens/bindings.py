@@ -8,6 +8,7 @@ The config file is `config.toml` in the user's config directory for turnlog:
     fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
+    [keys.find]         # in the search over all sessions, where they go to what is looked for
 
 Nothing is ever written to it. What is wrong in it is said in one line (`ConfigError`) instead of being passed over.
 """
@@ -24,14 +25,15 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, TRANSCRIPT, Key
+from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "transcript": TRANSCRIPT}
+TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT}
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {
     "question_mark": "?",
     "colon": ":",
+    "number_sign": "#",
     "slash": "/",
     "comma": ",",
     "full_stop": ".",
@@ -136,11 +138,12 @@ def _config(data: dict[str, Any]) -> Config:
     keys = data.get("keys", {})
     if not isinstance(keys, dict):
         raise ConfigError("keys must be a table: [keys]")
-    listing = keys.pop("list", {})
-    if not isinstance(listing, dict):
-        raise ConfigError("keys.list must be a table: [keys.list]")
-    keymap = _keymap("transcript", keys) | _keymap("list", listing)
+    keymap: dict[str, str] = {}
     for name in TABLES:
+        own = keys if name == "transcript" else keys.pop(name, {})
+        if not isinstance(own, dict):
+            raise ConfigError(f"keys.{name} must be a table: [keys.{name}]")
+        keymap |= _keymap(name, own)
         _refuse_clashes(name, keymap)
     return Config(theme, keymap)
 
@@ -158,8 +161,8 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
         for name in names:
             if not _is_key(name):
                 raise ConfigError(f"{where}.{action}: {name!r} is not the name of a key")
-            if screen == "list" and len(name) == 1:
-                raise ConfigError(f"{where}.{action}: {name!r} would go to the filter; take one with ctrl+")
+            if screen != "transcript" and len(name) == 1:
+                raise ConfigError(f"{where}.{action}: {name!r} would be typed; take one with ctrl+")
         keymap[f"{screen}.{action}"] = ",".join(names)
     return keymap
 

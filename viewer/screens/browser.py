@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
@@ -23,19 +23,25 @@ from textual.worker import Worker, get_current_worker
 from renderers.facts import plural
 from schemas.clean import one_line
 from schemas.paths import source_of
+from schemas.values import text_of
 from viewer.output import short_path
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings
-from viewer.usage.costs import load, summary_costs
-from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.preview import NO_COSTS, Costs, Preview
+from viewer.screens.filter import Filter
+from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
+from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
+from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
+from viewer.widgets.list_facets import Facets, passing
+from viewer.widgets.preview import Preview
 from viewer.widgets.rows import Shelf
 from viewer.widgets.sessions import SessionList
 
 if TYPE_CHECKING:
+    from schemas.costs.responses import Tally
     from viewer.index.library import Library
     from viewer.index.summary import Summary
     from viewer.screens.app import TurnlogApp
+    from viewer.widgets.list_facets import Choice
 
 WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""
@@ -47,24 +53,6 @@ SHARE = 5
 """While sessions come in, the list is idle so many times as long as it takes to show them: 100,000 take a while."""
 LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
-
-
-class Filter(Input, inherit_bindings=False):
-    """The line that takes what is typed; every key that edits no text is the list's."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "cursor_left", show=False),
-        Binding("right", "cursor_right", show=False),
-        Binding("ctrl+left", "cursor_left_word", show=False),
-        Binding("ctrl+right", "cursor_right_word", show=False),
-        Binding("ctrl+a", "home", show=False),
-        Binding("backspace", "delete_left", show=False),
-        Binding("delete,ctrl+d", "delete_right", show=False),
-        Binding("ctrl+w,ctrl+backspace", "delete_left_word", show=False),
-        Binding("ctrl+u", "delete_left_all", show=False),
-        Binding("ctrl+k", "delete_right_all", show=False),
-        Binding("ctrl+v", "paste", show=False),
-    ]
 
 
 class BrowserScreen(Screen[None]):
@@ -81,25 +69,33 @@ class BrowserScreen(Screen[None]):
         clock: Callable[[], float] = time.time,
         known: list[Summary] | None = None,
         word: str = "",
+        kept: dict[str, Any] | None = None,
     ) -> None:
-        """`word` stands beside the program's name: which sessions these are, if not the machine's."""
+        """`word` stands beside the name of the program: which sessions these are. `kept` is the list as it was left in
+        the last run; it is changed when the list is left.
+        """
         super().__init__()
+        self._kept = {} if kept is None else kept
+        kept = self._kept if self._kept.get("directory") == str(start_directory) else {}
         self._clock = clock
         self._word = word
         self._library = library
         self._directory = start_directory
         self._shelf = Shelf(start_directory)
-        self._here_first = True
-        self._costs: dict[Path, tuple[int, Costs]] = {}
-        """What sessions cost that were looked at, and when they had been written last by then."""
+        self._facets = Facets.from_json(kept.get("facets"))
+        self._order = order if (order := text_of(kept.get("order"))) in ORDERS else HERE_FIRST
+        self._costs = SummaryCosts(library)
+        self._pricing = ""
         self._indexed: tuple[int, int] | None = None
         self._looked = self._looking = False
         self._known, self._show_after = -1, 0.0
         self._next_look: Timer | None = None
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
-        self._list = SessionList(start_directory, clock)
+        self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
+        self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
         self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
+        self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")
         known = library.first(start_directory, FIRST) if known is None else known
@@ -110,7 +106,9 @@ class BrowserScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Title, filter, list and preview, keys."""
         yield self._bar
-        yield self._filter
+        with Horizontal(id="filter-line"):
+            yield self._filter
+            yield self._narrowed
         with self._content:
             yield self._list
             yield self._preview
@@ -118,11 +116,25 @@ class BrowserScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what the index knows, then look whether it is still so."""
+        with self._filter.prevent(Input.Changed):  # which begins at the top
+            self._filter.value = self._typed
+            self._filter.cursor_position = len(self._typed)
         self._show()
         self._filter.focus()
         # The first picture must be on its way to the terminal before a thread competes with it.
         self.set_timer(0.1, self._look)
         self.set_interval(WATCH_SECONDS, self._watch)
+
+    def on_unmount(self) -> None:
+        """Keep the list as it is."""
+        place = self._list.current
+        self._kept.update(
+            directory=str(self._directory),
+            filter=self._filter.value,
+            facets=self._facets._asdict(),
+            order=self._order,
+            place=str(place.path) if place else "",
+        )
 
     @property
     def _app(self) -> TurnlogApp:
@@ -141,18 +153,25 @@ class BrowserScreen(Screen[None]):
         live = sum(session.live for session in sessions)
         agents = len({session.provider for session in sessions})
         text = f"{plural(len(sessions), 'session')} · {plural(agents, 'agent')}"
-        if self._indexed is not None and (total := self._indexed[1]):
-            text = f"reading {self._indexed[0] * 100 // total} %   {text}"
+        text = self._reading() + self._pricing + text
         if not live:
             return Content.styled(text, "$text-muted")
         return Content.assemble(("●", "$success"), (f" {live} live · {text}", "$text-muted"))
+
+    def _reading(self) -> str:
+        """Say how much has been read of what is new."""
+        if self._indexed is None or not self._indexed[1]:
+            return ""
+        return f"reading {self._indexed[0] * 100 // self._indexed[1]} %   "
 
     def _show(self, *, to_top: bool = False) -> None:
         """Fill the list from the shelf, the filter and the scope."""
         begun = time.monotonic()
         words = self._filter.value
-        rows = self._shelf.rows(words, self._clock(), here_first=self._here_first)
-        self._list.show(rows, to_top=to_top)
+        fit = passing(self._facets, self._clock(), self._cost_of)
+        rows = self._shelf.rows(words, self._clock(), self._order, fit.values(), self._cost_of)
+        self._list.show(rows, self._order, to_top=to_top)
+        self._narrowed.show([*self._facets.labels(), ("order", ORDERS[self._order].label, self._order != HERE_FIRST)])
         self._bar.right = self._counts()
         self._show_emptiness(words, bool(rows))
         now = time.monotonic()
@@ -166,7 +185,12 @@ class BrowserScreen(Screen[None]):
             empty.remove()
             return
         if len(self._shelf) and self._complete:
-            text = Content.assemble(("Nothing fits ", "$text-muted"), words, ("   esc clears", "$text-muted"))
+            narrowed = "" if self._facets == Facets() else "   of what the list is narrowed to" if words else " that"
+            text = Content.assemble(
+                ("Nothing fits ", "$text-muted"),
+                words,
+                (f"{narrowed}   {'enter searches all sessions   ' if words else ''}esc clears", "$text-muted"),
+            )
         elif not self._looked:
             text = Content.styled("Looking for sessions …", "$text-muted")
         else:
@@ -190,31 +214,61 @@ class BrowserScreen(Screen[None]):
 
     @on(SessionList.Moved)
     def _session_moved(self, event: SessionList.Moved) -> None:
-        summary = event.summary
-        if summary is None:
-            self._preview.show(None)
-            return
-        state, costs = self._costs.get(summary.path, (0, NO_COSTS))
-        self._preview.show(summary, costs)
-        if state != summary.touched_ns and self._preview.display:
-            self._price(summary)
+        self._preview.show(event.summary, self._costs_of(event.summary))
+        self._price()
+
+    @on(SessionList.Scrolled)
+    def _list_scrolled(self) -> None:
+        self._price()
+
+    def _costs_of(self, summary: Summary | None) -> Costs:
+        return (self._costs.of(summary) if summary else None) or NO_COSTS
+
+    def _cost_of(self, summary: Summary) -> Tally | None:
+        costs = self._costs.of(summary)
+        return costs[0] if costs else None
+
+    # -- what sessions cost ----------------------------------------------------------------------------------------
 
     @work(exclusive=True, group="price")
-    async def _price(self, summary: Summary) -> None:
-        """Price a session a moment later, so that no key waits for it."""
+    async def _price(self) -> None:
+        """Price what can be seen of sessions, a moment later, so that no key waits for it: the one under the cursor,
+        those in sight where costs are shown, all where the list depends on them.
+        """
         await asyncio.sleep(PRICE_SECONDS)
-        costs = await asyncio.to_thread(self._costs_of, summary)
-        self._costs[summary.path] = (summary.touched_ns, costs)
-        if self._list.current is summary:
-            self._preview.show(summary, costs)
+        current = self._list.current if self._preview.display else None
+        in_sight = self._list.in_sight() if any(c.name == "cost" for c in shown(self._list.size.width)) else []
+        while due := self._costs.due([*([current] if current else ()), *in_sight]):
+            await self._price_some(due)
+            self._list.refresh()
+            self._preview.show(self._list.current, self._costs_of(self._list.current))
+        if self._order != "cost" and not self._facets.cost:
+            return
+        sessions = self._shelf.sessions()
+        while due := self._costs.due(sessions):
+            self._pricing = f"pricing {100 - 100 * len(due) // len(sessions)} %   "
+            await self._price_some(due)
+            if time.monotonic() >= self._show_after:
+                self._show(to_top=self._list.at_top)
+        if self._pricing:
+            self._pricing = ""
+            self._show(to_top=self._list.at_top)
 
-    def _costs_of(self, summary: Summary) -> Costs:
-        load()
-        return summary_costs(summary, self._library.responses_of(summary))
+    async def _price_some(self, due: list[Summary]) -> None:
+        await aside(partial(self._costs.work_out, due, PRICE_SECONDS))
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:
         self._show(to_top=True)
+        # A word that no title has may be in the sessions. Not while one takes letters back.
+        grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
+        if grew and self._is_filtered_away and self._facets == Facets():
+            self.action_find(self._typed)
+
+    @property
+    def _is_filtered_away(self) -> bool:
+        """Tell whether there are sessions, and what was typed leaves none."""
+        return self._complete and bool(len(self._shelf) and self._filter.value) and self._list.current is None
 
     # -- what changes on disk --------------------------------------------------------------------------------------
 
@@ -313,8 +367,11 @@ class BrowserScreen(Screen[None]):
         self._list.last()
 
     def action_open(self) -> None:
-        """Open the session under the cursor."""
-        self._open(self._list.current)
+        """Open the session under the cursor; where the filter leaves none, search in all."""
+        if self._is_filtered_away:
+            self.action_find(self._filter.value)
+        else:
+            self._open(self._list.current)
 
     def action_follow(self) -> None:
         """Open the session under the cursor at its end and follow it."""
@@ -328,10 +385,48 @@ class BrowserScreen(Screen[None]):
         if summary is not None:
             self._app.open_session(summary.path, follow=follow)
 
-    def action_scope(self) -> None:
-        """Show the start directory's sessions first, or all by age."""
-        self._here_first = not self._here_first
-        self._show()
+    def action_order(self) -> None:
+        """Take the next order."""
+        names = list(ORDERS)
+        self._order_by(names[(names.index(self._order) + 1) % len(names)])
+
+    @on(SessionList.Ordered)
+    def _column_clicked(self, event: SessionList.Ordered) -> None:
+        self._order_by(HERE_FIRST if event.order == self._order else event.order)
+
+    def _order_by(self, order: str) -> None:
+        self._order = order
+        self._show(to_top=True)
+        self._price()
+
+    def action_find(self, words: str = "") -> None:
+        """Search in all sessions, as far as the list is narrowed to them."""
+        from viewer.screens.find import FindScreen
+
+        sessions, clock = self._shelf.sessions, self._clock
+        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, self._reading, clock))
+
+    def action_narrow(self, facet: str = "agent") -> None:
+        """Choose what to narrow the list by, or its order."""
+        from viewer.screens.narrow import NarrowScreen
+        from viewer.widgets.list_facets import Choice, choices
+
+        found = choices(self._shelf.sessions(), self._facets, self._clock(), self._cost_of)
+        if self._costs.due(self._shelf.sessions()):  # how many cost that much is not known yet
+            found = [choice._replace(sessions=None) if choice.facet == "cost" else choice for choice in found]
+        found += [Choice("order", name, order.label) for name, order in ORDERS.items()]
+        chosen = [*self._facets._asdict().items(), ("order", self._order)]
+        self.app.push_screen(NarrowScreen(found, chosen, facet), self._chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice is None:
+            return
+        if choice.facet == "order":
+            self._order_by(str(choice.value))
+            return
+        self._facets = self._facets.toggled(choice.facet, choice.value)
+        self._show(to_top=True)
+        self._price()
 
     def action_export(self) -> None:
         """Write the session under the cursor as Markdown."""
@@ -348,8 +443,12 @@ class BrowserScreen(Screen[None]):
         self._look()
 
     def action_clear(self) -> None:
-        """Clear the filter."""
-        self._filter.value = ""
+        """Clear the filter; where it is empty, show all sessions again."""
+        if self._filter.value:
+            self._filter.value = ""
+        elif self._facets != Facets():
+            self._facets = Facets()
+            self._show(to_top=True)
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -97,6 +97,8 @@ class FindBar(Horizontal):
         super().__init__()
         self._view = view
         self._from = view.top, view.cursor
+        self._goes = False
+        """Whether the first hit is to be gone to once it is found."""
         self.finder: Finder | None = None
         """The search; None until something was typed."""
 
@@ -116,6 +118,19 @@ class FindBar(Horizontal):
         self._from = self._view.top, self._view.cursor
         self.box.ask()
         self.screen.set_focus(self.box)
+
+    def begin_with(self, words: str) -> None:
+        """Look for words that were asked for elsewhere. The keys stay the transcript's, and so does the place: a hit in
+        the message under the cursor is gone to, and no other.
+        """
+        with self.box.prevent(Input.Changed):
+            self.box.value = words
+        self.box.keep()
+        self.look_for(words, go=False)
+        if self.finder is not None:
+            self.finder.renew([self._from[1].block])
+            if self.finder.hits:
+                self._go_hit(1, inclusive=True)
 
     def end(self) -> None:
         """Take the bar and the marks away; nothing moves."""
@@ -148,8 +163,8 @@ class FindBar(Horizontal):
 
     # -- searching -------------------------------------------------------------------------------------------------
 
-    def look_for(self, query: str) -> None:
-        """Look for something else, from where one was when one was asked."""
+    def look_for(self, query: str, *, go: bool = True) -> None:
+        """Look for something else, from where one was when one was asked; with `go`, go to the first hit."""
         self._view.look_for(search_key(query) if query.strip() else "")
         self.workers.cancel_group(self, "find")
         self.finder = None
@@ -157,20 +172,21 @@ class FindBar(Horizontal):
             self._show_count()
             return
         self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
+        self._goes = go
         self._begin(self.finder)
 
-    def _begin(self, finder: Finder, *, go: bool = True) -> None:
+    def _begin(self, finder: Finder) -> None:
         """Begin a search in place of the one before. Not a coroutine: one that is cancelled before it begins is never
         awaited, and Python complains at the end.
         """
-        work: WorkType[None] = partial(self._search, finder, go=go)
+        work: WorkType[None] = partial(self._search, finder)
         self.run_worker(work, group="find", exclusive=True)
 
     def _search_again(self) -> None:
         """Begin anew: what was found counts no more."""
         if (old := self.finder) is not None:
             self.finder = Finder(self._view.session, old.query, self._view.cursor.block, lambda: self._view.look)
-            self._begin(self.finder, go=not old.done and not old.hits)
+            self._begin(self.finder)
 
     def session_changed(self, changed: list[int], new: list[int]) -> None:
         """Search messages that changed or are new."""
@@ -183,7 +199,7 @@ class FindBar(Horizontal):
         else:
             finder.forget(changed)
             if finder.done:
-                self._begin(finder, go=False)
+                self._begin(finder)
 
     def follow(self, moves: Moves, *, anew: bool) -> None:
         """Search the session that took the other one's place; all of it where it was read `anew`."""
@@ -194,27 +210,25 @@ class FindBar(Horizontal):
         else:
             self._search_again()
 
-    async def _search(self, finder: Finder, *, go: bool = True) -> None:
-        """Look at all of the session; with `go`, go to the first hit as soon as there is one."""
+    async def _search(self, finder: Finder) -> None:
+        """Look at all of the session, and go to the first hit as soon as there is one, if that is still to be done."""
         await asyncio.sleep(0.05)  # the next letter may be on its way
         self._show_count()
-        went = not go
         last = time.monotonic()
         begun = time.perf_counter()
         for _ in finder.run():
             if time.perf_counter() - begun > SLICE:
-                if not went and finder.hits:
-                    went = self._go_hit(1, inclusive=True)
+                if self._goes and finder.hits:
+                    self._goes = not self._go_hit(1, inclusive=True)
                 if time.monotonic() - last > 0.2:
                     last = time.monotonic()
                     self._show_count()
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
-        if not went and finder.hits:
-            self._go_hit(1, inclusive=True)
-        self._show_count()
-        if go and not finder.hits:
+        if self._goes and not self._go_hit(1, inclusive=True):
             self._view.go_back(*self._from)
+        self._goes = False
+        self._show_count()
 
     def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
         """Go to the next (or previous) place that shows what is looked for; the search goes round at the ends."""
@@ -232,7 +246,7 @@ class FindBar(Horizontal):
         if finder is None:
             return False
         if finder.is_outdated:  # grown since
-            self._begin(finder, go=False)
+            self._begin(finder)
         if not self._go_hit(step):
             said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
             self.app.notify(said, markup=False, timeout=4)

@@ -17,7 +17,11 @@ from viewer.screens.bindings import config_path, key_name
 from viewer.screens.dialog import Dialog
 from viewer.screens.keys import Key
 
-_TITLES = {"list": "Keys in the list of sessions", "transcript": "Keys in a transcript"}
+_TITLES = {
+    "list": "Keys in the list of sessions",
+    "find": "Keys in the search over all sessions",
+    "transcript": "Keys in a transcript",
+}
 _AROUND = 7
 """Lines for the box's title, hint and padding, and one that shows that it is a box."""
 

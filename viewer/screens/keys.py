@@ -32,14 +32,32 @@ BROWSER: tuple[Key, ...] = (
     Key(("pageup",), "page_up", "page up", "a page up"),
     Key(("home",), "top", "first", "first session"),
     Key(("end",), "bottom", "last", "last session"),
-    Key(("tab",), "scope", "all/here", "this directory's sessions first, or all by age", footer=1),
+    Key(("slash",), "find", "search all", "search in all sessions, where the filter is empty", footer=1),
+    Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
+    Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session as Markdown", footer=1),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
-    Key(("escape",), "clear", "clear", "clear the filter"),
+    Key(("escape",), "clear", "clear", "clear the filter, then what else narrows the list"),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
+)
+
+FIND: tuple[Key, ...] = (
+    Key(("enter",), "open", "open there", "open the session at the hit; show more hits of it", footer=1),
+    Key(("down", "ctrl+n"), "cursor_down", "down", "next hit"),
+    Key(("up",), "cursor_up", "up", "previous hit"),
+    Key(("pagedown",), "page_down", "page down", "a page down"),
+    Key(("pageup",), "page_up", "page up", "a page up"),
+    Key(("home",), "top", "first", "first hit"),
+    Key(("end",), "bottom", "last", "last hit"),
+    Key(("tab",), "narrow", "narrow", "narrow by agent, project, date", footer=1),
+    Key(("ctrl+y",), "copy_address", "address", "copy the hit's address, such as 4f2a81c9#3.2: a TARGET", footer=2),
+    Key(("f1",), "help", "keys", "this help", footer=1),
+    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("escape",), "back", "back", "back to the list", footer=1),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
 
 TRANSCRIPT: tuple[Key, ...] = (
@@ -66,6 +84,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
     Key(("c",), "copy_as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
+    Key(("number_sign",), "copy_address", "address", "copy the block's address, such as 4f2a81c9#3.2: a TARGET"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),

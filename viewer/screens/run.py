@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from viewer.screens.app import TurnlogApp
 from viewer.screens.bindings import config_path, read_config
+from viewer.screens.state import State, state_path
 
 if TYPE_CHECKING:
     from viewer.follow.pipe import Spool
@@ -23,13 +24,13 @@ def run_browser(library: Library, start_directory: Path, known: list[Summary] | 
     """
     from viewer.screens.browser import BrowserScreen
 
-    app = TurnlogApp(read_config(config_path()))
-    app.start_with(BrowserScreen(library, start_directory, known=known, word=word))
+    app = TurnlogApp(read_config(config_path()), state=State(None if word else state_path()))
+    app.start_with(BrowserScreen(library, start_directory, known=known, word=word, kept=app.state.list))
     _run(app)
 
 
-def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> None:
-    """Show one session until the person leaves; `follow` and `loose` are TranscriptScreen's.
+def run_transcript(path: Path, follow: bool = False, *, loose: bool = False, place: str = "") -> None:
+    """Show one session until the person leaves; `follow`, `loose` and `place` are TranscriptScreen's.
 
     Raises OpenError for what is no session, and ConfigError.
     """
@@ -37,8 +38,9 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False) -> 
     from viewer.follow.follower import Follower
     from viewer.screens.transcript import TranscriptScreen
 
-    app = TurnlogApp(read_config(config_path()))
-    screen = TranscriptScreen(Follower(path, from_end=follow, wait=follow), follow, loose)
+    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
+    follower = Follower(path, from_end=follow and not place, wait=follow)
+    screen = TranscriptScreen(follower, follow, loose, place=place, kept=app.state.of_session(path))
     if not follow and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
     app.start_with(screen)
@@ -69,5 +71,6 @@ def _run(app: TurnlogApp) -> None:
 
         with Guard(app.leave):
             app.run()
+    app.state.save()
     if app.return_code:
         raise SystemExit(app.return_code)

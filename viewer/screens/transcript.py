@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.actions import SkipAction
@@ -18,18 +18,21 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
 
-from renderers.facts import exchange_numbers, local_time
+from renderers.facts import local_time
+from renderers.places import exchange_names, place_of
 from schemas.changes import Moves, Seen
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
 from schemas.opening import OpenError
-from schemas.session import Change, Exchange, Op, Session
+from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
+from viewer.screens.place import OpeningPlace
+from viewer.sessions.freshness import file_state, is_live
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
@@ -45,12 +48,14 @@ if TYPE_CHECKING:
     from viewer.follow.follower import Follower, Within
     from viewer.follow.pipe import StreamFollower
     from viewer.screens.find_bar import FindBar
+    from viewer.screens.state import State
     from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
 _SCREENFUL = 48
 """Messages that fill the first picture."""
+_MANY = 1 << 30
 _FLUSH = 0.1
 _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
@@ -63,7 +68,8 @@ class TranscriptScreen(Screen[None]):
 
     `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
     any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
-    standard input, which ends.
+    standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
+    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,11 +88,18 @@ class TranscriptScreen(Screen[None]):
         follow: bool = False,
         loose: bool = False,
         stream: StreamFollower | None = None,
+        *,
+        place: str = "",
+        words: str = "",
+        above: str = "",
+        kept: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._read_first()
+        self._words, self._above = words, above
+        self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._status = StatusBar(id="status")
@@ -100,8 +113,11 @@ class TranscriptScreen(Screen[None]):
         self._copied: Copy | None = None
         """What was copied last."""
         self._hints = Hints()
-        self._numbers: list[int | None] = []
-        self._rewound = 0
+        self._names: list[str] = []
+        """What each exchange is called in a place."""
+        self._last = self._rewound = 0
+        """The number of the last exchange that has one, and how many are rewound."""
+        self._place = OpeningPlace(self._view, place, kept)
         self._stirred = asyncio.Event()
         self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
@@ -125,16 +141,28 @@ class TranscriptScreen(Screen[None]):
         """
         self.run_worker(work, group=group, exclusive=True)
 
-    def _read_first(self) -> None:
+    def _read_first(self, most: int) -> None:
         """Enough for the first picture, where that is there at once."""
         end = time.perf_counter() + _FIRST
         while (
             not self._follower.loaded
             and self._follower.ahead is None
-            and len(self._follower.session.messages) < _SCREENFUL
+            and len(self._follower.session.messages) < most
             and time.perf_counter() < end
         ):
             self._follower.step(SLICE)
+
+    async def _arrive(self, *, loaded: bool = False) -> None:
+        """Go to the place at which to open, and look for the words from there on, as soon as it has been read."""
+        there = self._place.go()
+        if self._words and (there or loaded):
+            words, self._words = self._words, ""
+            (await self._find_bar()).begin_with(words)
+        if loaded:
+            if self._place.wanted and not there:
+                last = f"; its last exchange is #{self._last}" if self._last else ""
+                self._say(f"There is no {self._place.wanted} in this session{last}.")
+            self._place.loaded()
 
     def shows_nothing(self) -> str:
         """Say why there is nothing to show, where the source could not be read."""
@@ -163,7 +191,8 @@ class TranscriptScreen(Screen[None]):
         self._work(self._figures.price, "price")
 
     async def on_unmount(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and keep where one was."""
+        self._place.keep()
         if self._stream is not None:
             self._stream.spool.listen(None)
         await self._hints.close()
@@ -259,11 +288,13 @@ class TranscriptScreen(Screen[None]):
             due = time.monotonic() - shown > max(_FLUSH, 4 * self._took)
             if due or self._follower.loaded or self._follower.session is not self.session:
                 self._take()
+                await self._arrive()
                 shown = time.monotonic()
             await asyncio.sleep(0)
         self._take()
         self._show_facts()
         self._figures.show()
+        await self._arrive(loaded=True)
 
     def _take(self) -> bool:
         """Show what was read; returns whether that was anything."""
@@ -281,7 +312,7 @@ class TranscriptScreen(Screen[None]):
         if self._find is not None:
             self._find.session_changed(updated, appended)
         if updated or is_new:
-            self._numbers = []  # an exchange that is rewound now has none
+            self._names = []  # an exchange that is rewound now has none
         # Of a stream all is new: what comes while a person looks on is not set apart.
         watched = self._stream is not None and self._view.following
         if self._live and appended and not watched and (self._seen or self._view.unread is None):
@@ -356,7 +387,8 @@ class TranscriptScreen(Screen[None]):
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
-        bar.left, bar.right = Content.styled(one_line(name_line(self.session), 200), "bold"), state
+        bar.left = Content.assemble((self._way(), "$text-muted"), (one_line(name_line(self.session), 200), "bold"))
+        bar.right = state
         self._show_position()
 
     def _show_position(self) -> None:
@@ -368,17 +400,18 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append("reading …")
-        if len(self._numbers) != len(session.exchanges):  # walked once, not with every key
-            self._numbers = exchange_numbers(session)
+            pieces.append(f"reading on to {self._place.wanted} …" if self._place.is_awaited else "reading …")
+        if len(self._names) != len(session.exchanges):  # walked once, not with every key
+            self._names = exchange_names(session)
+            self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
             self._rewound = sum(exchange.rewound for exchange in session.exchanges)
         rewound = f" ({self._rewound} rewound)" if self._rewound else ""
-        if session.exchanges and view.cursor.block < len(session.messages):
+        if session.exchanges and self._has_cursor():
             index = session.messages.exchange[view.cursor.block]
-            if (number := self._numbers[index]) is not None:
-                pieces.append(f"exchange {number} of {max(filter(None, self._numbers))}{rewound}")
-            else:
-                pieces.append(_unnumbered(session.exchanges[index]))
+            place, name = place_of(session, view.cursor.block, self._names), self._exchange_name(index)
+            if name != f"exchange {place[1:]}":
+                pieces.append(place)
+            pieces.append(f"{name} of {self._last}{rewound}" if name.startswith("exchange ") else name)
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
@@ -460,15 +493,18 @@ class TranscriptScreen(Screen[None]):
         """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
         the bar it is a letter like others.
         """
-        from viewer.screens.find_bar import FindBar
-
         if self._find is not None and self.focused is self._find.box:
             raise SkipAction
+        # Waited for, so that the next letters go there and do not fold or move anything.
+        (await self._find_bar()).ask()
+
+    async def _find_bar(self) -> FindBar:
+        from viewer.screens.find_bar import FindBar
+
         if self._find is None:
             self._find = FindBar(self._view)
-            # Waited for, so that the next letters go there and do not fold or move anything.
             await self.mount(self._find, before=self._status)
-        self._find.ask()
+        return self._find
 
     def action_search_next(self) -> None:
         """The next hit."""
@@ -539,10 +575,19 @@ class TranscriptScreen(Screen[None]):
         from viewer.transcript.clipboard import redacted
 
         session, exchange = self.session, self.session.messages.exchange[self._view.cursor.block]
-        number = exchange_numbers(session)[exchange]
-        name = f"exchange {number}" if number else _unnumbered(session.exchanges[exchange])
-        copy = redacted(f"{name} as Markdown", lambda redactor: render_exchange(session, exchange, redactor))
+        copy = redacted(
+            f"{self._exchange_name(exchange)} as Markdown",
+            lambda redactor: render_exchange(session, exchange, redactor),
+        )
         self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
+
+    def action_copy_address(self) -> None:
+        """Copy the address of the block under the cursor."""
+        from viewer.transcript.clipboard import Copy
+
+        if self._has_cursor():
+            address = f"{self.session.id}{place_of(self.session, self._view.cursor.block)}"
+            self._copy(Copy(address, address, f"the address {address}", 0))
 
     def action_copy_as_it_is(self) -> None:
         """Copy what was copied last once more, with its secrets."""
@@ -562,6 +607,16 @@ class TranscriptScreen(Screen[None]):
         )
         said = put_on_clipboard(self.app, copy, key_name(keys[0]), as_it_is=as_it_is)
         self.app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
+
+    def _exchange_name(self, index: int) -> str:
+        """Name an exchange: `exchange 3`, or what it is where it has no number."""
+        exchange = self.session.exchanges[index]
+        if exchange.opener is None:
+            return exchange.prompt or "before the first prompt"
+        name = exchange_names(self.session)[index] if len(self._names) <= index else self._names[index]
+        if name.isdecimal():
+            return f"exchange {name}"
+        return "rewound exchange" if exchange.rewound else "inherited exchange"
 
     def _has_cursor(self) -> bool:
         return self._view.cursor.block < len(self.session.messages)
@@ -608,11 +663,24 @@ class TranscriptScreen(Screen[None]):
         elif found.session is not None and found.path is None:
             from viewer.follow.follower import Within
 
-            self.app.push_screen(TranscriptScreen(Within(found, found.session)))
+            within, trail = Within(found, found.session, self._follower), self._trail(found)
+            self.app.push_screen(TranscriptScreen(within, self._view.following, above=trail))
         elif found.path is not None:
-            self._open_path(found.path)
+            written = file_state(found.path).mtime_ns / 1e9
+            follow = self._view.following or is_live(written, written)
+            self._open_path(found.path, follow=follow, above=self._trail(found))
 
-    def _open_path(self, path: Path, *, follow: bool = False) -> bool:
+    def _trail(self, subagent: Subagent) -> str:
+        """Name the sessions above a subagent's, and its type, as its title line begins."""
+        name = f"{one_line(subagent.name, 24)}: " if subagent.name else ""
+        return f"{self._way()}{one_line(name_line(self.session), 32)} › {name}"
+
+    def _way(self) -> str:
+        """Name the sessions above this one: by its id the one whose subagent was not opened from there."""
+        parent = self.session.lineage.parent
+        return self._above or (f"subagent of {parent[:8]} › " if parent else "")
+
+    def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
         """Show another session above this one; returns whether it could be opened."""
         from viewer.follow.follower import Follower
 
@@ -621,7 +689,10 @@ class TranscriptScreen(Screen[None]):
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
             return False
-        self.app.push_screen(TranscriptScreen(follower, follow, loose=follow and self._loose))
+        state: State | None = getattr(self.app, "state", None)  # a test's bare app has none
+        kept = None if state is None else state.of_session(path)
+        loose = follow and self._loose
+        self.app.push_screen(TranscriptScreen(follower, follow, loose, above=above, kept=kept))
         return True
 
     def action_outline(self) -> None:
@@ -684,10 +755,3 @@ class TranscriptScreen(Screen[None]):
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
-
-
-def _unnumbered(exchange: Exchange) -> str:
-    """Name an exchange that has no number."""
-    if exchange.opener is None:
-        return exchange.prompt or "before the first prompt"
-    return "rewound exchange" if exchange.rewound else "inherited exchange"

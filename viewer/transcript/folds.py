@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
 from renderers.terminal.folds import Fold
 from schemas.changes import Moves
 from schemas.message import Flag, Kind
 from schemas.session import Session
+from schemas.values import dict_of, whole
 
 
 class Sort(IntEnum):
@@ -119,6 +121,35 @@ class Folds:
         folds.blocks = {place: fold for i, fold in self.blocks.items() if (place := moves.find(i)) is not None}
         folds.exchanges = {n: state for e, state in self.exchanges.items() if (n := moves.exchange(e)) is not None}
         return folds
+
+    def kept(self) -> dict[str, Any]:
+        """What a person folded, as JSON that `restore` takes; messages are named by their keys."""
+        key, exchanges = self.table.key, self._session.exchanges
+        return {
+            "level": self.level if self.chosen else None,
+            "thinking": self.thinking,
+            "output": self.output,
+            "blocks": {str(key[i]): int(fold) for i, fold in self.blocks.items()},
+            "exchanges": {str(key[exchanges[n].start]): state for n, state in self.exchanges.items()},
+        }
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Fold as it was, as far as the messages are read. What cannot be meant is passed over."""
+        level, thinking, output = whole(kept.get("level")), kept.get("thinking"), kept.get("output")
+        if level is not None and 0 <= level < len(LEVELS):
+            self.level, self.chosen = level, True
+        self.thinking = thinking if isinstance(thinking, bool) else None
+        self.output = output if isinstance(output, bool) else None
+        blocks, exchanges = dict_of(kept.get("blocks")), dict_of(kept.get("exchanges"))
+        if not blocks and not exchanges:
+            return
+        places = {str(key): place for place, key in enumerate(self.table.key)}
+        for key, fold in blocks.items():
+            if key in places and whole(fold) in tuple(Fold):
+                self.blocks[places[key]] = Fold(fold)
+        for key, state in exchanges.items():
+            if key in places and isinstance(state, bool):
+                self.exchanges[self.table.exchange[places[key]]] = state
 
     def sorts(self, opened: bool | None = None) -> tuple[Fold, ...]:
         """Return how far each sort is open; in an exchange that was opened (True) or folded (False) by itself."""

@@ -20,6 +20,7 @@ from renderers.terminal.rows import Row
 from schemas.changes import Moves
 from schemas.message import Flag
 from schemas.session import Change, Op, Session
+from schemas.values import whole
 from viewer.transcript.drawn import Drawn
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.layout import Layout, Position
@@ -140,6 +141,47 @@ class TranscriptView(TranscriptWindow):
                 self.folds.blocks[block] = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
         self._refold(head, range(block, block + 1))
 
+    def open_at(self, block: int) -> None:
+        """Go to a message, which is opened, and so is its exchange."""
+        table = self.session.messages
+        exchange = table.exchange[block]
+        old = table.has(self.session.exchanges[exchange].start, Flag.REWOUND | Flag.INHERITED)
+        if self.folds.fold(block) is Fold.HIDDEN or not self.folds.is_open(exchange, old):
+            self._open_exchange(exchange)
+        self.folds.blocks[block] = Fold.FULL
+        self.layout_of.refold(range(block, block + 1))
+        self.go_to(block, row=0 if table.has(block, Flag.OPENER) else None)
+
+    def _open_exchange(self, exchange: int) -> None:
+        self.folds.exchanges[exchange] = True
+        self.layout_of.refold(self.session.message_range(exchange))
+
+    def kept(self) -> dict[str, Any]:
+        """Where one is and what is folded, as JSON that `restore` takes; nothing of what is as it was to begin with."""
+        kept = self.folds.kept()
+        if not any(kept.values()) and self.cursor == Position(0, 0):
+            return {}
+        if self.cursor.block < self.layout_of.count:
+            block, line = self._held(self.cursor)
+            kept |= {"message": self.session.messages.key[block], "line": line, "row": self._screen_row(self.cursor)}
+        return kept
+
+    def restore(self, kept: dict[str, Any], *, go: bool) -> int | None:
+        """Fold as it was and, with `go`, go where one was, if that is there; returns which message it is."""
+        keys, key, line = self.session.messages.key, whole(kept.get("message")), whole(kept.get("line"))
+        block = None if key is None or key not in keys else keys.index(key)
+        if go and block is None:
+            return None
+        self.folds.restore(kept)
+        self.layout_of.refold()
+        if go and block is not None:
+            self.go_to(block, line or 0, row=whole(kept.get("row")))
+        elif self.following:
+            self.go_end()
+        else:
+            self.show()
+        return block
+
     def extend(self, block: int, lines: int) -> None:
         """Show so many lines of a huge output."""
         self._drawn.extend(block, lines)
@@ -197,9 +239,7 @@ class TranscriptView(TranscriptWindow):
     def _show_hit(self, block: int, ordinal: int) -> None:
         """Go to a place of a message; it is opened unless the line can be seen as it is."""
         if self.folds.fold(block) is Fold.HIDDEN:
-            exchange = self.session.messages.exchange[block]
-            self.folds.exchanges[exchange] = True
-            self.layout_of.refold(self.session.message_range(exchange))
+            self._open_exchange(self.session.messages.exchange[block])
         rows = self._whole(block).block.rows
         places = matches(rows, self.sought)
         place = places[min(ordinal, len(places) - 1)] if places else [Stretch(0, 0, 0)]

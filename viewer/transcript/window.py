@@ -64,6 +64,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._look = Look(80, Palette(), Highlights())
         self._drawn = DrawnBlocks(session, self._look)
         self._top = _START
+        self._opens_at: tuple[int, int, int | None] | None = None
+        """What `go_to` was asked for before the first picture."""
         self._rows: list[Position] = []
         self._lines: list[tuple[Drawn, int]] = []  # the block of each of them, and which of its rows
         self._row_width = 80
@@ -96,6 +98,10 @@ class TranscriptWindow(ScrollView, can_focus=True):
             if at_end:
                 self.go_end()
                 return
+        if self._opens_at is not None:
+            block, line, row = self._opens_at
+            self.go_to(block, line, row=row)
+            return
         self.show()
 
     def _rescaled(self, place: Position, height: int) -> Position:
@@ -460,17 +466,23 @@ class TranscriptWindow(ScrollView, can_focus=True):
             self._top = self._move(self.cursor, 1 - self.height_of_page)
         self.show()
 
-    def go_to(self, block: int, line: int = 0, *, row: int = 0) -> None:
-        """The cursor to a line of a block's own; it then stands `row` lines below the top of the screen."""
+    def go_to(self, block: int, line: int = 0, *, row: int | None = 0) -> None:
+        """The cursor to a line of a block's own; it then stands `row` lines below the top of the screen, at a third of
+        its height where that is None.
+        """
         if not 0 <= block < self.layout_of.count:
             return
         self.following = False
+        if not self.is_attached or not self.size:
+            self._opens_at, self._first_picture = (block, line, row), False  # the one picture there is, and whole
+            return
+        self._opens_at = None
         place = self._near(Position(block, 0))
         if place.block == block:
             self._measure(block)
             place = Position(block, min(line + self.layout_of.head(block), max(0, self.layout_of.height(block) - 1)))
         self.cursor = place
-        self._top = self._move(place, -row)
+        self._top = self._move(place, -(self.height_of_page // 3 if row is None else row))
         self.show()
 
     def go_exchange(self, step: int) -> None:

@@ -8,6 +8,7 @@ has a price.
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,11 +19,21 @@ from schemas.session import Session
 from viewer.usage.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from schemas.costs.prices import Prices
+    from viewer.index.library import Library
     from viewer.index.summary import Summary
 
 _AT_ONCE = 200
 """Token groups that are priced while a line waits to be drawn: a millisecond or two. More are priced in slices."""
+
+
+_WORK, _PAUSE = 0.004, 0.002
+"""Seconds that a thread works while others wait, and lets them go on."""
+Costs = tuple[Tally, Tally]
+"""Of a session, without and with its subagents."""
+NO_COSTS: Costs = (Tally(), Tally())
 
 
 class _Shared:
@@ -130,6 +141,37 @@ class SessionCosts:
         self.total = sum_of(self._known.values())
 
 
-def summary_costs(summary: Summary, rows: list[Response]) -> tuple[Tally, Tally]:
+def summary_costs(summary: Summary, rows: list[Response]) -> Costs:
     """Price a session in the index, without and with its subagents; `rows` are those that the index has of it."""
     return priced(row for row in rows if not row.member), priced(each_once(rows))
+
+
+class SummaryCosts:
+    """The costs of sessions in the index, each kept until the session is written again."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._known: dict[Path, tuple[int, Costs]] = {}
+
+    def of(self, summary: Summary) -> Costs | None:
+        """The costs of a session as they were worked out last."""
+        known = self._known.get(summary.path)
+        return None if known is None else known[1]
+
+    def due(self, summaries: Iterable[Summary]) -> list[Summary]:
+        """The ones of some sessions whose costs are not known as they are now."""
+        return [s for s in summaries if self._known.get(s.path, (-1,))[0] != s.touched_ns]
+
+    def work_out(self, summaries: list[Summary], seconds: float) -> None:
+        """Price sessions in a thread, for so long. It pauses: Python runs one thread at a time, and keys come first."""
+        load()
+        pause = time.monotonic() + _WORK
+        end = pause + seconds
+        for summary, rows in zip(summaries, self._library.responses_of(summaries), strict=True):
+            self._known[summary.path] = summary.touched_ns, summary_costs(summary, rows)
+            now = time.monotonic()
+            if now > end:
+                return
+            if now > pause:
+                time.sleep(_PAUSE)
+                pause = now + _PAUSE + _WORK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.cells import cell_len
@@ -73,41 +74,27 @@ def fitting_facts(left: Content, right: Content, width: int) -> tuple[Content, C
     return left, right
 
 
-class KeyFooter(Widget):
-    """The keys of a screen that are worth a line, made from the one table. A click on one does what it says.
+class ActionLine(Widget):
+    """A line whose words do something when they are clicked."""
 
-    What does not fit is left out whole; the key that shows all keys always stays.
-    """
-
-    def __init__(self, screen: str, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._screen_name = screen
         self._shown: list[tuple[int, int, str]] = []
 
-    def render(self) -> Content:
-        """Draw as many keys as fit."""
-        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})))
-        room = self.content_size.width
-        kept = fitting(items, room)
-        parts: list[tuple[str, str] | str] = []
-        self._shown = []
-        at = 0
-        for item in kept:
-            if at:
-                parts.append(" " * _GAP)
-                at += _GAP
-            for key, action in zip(item.keys, item.actions, strict=True):
-                parts += [(key, "bold $accent"), " "]
-                end = at + cell_len(key) + 1
+    def assemble(self, pieces: Iterable[tuple[str, str, str]]) -> Content:
+        """Put texts side by side, each with its style and the action of the screen that a click on it runs."""
+        self._shown, at = [], 0
+        parts: list[tuple[str, str]] = []
+        for text, style, action in pieces:
+            parts.append((text, style))
+            end = at + cell_len(text)
+            if action:
                 self._shown.append((at, end, action))
-                at = end
-            parts.append((item.label, "$text-muted"))
-            self._shown.append((at, at + cell_len(item.label), item.actions[-1]))
-            at += cell_len(item.label)
+            at = end
         return Content.assemble(*parts)
 
     async def on_click(self, event: Click) -> None:
-        """Do what the key under the pointer does."""
+        """Do what the words under the pointer do."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -116,6 +103,53 @@ class KeyFooter(Widget):
                 event.stop()
                 await self.screen.run_action(action)
                 return
+
+
+class KeyFooter(ActionLine):
+    """The keys of a screen that are worth a line, made from the one table. A click on one does what it says.
+
+    What does not fit is left out whole; the key that shows all keys always stays.
+    """
+
+    def __init__(self, screen: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._screen_name = screen
+
+    def render(self) -> Content:
+        """Draw as many keys as fit."""
+        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})))
+        pieces: list[tuple[str, str, str]] = []
+        for item in fitting(items, self.content_size.width):
+            if pieces:
+                pieces.append((" " * _GAP, "", ""))
+            for key, action in zip(item.keys, item.actions, strict=True):
+                pieces.append((f"{key} ", "bold $accent", action))
+            pieces.append((item.label, "$text-muted", item.actions[-1]))
+        return self.assemble(pieces)
+
+
+class FacetLine(ActionLine):
+    """A quiet line that says what a list is narrowed by and how it is ordered; a click on it chooses something else."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.pieces: list[tuple[str, str, bool]] = []
+        """Facet, words, and whether they narrow anything."""
+
+    def show(self, pieces: list[tuple[str, str, bool]]) -> None:
+        """Say other words. As wide as they are, so that the filter has the rest."""
+        if pieces != self.pieces:
+            self.pieces = pieces
+            self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Draw them with dots between."""
+        parts: list[tuple[str, str, str]] = []
+        for facet, words, narrows in self.pieces:
+            if parts:
+                parts.append((_DOT, "$text-muted", ""))
+            parts.append((words, "$accent" if narrows else "$text-muted", f"narrow({facet!r})"))
+        return self.assemble(parts)
 
 
 def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:

@@ -9,16 +9,13 @@ from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_count, format_size, local_time, plural, short_model
 from schemas.clean import one_line
-from schemas.costs.responses import Tally
 from viewer.output import short_path
+from viewer.usage.costs import NO_COSTS, Costs
 
 if TYPE_CHECKING:
     from schemas.usage import TokenUsage
     from viewer.index.summary import Summary
 
-Costs = tuple[Tally, Tally]
-"""Of a session, without and with its subagents."""
-NO_COSTS: Costs = (Tally(), Tally())
 _PROMPT_CHARS = 600
 
 
@@ -49,6 +46,9 @@ def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
         where += f" on {summary.branch}"
     pieces.append(Content.styled(f"\n{where}" if where else "", dim))
     pieces.append(Content.styled(f"\n{_times(summary)}", dim))
+    if summary.failure and not summary.live:
+        ended = "was interrupted" if summary.failure == "interrupted" else "ended in an error"
+        pieces.append(Content.styled(f"\n! its last exchange {ended}", "$warning"))
     for label, text in _words(summary):
         pieces += [Content.styled(f"\n\n{label}\n", "$accent"), Content(text)]
     pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary, costs)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from viewer.index.library import in_directory, uncollected
 from viewer.index.matching import search_key
+from viewer.widgets.list_columns import HERE_FIRST, ORDERS, CostOf
 
 if TYPE_CHECKING:
     from viewer.index.summary import Summary
@@ -65,12 +66,27 @@ class Shelf:
             self._order = sorted(self._sessions.values(), key=lambda summary: summary.when, reverse=True)
         return self._order
 
-    def rows(self, words: str, now: float, *, here_first: bool) -> list[Row]:
-        """The rows: this directory's sessions first if wanted, the others by age, forks under their parents."""
+    def rows(
+        self,
+        words: str,
+        now: float,
+        order: str = HERE_FIRST,
+        tests: Collection[Callable[[Summary], bool]] = (),
+        cost_of: CostOf = lambda summary: None,
+    ) -> list[Row]:
+        """The rows of sessions that fit the words and pass the tests. By age, this directory's first if so ordered,
+        forks stand under their parents; by a figure each stands for itself.
+        """
         wanted = search_key(words).split()
         with uncollected():
-            fitting = [s for s in self.sessions() if self._fits(s, wanted)] if wanted else self.sessions()
-            return list(_grouped(_families(fitting), self.directory, now, here_first))
+            fitting = [s for s in self.sessions() if all(test(s) for test in tests)] if tests else self.sessions()
+            if wanted:
+                fitting = [s for s in fitting if self._fits(s, wanted)]
+            if (figure := ORDERS[order].figure) is None:
+                return list(_grouped(_families(fitting), self.directory, now, order == HERE_FIRST))
+            ordered = sorted(fitting, key=lambda summary: figure(summary, cost_of(summary)), reverse=True)
+            heading = ORDERS[order].label
+            return [Row(None, heading), *(Row(s, heading) for s in ordered)] if ordered else []
 
     def _fits(self, summary: Summary, words: list[str]) -> bool:
         key = os.fspath(summary.path)
@@ -152,6 +168,10 @@ class Days:
         midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
         names = ((0, "today"), (1, "yesterday"), (6, "last 7 days"), (29, "last 30 days"))
         self._starts = [((midnight - timedelta(days=days)).timestamp(), name) for days, name in names]
+
+    def start(self, heading: str) -> float:
+        """The time at which the days of a heading begin."""
+        return next(start for start, name in self._starts if name == heading)
 
     def group(self, when: float) -> str:
         """The heading for a session of that time."""

@@ -10,28 +10,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
-from textual.events import Click
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from renderers.facts import format_age, format_count, project_name
+from renderers.facts import project_name
+from viewer.widgets.list_columns import NEWEST, CostOf, cell, cells, cut, shown
+from viewer.widgets.row_list import RowList, on_background
 from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
     from viewer.index.summary import Summary
 
-_COLUMNS = (("agent", 8, 34), ("age", 5, 24), ("exch.", 6, 58), ("tokens", 7, 44))
-"""Name, width, and the width the list must have for the column to be shown."""
 _PROJECT = 18
 """The most cells that a project's name takes from the title."""
 
 
-class SessionList(ScrollView, can_focus=False):
+class SessionList(RowList):
     """Rows of sessions under a heading line that stays. The cursor belongs to a session, not to a line."""
 
-    ALLOW_SELECT = False
+    HEAD = 1
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "sessions--text",
         "sessions--dim",
@@ -39,6 +36,7 @@ class SessionList(ScrollView, can_focus=False):
         "sessions--cursor",
         "sessions--accent",
         "sessions--live",
+        "sessions--failed",
     }
 
     @dataclass
@@ -53,39 +51,57 @@ class SessionList(ScrollView, can_focus=False):
 
         summary: Summary
 
-    def __init__(self, directory: Path, clock: Callable[[], float], **options: Any) -> None:
+    @dataclass
+    class Ordered(Message):
+        """The name of a column was clicked: its order is wanted."""
+
+        order: str
+
+    def __init__(
+        self,
+        directory: Path,
+        clock: Callable[[], float],
+        cost_of: CostOf = lambda summary: None,
+        place: Path | None = None,
+        **options: Any,
+    ) -> None:
+        """`place` is the session that the cursor begins on, if it is there."""
         super().__init__(**options)
-        self._directory, self._clock = directory, clock
+        self._directory, self._clock, self._cost_of = directory, clock, cost_of
         self._rows: list[Row] = []
-        self._cursor: int | None = None
-        self._clicked: int | None = None
-        self._styles: dict[str, Style] = {}
+        self._order = NEWEST
+        self._place = place
+        """The session under the cursor, or that it is to be on."""
 
     # -- content ---------------------------------------------------------------------------------------------------
 
-    def show(self, rows: list[Row], *, to_top: bool = False) -> None:
-        """Show other rows. The cursor stays on its session and its session on its line, unless `to_top`."""
+    def show(self, rows: list[Row], order: str, *, to_top: bool = False) -> None:
+        """Show other rows, in an order. The cursor stays on its session, and that on its line, unless `to_top`."""
+        self._order = order
         was, line = self.current, 0 if self._cursor is None else self._cursor - self._top
         # The line on top says what the first group is.
         self._rows = rows[1:] if rows and rows[0].summary is None else rows
-        self._cursor = None if to_top else self._find(was)
+        self._cursor = None if to_top else self._find(self._place)
         if self._cursor is None:
-            self._cursor = self._next_session(0, 1)
+            self._cursor = self._next(0, 1)
             line = 0
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
+        self._fit()
         # A list that shows its beginning goes on showing it while the cursor is in sight.
         top = self._top if self._top == 0 and not to_top else (self._cursor or 0) - line
         self._scroll_top(top)
         self._keep_cursor_in_sight()
         self.refresh()
-        if (now := self.current) is None or was is None or now.path != was.path or now is not was:
+        if (now := self.current) is not None:
+            self._place = now.path
+        if now is None or was is None or now.path != was.path or now is not was:
             self.post_message(self.Moved(now))
 
-    def _find(self, summary: Summary | None) -> int | None:
-        if summary is None:
+    def _find(self, path: Path | None) -> int | None:
+        if path is None:
             return None
-        paths = (i for i, row in enumerate(self._rows) if row.summary is not None and row.summary.path == summary.path)
-        return next(paths, None)
+        return next(
+            (i for i, row in enumerate(self._rows) if row.summary is not None and row.summary.path == path), None
+        )
 
     @property
     def current(self) -> Summary | None:
@@ -97,102 +113,33 @@ class SessionList(ScrollView, can_focus=False):
         rows = self._rows[self._top : self._top + self._page]
         return [row.summary for row in rows if row.summary is not None]
 
-    # -- moving ----------------------------------------------------------------------------------------------------
+    def _count(self) -> int:
+        return len(self._rows)
 
-    @property
-    def _top(self) -> int:
-        return int(self.scroll_offset.y)
+    def _can(self, index: int) -> bool:
+        return self._rows[index].summary is not None
 
-    @property
-    def _page(self) -> int:
-        return max(1, self.size.height - 1)
+    def _moved(self) -> None:
+        if (now := self.current) is not None:
+            self._place = now.path
+        self.post_message(self.Moved(now))
 
-    def move(self, lines: int) -> None:
-        """Move the cursor by so many lines; it ends on a session."""
-        self._clicked = None
-        if self._cursor is None:
-            return
-        goal = min(max(self._cursor + lines, 0), len(self._rows) - 1)
-        step = 1 if lines > 0 else -1
-        found = self._next_session(goal, step)
-        if found is None:
-            found = self._next_session(goal, -step)
-        self._go(found)
+    def _choose(self) -> None:
+        if (now := self.current) is not None:
+            self.post_message(self.Chosen(now))
 
-    def page(self, pages: int) -> None:
-        """Move by pages."""
-        self.move(pages * max(1, self._page - 1))
-
-    def first(self) -> None:
-        """Go to the first session."""
-        self._go(self._next_session(0, 1))
-
-    def last(self) -> None:
-        """Go to the last session."""
-        self._go(self._next_session(len(self._rows) - 1, -1))
-
-    def _next_session(self, index: int, step: int) -> int | None:
-        while 0 <= index < len(self._rows):
-            if self._rows[index].summary is not None:
-                return index
-            index += step
-        return None
-
-    def _go(self, index: int | None) -> None:
-        if index is None or index == self._cursor:
-            return
-        self._cursor = index
-        self._keep_cursor_in_sight()
-        self.refresh()
-        self.post_message(self.Moved(self.current))
-
-    def _keep_cursor_in_sight(self) -> None:
-        if self._cursor is None:
-            return
-        first = self._cursor
-        # With a group's first session its heading comes into sight.
-        if first > 0 and self._rows[first - 1].summary is None:
-            first -= 1
-        if first < self._top:
-            self._scroll_top(first)
-        elif self._cursor >= self._top + self._page:
-            self._scroll_top(self._cursor - self._page + 1)
-
-    def _scroll_top(self, top: int) -> None:
-        self.scroll_to(y=max(0, min(top, len(self._rows) - self._page)), animate=False, force=True, immediate=True)
-
-    # -- events ----------------------------------------------------------------------------------------------------
-
-    def on_click(self, event: Click) -> None:
-        """One click selects, the second opens."""
-        event.stop()
-        if event.y == 0:
-            return
-        index = self._top + event.y - 1
-        if index >= len(self._rows) or (summary := self._rows[index].summary) is None:
-            return
-        if index == self._cursor and (event.chain > 1 or self._clicked == index):
-            self.post_message(self.Chosen(summary))
-        self._clicked = index
-        self._go(index)
-
-    def on_resize(self) -> None:
-        """The cursor stays in sight."""
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
-        self._keep_cursor_in_sight()
-
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._styles = {}
+    def _head_clicked(self, x: int) -> None:
+        """The name of a column was clicked."""
+        width = self.size.width
+        end = self._title_width(width) + cells(width)
+        for column in reversed(shown(width)):
+            end -= len(cell(column, ""))
+            if x >= end:
+                if column.order:
+                    self.post_message(self.Ordered(column.order))
+                return
 
     # -- drawing ---------------------------------------------------------------------------------------------------
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Styles are looked up once a frame: it costs as much as drawing a line."""
-        if not self._styles:
-            self._styles = {name: self.get_component_rich_style(f"sessions--{name}") for name in _STYLES}
-        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """The heading that stays, then the rows."""
@@ -217,63 +164,41 @@ class SessionList(ScrollView, can_focus=False):
         text = set_cell_size(f" {name}", self._title_width(width))
         if not columns:
             return Strip([Segment(text.ljust(width), heading)], width)
-        names = "".join(f"  {name:<{size}}" if name == "agent" else name.rjust(size) for name, size in _shown(width))
-        labels = set_cell_size(names, width - cell_len(text))
-        return Strip([Segment(text, heading), Segment(labels, dim)], width)
+        strip = [Segment(text, heading)]
+        for column in shown(width):
+            strip.append(Segment(cell(column, column.name), heading if column.order == self._order else dim))
+        return Strip(strip).adjust_cell_length(width, dim)
 
     def _title_width(self, width: int) -> int:
-        columns = sum(size + (2 if name == "agent" else 0) for name, size in _shown(width))
-        return max(8, width - columns - 1)
+        return max(8, width - cells(width) - 1)
 
     def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> Strip:
         styles = self._styles
         under = styles["cursor"] if cursor else None
         room = self._title_width(width) - 3
         lead = ("  " * row.depth + "↳ ") if row.depth else ""
-        facts = "".join(self._cell(name, size, summary) for name, size in _shown(width))
+        now, cost = self._clock(), self._cost_of(summary)
+        facts = "".join(cell(column, column.text(summary, now, cost)) for column in shown(width))
         here = row.heading == HERE and summary.workspace_root == str(self._directory)
-        project = "" if here else _cut(project_name(summary.workspace_root), min(_PROJECT, room // 3))
+        project = "" if here else cut(project_name(summary.workspace_root), min(_PROJECT, room // 3))
         if project:
             room -= cell_len(project) + 2
             project = f"  {project}"
-        title = set_cell_size(_cut(lead + (summary.title or "(no title)"), room), room)
+        title = set_cell_size(cut(lead + (summary.title or "(no title)"), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
-            Segment("●" if summary.live else " ", styles["live"]),
+            _mark(summary, styles),
             Segment(" ", None),
             Segment(title, styles["text"] + Style(bold=True) if cursor else styles["text"]),
             Segment(project, styles["dim"]),
             Segment(facts, styles["dim"]),
         ]
         strip = Strip(segments).adjust_cell_length(width, styles["text"])
-        return strip.apply_style(styles["text"]) if under is None else _on(strip, under)
-
-    def _cell(self, name: str, size: int, summary: Summary) -> str:
-        if name == "agent":
-            return "  " + set_cell_size(_cut(summary.provider, size), size)
-        if name == "age":
-            text = format_age(self._clock() - summary.when)
-        elif name == "tokens":
-            # Its own, as `turnlog list` says it; the preview says both.
-            text = format_count(summary.usage.total if summary.usage else None)
-        else:
-            text = format_count(summary.exchanges)
-        return text.rjust(size)
+        return strip.apply_style(styles["text"]) if under is None else on_background(strip, under)
 
 
-_STYLES = ("text", "dim", "heading", "cursor", "accent", "live")
-
-
-def _shown(width: int) -> list[tuple[str, int]]:
-    return [(name, size) for name, size, least in _COLUMNS if width >= least]
-
-
-def _cut(text: str, width: int) -> str:
-    """`text`, ending in an ellipsis if it is wider than `width` cells."""
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
-
-
-def _on(strip: Strip, background: Style) -> Strip:
-    """A line on the cursor's background, its own colours kept."""
-    under = Style(bgcolor=background.bgcolor)
-    return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
+def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:
+    """The mark of a session that is being written, or of one that ended badly."""
+    if summary.live:
+        return Segment("●", styles["live"])
+    return Segment("!" if summary.failure else " ", styles["failed"])

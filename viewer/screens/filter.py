@@ -1,0 +1,33 @@
+"""The line in which one types what a list is to show."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.widgets import Input
+
+
+class Filter(Input, inherit_bindings=False):
+    """A line that takes what is typed. Every key that edits no text is the list's; so is `/` where nothing is typed:
+    elsewhere it may be of a path.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "cursor_left", show=False),
+        Binding("right", "cursor_right", show=False),
+        Binding("ctrl+left", "cursor_left_word", show=False),
+        Binding("ctrl+right", "cursor_right_word", show=False),
+        Binding("ctrl+a", "home", show=False),
+        Binding("backspace", "delete_left", show=False),
+        Binding("delete,ctrl+d", "delete_right", show=False),
+        Binding("ctrl+w,ctrl+backspace", "delete_left_word", show=False),
+        Binding("ctrl+u", "delete_left_all", show=False),
+        Binding("ctrl+k", "delete_right_all", show=False),
+        Binding("ctrl+v", "paste", show=False),
+    ]
+
+    async def _on_key(self, event: Key) -> None:
+        if event.character == "/" and not self.value:
+            event.prevent_default()

@@ -1,0 +1,341 @@
+"""Find: a search over all sessions while one types. What is typed is the query; Enter opens a session at the hit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from renderers.facts import plural
+from viewer.index.find import Answer, Find
+from viewer.index.query import Query, parse
+from viewer.screens.bindings import bindings
+from viewer.screens.filter import Filter
+from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
+from viewer.widgets.hits import HitList, Line
+
+if TYPE_CHECKING:
+    from viewer.index.find import Group, Hit
+    from viewer.index.library import Library
+    from viewer.index.summary import Summary
+    from viewer.screens.app import TurnlogApp
+    from viewer.widgets.list_facets import Choice, Facets
+
+_FACETS = ("agent", "project", "since")
+_LINES = 8
+"""So many lines are made before they are shown."""
+_HINTS = (
+    ("lock migration", "both words, or parts of longer ones"),
+    ('"could not obtain lock"', "words in a row"),
+    ("-test", "not that"),
+    ("tool:Edit  file:db/  role:you", "done with what, to what, by whom"),
+    ("agent:codex  project:shop", "in which sessions; branch: too"),
+    ("since:7d  before:2026-03-01", "when"),
+    ("is:error", "what failed"),
+)
+
+
+class Asker:
+    """The thread that asks. The newest query counts: one that is still at work is broken off. Lines of hits that can be
+    seen come before further answers.
+    """
+
+    @dataclass
+    class Answered(Message):
+        """An answer to the query of that number came, so many seconds after it was asked."""
+
+        number: int
+        answer: Answer
+        seconds: float
+
+    @dataclass
+    class Drawn(Message):
+        """Lines of hits were made."""
+
+        number: int
+        lines: dict[Line, Hit | None]
+
+    @dataclass
+    class Failed(Message):
+        """The thread ended with an error."""
+
+        error: Exception
+
+    def __init__(self, library: Library, post: Callable[[Message], object]) -> None:
+        self._find, self._post = Find(library), post
+        self._state = Condition()
+        self._query = Query()
+        self.number = 0
+        self._asked = 0.0
+        self._wanted: list[tuple[Group, int]] = []
+        self._closed = False
+        # Textual knows by the context where a message belongs.
+        Thread(target=copy_context().run, args=(self._run,), name="find", daemon=True).start()
+
+    def ask(self, query: Query) -> None:
+        """Ask something, and nothing else any more."""
+        with self._state:
+            self._query, self.number, self._asked, self._wanted = query, self.number + 1, time.perf_counter(), []
+            self._state.notify()
+        self._find.cancel()
+
+    def want(self, hits: list[tuple[Group, int]]) -> None:
+        """Ask for the lines of hits, by their groups and numbers there, and for no others any more."""
+        with self._state:
+            self._wanted = hits
+            self._state.notify()
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._state:
+            self._closed = True
+            self._state.notify()
+        self._find.cancel()
+
+    def _run(self) -> None:
+        try:
+            while not self._closed:
+                self._answer()
+        except Exception as error:  # noqa: BLE001 - the screen raises it: a thread would only print it
+            self._post(self.Failed(error))
+        finally:
+            self._find.close()
+
+    def _answer(self) -> None:
+        """Answer the newest query to its end, then make lines until there is another."""
+        with self._state:
+            number, query, asked = self.number, self._query, self._asked
+        answers = self._find.groups(query)
+        while not self._is_over(number):
+            if self._draw(number):
+                continue
+            answer = next(answers, None)
+            if answer is not None and not self._is_over(number):
+                self._post(self.Answered(number, answer, time.perf_counter() - asked))
+            elif answer is None:
+                with self._state:
+                    self._state.wait_for(lambda: self._wanted or self._is_over(number))
+
+    def _draw(self, number: int) -> bool:
+        """Make some of the lines that are wanted; returns whether there were any."""
+        with self._state:
+            some, self._wanted = self._wanted[:_LINES], self._wanted[_LINES:]
+        lines: dict[Line, Hit | None] = {}
+        for group, hit in some:
+            if self._is_over(number):
+                break
+            lines[group.path, group.rows[hit]] = next(iter(self._find.hits(group, hit, hit + 1)), None)
+        if lines:
+            self._post(self.Drawn(number, lines))
+        return bool(some)
+
+    def _is_over(self, number: int) -> bool:
+        return self._closed or self.number != number
+
+
+class FindScreen(Screen[None]):
+    """The query, and what it finds."""
+
+    CSS_PATH = "browser.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
+
+    def __init__(
+        self,
+        library: Library,
+        sessions: Callable[[], list[Summary]],
+        facets: Facets,
+        words: str = "",
+        reading: Callable[[], str] = str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`sessions` are those to choose facets from, `reading` says how far the index is."""
+        super().__init__()
+        self._sessions, self._reading, self._clock = sessions, reading, clock
+        self._facets = facets.only(_FACETS)
+        self._words = words
+        self._asker = Asker(library, self.post_message)
+        self._anew = True
+        self._problem = ""
+        """What of the query cannot be meant."""
+        self._took = 0.0
+        """Seconds until the first answer."""
+        self._bar = TitleBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
+        self._box = Filter(placeholder="words in any session", compact=True, select_on_focus=False)
+        self._narrowed = FacetLine()
+        self._hits = HitList(clock)
+        self._remark = Static("", id="remark", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Title, query, hits, keys."""
+        yield self._bar
+        with Horizontal(id="filter-line"):
+            yield Static("/", id="slash", markup=False)
+            yield self._box
+            yield self._narrowed
+        yield self._remark
+        yield self._hits
+        yield KeyFooter("find")
+
+    def on_mount(self) -> None:
+        """Ask what was typed in the list."""
+        self._box.focus()
+        self._narrowed.show(self._facets.labels())
+        self._box.insert_text_at_cursor(self._words)
+        if not self._words:
+            self._ask()
+
+    def on_unmount(self) -> None:
+        """Let the thread end."""
+        self._asker.close()
+
+    def on_key(self, event: Key) -> None:
+        """Take letters that come before the box has the focus."""
+        if event.character is not None and event.is_printable and not self._box.has_focus:
+            self._box.insert_text_at_cursor(event.character)
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._ask()
+
+    def _ask(self) -> None:
+        self._anew = True
+        query = parse(f"{self._facets.query()} {self._box.value}", typing=True)
+        self._problem = query.problem
+        self._asker.ask(Query() if query.problem else query)
+
+    def on_asker_answered(self, event: Asker.Answered) -> None:
+        """Show an answer."""
+        if event.number != self._asker.number:
+            return
+        answer = event.answer
+        self._hits.show(answer.groups, anew=self._anew)
+        if self._anew:
+            self._took, self._anew = event.seconds, False
+        self._bar.right = Content.styled(self._counts(answer), "$text-muted")
+        self._show_remark(answer)
+
+    def on_asker_drawn(self, event: Asker.Drawn) -> None:
+        """Show lines."""
+        if event.number == self._asker.number:
+            self._hits.take(event.lines)
+
+    def on_asker_failed(self, event: Asker.Failed) -> None:
+        """Raise what the thread met."""
+        raise event.error
+
+    @on(HitList.Wanted)
+    @on(HitList.Scrolled)
+    def _lines_wanted(self) -> None:
+        self._asker.want(self._hits.wanted())
+
+    def _counts(self, answer: Answer) -> str:
+        pieces = []
+        if not answer.done:
+            pieces.append(answer.note or self._reading().strip() or "not all is read yet")
+            pieces.append(f"looking through {plural(answer.missing, 'session')} …")
+        if self._box.value.strip() and not self._problem:
+            more = "+" if answer.at_least else ""
+            hits = f"{answer.hits:,}{more} {'hit' if answer.hits == 1 and not more else 'hits'}"
+            pieces.append(f"{hits} in {plural(len(answer.groups), 'session')} · {self._took * 1000:.0f} ms")
+        return "   ".join(pieces)
+
+    def _show_remark(self, answer: Answer) -> None:
+        """Say something where nothing is to be shown."""
+        text = Content("")
+        if self._problem:
+            text = Content.styled(self._problem, "$warning")
+        elif not self._box.value.strip() and not answer.groups:
+            width = max(len(words) for words, _ in _HINTS) + 3
+            lines = [Content.assemble((words.ljust(width), "$accent"), (says, "$text-muted")) for words, says in _HINTS]
+            text = Content("\n").join(lines)
+        elif answer.done and not answer.groups:
+            text = Content.assemble(("Nothing found for ", "$text-muted"), self._box.value)
+        self._remark.update(text)
+        self._remark.display = bool(text)
+        self._hits.display = not text
+
+    # -- keys ------------------------------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Open the session under the cursor at the hit, or show more hits of it."""
+        if not self._hits.unfold() and (current := self._hits.current) is not None:
+            self._open(*current)
+
+    @on(HitList.Chosen)
+    def _hit_chosen(self, event: HitList.Chosen) -> None:
+        self._open(event.group, event.hit)
+
+    def _open(self, group: Group, hit: Hit | None) -> None:
+        place = hit.place if hit is not None else ""
+        words = "\n".join(group.query.words) if place else ""
+        cast("TurnlogApp", self.app).open_session(group.path, place=place, words=words)
+
+    def action_copy_address(self) -> None:
+        """Copy the address of the hit under the cursor."""
+        from viewer.transcript.clipboard import Copy, put_on_clipboard
+
+        current = self._hits.current
+        if current is not None:
+            group, hit = current
+            address = f"{group.target}{hit.place if hit else ''}"
+            app = cast("TurnlogApp", self.app)
+            app.say(put_on_clipboard(app, Copy(address, address, f"the address {address}", 0), ""))
+
+    def action_narrow(self, facet: str = "agent") -> None:
+        """Choose an agent, a project or a date."""
+        from viewer.screens.narrow import NarrowScreen
+        from viewer.widgets.list_facets import choices
+
+        found = choices(self._sessions(), self._facets, self._clock(), lambda summary: None, _FACETS)
+        self.app.push_screen(NarrowScreen(found, self._facets._asdict().items(), facet), self._chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice is not None:
+            self._facets = self._facets.toggled(choice.facet, choice.value)
+            self._narrowed.show(self._facets.labels())
+            self._ask()
+
+    def action_cursor_down(self) -> None:
+        self._hits.move(1)
+
+    def action_cursor_up(self) -> None:
+        self._hits.move(-1)
+
+    def action_page_down(self) -> None:
+        self._hits.page(1)
+
+    def action_page_up(self) -> None:
+        self._hits.page(-1)
+
+    def action_top(self) -> None:
+        self._hits.first()
+
+    def action_bottom(self) -> None:
+        self._hits.last()
+
+    def action_back(self) -> None:
+        """Go back to the list."""
+        self.dismiss()
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        cast("TurnlogApp", self.app).show_help("find")
+
+    def action_palette(self) -> None:
+        """Show all commands."""
+        self.app.action_command_palette()

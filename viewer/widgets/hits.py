@@ -1,0 +1,212 @@
+"""The hits of a search over all sessions, grouped by session. Lines are made when they come into sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message
+from textual.strip import Strip
+
+from renderers.facts import format_age, plural, project_name
+from viewer.widgets.list_columns import cut
+from viewer.widgets.row_list import RowList, on_background
+
+if TYPE_CHECKING:
+    from viewer.index.find import Group, Hit
+
+_BLANK, _HEADING, _MORE = -3, -2, -1
+_FEW = 3
+"""So many hits of a session are shown unless more are asked for, and so many more each time."""
+_MANY = 20
+_SESSIONS = 500
+"""So many sessions are shown; a word that more of them hold is to be narrowed."""
+_PLACE, _WHO = 9, 10
+"""The cells of a hit's place and of who said it."""
+_LOUD = ("you", "agent", "title")
+"""Whose words stand in full strength."""
+
+Line = tuple[Path, int]
+"""A hit: its session's address and its row there (`Group.rows`)."""
+
+
+class _Row(NamedTuple):
+    """A row of the list: a group, and the number of a hit or what else it is."""
+
+    group: int
+    hit: int
+
+
+class HitList(RowList):
+    """Sessions with their hits beneath. The cursor is on a hit, or on what unfolds more of them."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "hits--text",
+        "hits--dim",
+        "hits--place",
+        "hits--match",
+        "hits--cursor",
+        "hits--accent",
+    }
+
+    @dataclass
+    class Chosen(Message):
+        """A hit was clicked twice."""
+
+        group: Group
+        hit: Hit | None
+
+    class Wanted(Message):
+        """Lines came into sight that are not made yet."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._groups: list[Group] = []
+        self._rows: list[_Row] = []
+        self._lines: dict[Line, Hit | None] = {}
+        self._unfolded: dict[Path, int] = {}
+
+    # -- content ---------------------------------------------------------------------------------------------------
+
+    def show(self, groups: list[Group], *, anew: bool) -> None:
+        """Show what was found; the cursor stays on its hit, unless something else is looked for now (`anew`)."""
+        was, line = None if anew else self._current_line, 0 if self._cursor is None else self._cursor - self._top
+        if anew:
+            self._lines.clear()
+            self._unfolded.clear()
+        self._groups = groups
+        self._rows = []
+        for number, group in enumerate(groups[:_SESSIONS]):
+            shown = self._unfolded.get(group.path, _FEW)
+            hits = len(group.rows)
+            shown = hits if hits <= shown + 1 else shown  # one more takes no more room than saying so
+            self._rows += [_Row(number, _BLANK)] * bool(number) + [_Row(number, _HEADING)]
+            self._rows += [_Row(number, hit) for hit in range(shown)]
+            self._rows += [_Row(number, _MORE)] * (hits > shown)
+        self._cursor = next((i for i, row in enumerate(self._rows) if self._line(row) == was), None) if was else None
+        if self._cursor is None:
+            self._cursor, line = self._next(0, 1), self._next(0, 1) or 0
+        self._fit()
+        self._scroll_top((self._cursor or 0) - line)
+        self._keep_cursor_in_sight()
+        self.refresh()
+        self.post_message(self.Wanted())
+
+    def take(self, lines: dict[Line, Hit | None]) -> None:
+        """Take lines that were made; None for what is not there any more."""
+        self._lines.update(lines)
+        self.refresh()
+
+    def wanted(self) -> list[tuple[Group, int]]:
+        """The hits in sight, and a few around, whose lines are not made yet: their groups and numbers there."""
+        around = self._rows[max(0, self._top - self._page // 2) : self._top + self._page * 3 // 2]
+        sight = self._rows[self._top : self._top + self._page]
+        return [
+            (self._groups[row.group], row.hit)
+            for row in dict.fromkeys([*sight, *around])
+            if row.hit >= 0 and self._line(row) not in self._lines
+        ]
+
+    def _line(self, row: _Row) -> Line | None:
+        group = self._groups[row.group]
+        return (group.path, group.rows[row.hit]) if row.hit >= 0 else None
+
+    @property
+    def _current_line(self) -> Line | None:
+        return None if self._cursor is None else self._line(self._rows[self._cursor])
+
+    @property
+    def current(self) -> tuple[Group, Hit | None] | None:
+        """The hit under the cursor and its session; no hit where its line is not made."""
+        line = self._current_line
+        if line is None or self._cursor is None:
+            return None
+        return self._groups[self._rows[self._cursor].group], self._lines.get(line)
+
+    def unfold(self) -> bool:
+        """Show more hits of a session, if the cursor is on what says that there are more; returns whether it was."""
+        if self._cursor is None or self._rows[self._cursor].hit != _MORE:
+            return False
+        at, path = self._cursor, self._groups[self._rows[self._cursor].group].path
+        self._unfolded[path] = self._unfolded.get(path, _FEW) + _MANY
+        self.show(self._groups, anew=False)
+        self._go(at)
+        return True
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def _count(self) -> int:
+        return len(self._rows)
+
+    def _can(self, index: int) -> bool:
+        return self._rows[index].hit >= _MORE
+
+    def _choose(self) -> None:
+        if not self.unfold() and (current := self.current) is not None:
+            self.post_message(self.Chosen(*current))
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """A session, a hit, or nothing between."""
+        width, index = self.size.width, self._top + y
+        if not self._styles:
+            return Strip.blank(width)
+        text = self._styles["text"]
+        if index >= len(self._rows) or self._rows[index].hit == _BLANK:
+            return Strip.blank(width, text)
+        row = self._rows[index]
+        group = self._groups[row.group]
+        if row.hit == _HEADING:
+            strip = self._heading(group, width)
+        elif row.hit == _MORE:
+            shown = self._unfolded.get(group.path, _FEW)
+            more = f"{plural(len(group.rows) - shown, 'more hit')} …"
+            strip = Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(more, self._styles["dim"])])
+        else:
+            strip = self._hit(self._lines.get((group.path, group.rows[row.hit]), ...), width)
+        strip = strip.adjust_cell_length(width, text).apply_style(text)
+        if index != self._cursor:
+            return strip
+        strip = Strip([Segment("▌", self._styles["accent"]), *strip.crop(1)], width)
+        return on_background(strip, self._styles["cursor"])
+
+    def _heading(self, group: Group, width: int) -> Strip:
+        facts = [group.provider, project_name(group.root), format_age(self._clock() - group.updated)]
+        facts += ["subagent"] * (group.parent is not None) + [plural(len(group.rows), "hit")]
+        words = " · ".join(filter(None, facts))
+        words = words if cell_len(words) < width * 2 // 3 else plural(len(group.rows), "hit")
+        room = max(8, width - cell_len(words) - 5)
+        title = set_cell_size(cut(group.title or "(no title)", room), room)
+        text, dim = self._styles["text"], self._styles["dim"]
+        return Strip([Segment(f" {title}  ", text + Style(bold=True)), Segment(words, dim)])
+
+    def _hit(self, hit: Hit | ellipsis | None, width: int) -> Strip:  # noqa: F821
+        text, dim = self._styles["text"], self._styles["dim"]
+        if hit is ... or hit is None:
+            words = " …" if hit is ... else "is not there any more"
+            return Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(words, dim)])
+        who, style = set_cell_size(cut(hit.who, _WHO - 1), _WHO), text if hit.who in _LOUD else dim
+        changed = f"  +{hit.added} -{hit.removed}" if hit.added or hit.removed else ""
+        lead = [Segment("   ", text), Segment(set_cell_size(hit.place, _PLACE), self._styles["place"])]
+        room = max(8, width - 5 - _PLACE - _WHO - len(changed))
+        snippet = self._snippet(hit.snippet, hit.spans, room, style)
+        return Strip([*lead, Segment(who, style), *snippet, Segment(changed, dim)])
+
+    def _snippet(self, words: str, spans: list[tuple[int, int]], room: int, style: Style) -> Strip:
+        """The words around what was looked for, which is marked; what would be beyond the line is moved into sight."""
+        start = 0
+        if spans and cell_len(words[: spans[0][1]]) > room - 1:
+            start = max(0, spans[0][0] - room // 3)
+        at, segments = start, [Segment("…", style)] if start else []
+        for begin, end in spans:
+            segments += [Segment(words[at:begin], style), Segment(words[max(at, begin) : end], self._styles["match"])]
+            at = max(at, end)
+        strip = Strip([*segments, Segment(words[at:], style)])
+        return strip if strip.cell_length <= room else Strip([*strip.crop(0, room - 1), Segment("…", style)])

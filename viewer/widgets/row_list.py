@@ -1,0 +1,170 @@
+"""Rows with a cursor, drawn a line at a time: ten thousand of them cost what a screenful costs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+
+class RowList(ScrollView, can_focus=False):
+    """Rows of which some can be chosen, below `HEAD` lines that stay. Who derives from it draws them."""
+
+    ALLOW_SELECT = False
+    HEAD: ClassVar[int] = 0
+
+    class Scrolled(Message):
+        """Other rows are in sight."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._cursor: int | None = None
+        self._clicked: int | None = None
+        self._styles: dict[str, Style] = {}
+
+    # -- what the rows are -----------------------------------------------------------------------------------------
+
+    def _count(self) -> int:
+        """Count the rows."""
+        raise NotImplementedError
+
+    def _can(self, index: int) -> bool:
+        """Tell whether the cursor can be on a row."""
+        raise NotImplementedError
+
+    def _moved(self) -> None:
+        """Act on the cursor's being on another row."""
+
+    def _choose(self) -> None:
+        """Act on a second click on the row under the cursor."""
+        raise NotImplementedError
+
+    def _head_clicked(self, x: int) -> None:
+        """Act on a click on the lines that stay."""
+
+    # -- moving ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _top(self) -> int:
+        return int(self.scroll_offset.y)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height - self.HEAD)
+
+    @property
+    def at_top(self) -> bool:
+        """Tell whether the cursor is on the first row that can be chosen."""
+        return self._cursor == self._next(0, 1)
+
+    def move(self, lines: int) -> None:
+        """Move the cursor by so many lines; it ends on a row that can be chosen."""
+        self._clicked = None
+        if self._cursor is None:
+            return
+        goal = min(max(self._cursor + lines, 0), self._count() - 1)
+        step = 1 if lines > 0 else -1
+        found = self._next(goal, step)
+        if found is None:
+            found = self._next(goal, -step)
+        self._go(found)
+
+    def page(self, pages: int) -> None:
+        """Move by pages."""
+        self.move(pages * max(1, self._page - 1))
+
+    def first(self) -> None:
+        """Go to the first row."""
+        self._go(self._next(0, 1))
+
+    def last(self) -> None:
+        """Go to the last row."""
+        self._go(self._next(self._count() - 1, -1))
+
+    def _next(self, index: int, step: int) -> int | None:
+        while 0 <= index < self._count():
+            if self._can(index):
+                return index
+            index += step
+        return None
+
+    def _go(self, index: int | None) -> None:
+        if index is None or index == self._cursor:
+            return
+        self._cursor = index
+        self._keep_cursor_in_sight()
+        self.refresh()
+        self._moved()
+
+    def _fit(self) -> None:
+        """Take the rows' number as the height."""
+        self.virtual_size = Size(self.size.width, self._count() + self.HEAD)
+
+    def _keep_cursor_in_sight(self) -> None:
+        if self._cursor is None:
+            return
+        first = self._cursor
+        # With a group's first row its heading comes into sight.
+        if first > 0 and not self._can(first - 1):
+            first -= 1
+        if first < self._top:
+            self._scroll_top(first)
+        elif self._cursor >= self._top + self._page:
+            self._scroll_top(self._cursor - self._page + 1)
+
+    def _scroll_top(self, top: int) -> None:
+        self.scroll_to(y=max(0, min(top, self._count() - self._page)), animate=False, force=True, immediate=True)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def on_click(self, event: Click) -> None:
+        """One click selects, the second chooses."""
+        event.stop()
+        if event.y < self.HEAD:
+            self._head_clicked(event.x)
+            return
+        index = self._top + event.y - self.HEAD
+        if index >= self._count() or not self._can(index):
+            return
+        chosen = index == self._cursor and (event.chain > 1 or self._clicked == index)
+        self._clicked = index
+        self._go(index)
+        if chosen:
+            self._choose()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell that other rows are in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        if int(old_value) != int(new_value):
+            self.post_message(self.Scrolled())
+
+    def on_resize(self) -> None:
+        """The cursor stays in sight."""
+        self._fit()
+        self._keep_cursor_in_sight()
+
+    def notify_style_update(self) -> None:
+        """Another theme."""
+        super().notify_style_update()
+        self._styles = {}
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines. Styles are looked up once a frame: it costs as much as drawing a line."""
+        if not self._styles:
+            classes = self.COMPONENT_CLASSES
+            self._styles = {name.partition("--")[2]: self.get_component_rich_style(name) for name in classes}
+        return super().render_lines(crop)
+
+
+def on_background(strip: Strip, background: Style) -> Strip:
+    """A line on the cursor's background, its own colours kept."""
+    under = Style(bgcolor=background.bgcolor)
+    return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
