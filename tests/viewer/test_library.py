@@ -202,7 +202,7 @@ def test_a_summary_survives_packing() -> None:
     summary = Summary(
         provider="codex",
         id="x",
-        path=Path("/a/b"),
+        file="/a/b",
         title="t",
         workspace_root=None,
         branch="main",

@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -86,7 +86,10 @@ class Library:
         self._path = index_path() if path is None else path
         self._rows: dict[str, Row] = {}
         self._unpacked: dict[str, Summary] = {}
-        self._groups: dict[str, bytes] = {}  # of what could not be stored
+        self._listed: dict[str, bytes] | None = None
+        """Rows of `list --json`, once somebody asks for them."""
+        self._kept: dict[str, Indexed] = {}
+        """What could not be stored."""
         self._loaded = False
         self._reader = _reader()
         self._store_problem = ""
@@ -115,7 +118,7 @@ class Library:
                 summaries.append(unpack(data, path, size, mtime_ns))
             except (ValueError, TypeError):
                 continue  # damaged; `refresh` reads the file anew
-        return sorted(summaries, key=lambda summary: (summary.when, str(summary.path)), reverse=True)
+        return sorted(summaries, key=lambda summary: (summary.when, summary.file), reverse=True)
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
@@ -188,10 +191,9 @@ class Library:
         from schemas.costs.responses import Table
 
         with self._store() as store:
-            stored = store.groups()
+            stored = dict(store.column("groups")) | {path: item.groups for path, item in self._kept.items()}
         for summary in self.all():
-            name = os.fspath(summary.path)
-            yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
+            yield summary, Table.from_bytes(stored.get(summary.file, b""))
 
     def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
         """The responses of each of some sessions, without what it inherited, then those of its subagents."""
@@ -199,8 +201,8 @@ class Library:
 
         with self._store() as store:
             for summary in summaries:
-                name = os.fspath(summary.path)
-                table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+                kept = self._kept.get(summary.file)
+                table = Table.from_bytes(store.groups_of(summary.file) if kept is None else kept.groups)
                 yield [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
@@ -239,9 +241,10 @@ class Library:
         now = time.time()
         pieces = [b"["]
         with uncollected():
-            for _, _, row in self._sorted():
+            listed = self._lines()
+            for _, path, row in self._sorted():
                 if everything or not row.blank:
-                    pieces += row.listed, b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
+                    pieces += listed[path], b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
         if len(pieces) > 1:
             pieces[-1] = pieces[-1][:-1]
         pieces.append(b"]\n")
@@ -296,18 +299,20 @@ class Library:
 
     def _unpack(self) -> None:
         """Make the summaries that are not made yet. A damaged one's row goes, so that `refresh` reads the file anew."""
-        missing = [(path, row) for path, row in self._rows.items() if row.listed and path not in self._unpacked]
+        missing = {path: path for path, row in self._rows.items() if row.listed and path not in self._unpacked}
         if not missing:
             return
         from viewer.index.summary import unpack
 
         with self._store() as store:
-            packed = store.summaries()
-        for path, row in missing:
-            try:
-                self._unpacked[path] = unpack(packed[path], path, row.size, row.mtime_ns)
-            except (KeyError, ValueError, TypeError):
-                self._rows.pop(path, None)
+            for found, packed in store.column("summary"):
+                if (path := missing.get(found)) is not None:
+                    row = self._rows[path]
+                    with suppress(ValueError, TypeError):
+                        self._unpacked[path] = unpack(packed, path, row.size, row.mtime_ns)
+                        del missing[path]
+        for path in missing:
+            self._rows.pop(path, None)
 
     def _told(self, file: SessionFile, key: str) -> str | None:
         """Read a file's row of `list --json` without its summary: a TARGET is looked for among 10,000."""
@@ -316,10 +321,17 @@ class Library:
         if row is None or not row.listed:
             return None
         try:
-            value = orjson.loads(row.listed + b"null}")[key]
+            value = orjson.loads(self._lines()[file.file] + b"null}")[key]
         except (ValueError, LookupError, TypeError):
             return None  # damaged
         return value if isinstance(value, str) else None
+
+    def _lines(self) -> dict[str, bytes]:
+        """The rows of `list --json` by path, up to the value of `live`."""
+        if self._listed is None:
+            with self._store() as store:
+                self._listed = dict(store.column("listed")) | {path: item.listed for path, item in self._kept.items()}
+        return self._listed
 
     def _store(self) -> Store:
         return Store(self._path, self._reader, self._note_store_problem)
@@ -343,9 +355,11 @@ class Library:
         kept = store.write(batch)
         summaries: list[Summary] = []
         for item in batch:
-            self._groups.pop(item.path, None)
+            self._kept.pop(item.path, None)
             if not kept:
-                self._groups[item.path] = item.groups
+                self._kept[item.path] = item
+            if self._listed is not None:
+                self._listed[item.path] = item.listed
             self._unpacked.pop(item.path, None)
             if item.summary:
                 summaries.append(unpack(item.summary, item.path, item.size, item.mtime_ns))

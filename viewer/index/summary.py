@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -32,7 +33,8 @@ class Summary:
 
     provider: str
     id: str
-    path: Path
+    file: str
+    """Its address: text, since 100,000 paths take 50 MB."""
     title: str
     workspace_root: str | None
     branch: str | None
@@ -68,6 +70,11 @@ class Summary:
     """Whether the agent has put it away."""
     failure: str = ""
     """How its last exchange ended, where that was not well: `error` or `interrupted`."""
+
+    @property
+    def path(self) -> Path:
+        """The same as a path."""
+        return Path(self.file)
 
     @property
     def live(self) -> bool:
@@ -145,38 +152,39 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     title, root, branch, created, updated, exchanges, messages, agent_messages = before
     usage = None if own is None else TokenUsage(*own)
     return Summary(
-        provider,
+        intern(provider),
         session_id,
-        Path(path),
+        path,
         title,
-        root,
-        branch,
+        root and intern(root),
+        branch and intern(branch),
         created,
         updated,
         exchanges,
         messages,
         agent_messages,
-        models,
+        list(map(intern, models)),
         usage,
         usage if both is True else None if both is None else TokenUsage(*both),
         subagents,
-        first_prompt,
-        last_prompt,
+        title if title == first_prompt else first_prompt,
+        first_prompt if first_prompt == last_prompt else last_prompt,
         last_text,
         size,
         mtime_ns,
-        touched_ns,
-        newest,
+        mtime_ns if touched_ns == mtime_ns else touched_ns,
+        updated if newest == updated else newest,
         _NO_LINEAGE if lineage is None else Lineage(*lineage),
-        unreadable,
-        unknown,
+        unreadable or _NONE,
+        unknown or _NONE,
         archived,
         failure,
     )
 
 
 _NO_LINEAGE = Lineage()
-"""Shared by most summaries; nobody changes a summary's lineage."""
+"""Shared by most summaries, as are equal texts: nobody changes one, and a list may hold 100,000."""
+_NONE: dict[str, Any] = {}
 
 
 def list_object(summary: Summary) -> dict[str, Any]:
@@ -282,7 +290,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
     return Summary(
         session.provider,
         session.id,
-        session.path,
+        str(session.path),
         session.title or (one_line(live[0].prompt) if live else ""),
         session.workspace_root,
         session.branch,

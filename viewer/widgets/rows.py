@@ -48,7 +48,7 @@ class Shelf:
     def add(self, summaries: Iterable[Summary]) -> None:
         """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
         for summary in summaries:
-            key = os.fspath(summary.path)
+            key = summary.file
             self._texts.pop(key, None)
             if summary.blank:
                 self._sessions.pop(key, None)
@@ -89,7 +89,7 @@ class Shelf:
             return [Row(None, heading), *(Row(s, heading) for s in ordered)] if ordered else []
 
     def _fits(self, summary: Summary, words: list[str]) -> bool:
-        key = os.fspath(summary.path)
+        key = summary.file
         text = self._texts.get(key)
         if text is None:
             parts = (

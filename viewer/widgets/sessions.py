@@ -97,11 +97,9 @@ class SessionList(RowList):
             self.post_message(self.Moved(now))
 
     def _find(self, path: Path | None) -> int | None:
-        if path is None:
-            return None
-        return next(
-            (i for i, row in enumerate(self._rows) if row.summary is not None and row.summary.path == path), None
-        )
+        file = None if path is None else str(path)
+        rows = enumerate(self._rows) if file else ()
+        return next((i for i, row in rows if row.summary is not None and row.summary.file == file), None)
 
     @property
     def current(self) -> Summary | None:
