@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from viewer.sessions.discover import Found
 
 _BATCH_SECONDS = 0.25
+_MANY = 2000
+"""More new sessions than these take so long to read that a list shows them before."""
 
 
 def index_path() -> Path:
@@ -128,7 +130,8 @@ class Library:
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
-        are done. `progress` is called with the bytes read and the bytes there are to read.
+        are done; many new ones also before, all at once, not read yet. `progress` is called with the bytes read and the
+        bytes there are to read.
         """
         from viewer.sessions.discover import discover
 
@@ -148,8 +151,13 @@ class Library:
         if not gone and not stale and not self._texts:
             return
         from viewer.index.fulltext import text_store
+        from viewer.index.summary import summary_of_found
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
+        if len(new := [file for file in stale if file.file not in rows]) > _MANY:
+            with uncollected():
+                found_only = list(map(summary_of_found, new))
+            yield found_only
         with self._store() as store, text_store(self.text_path, self._reader, self._note_text_problem) as text:
             if self._texts and text.connection is not None:
                 known, waiting = text.known(), {file.file for file in stale}

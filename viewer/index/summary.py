@@ -22,7 +22,7 @@ from viewer.index.texts import SessionText, text_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
-    from schemas.provider import Problem, Reading
+    from schemas.provider import Problem, Reading, SessionFile
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 
@@ -70,11 +70,23 @@ class Summary:
     """Whether the agent has put it away."""
     failure: str = ""
     """How its last exchange ended, where that was not well: `error` or `interrupted`."""
+    read: bool = True
+    """False where its file was found and not read yet: nothing is known but that it is there."""
 
     @property
     def path(self) -> Path:
         """The same as a path."""
         return Path(self.file)
+
+    def become(self, read: Summary) -> None:
+        """Take over what was read, so that whoever shows this one shows it."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(read, name))
+
+    @property
+    def shown_title(self) -> str:
+        """Its title, or words for there being none."""
+        return self.title or ("(no title)" if self.read else "(not read yet)")
 
     @property
     def live(self) -> bool:
@@ -84,7 +96,7 @@ class Summary:
     @property
     def blank(self) -> bool:
         """Tell whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
-        return not self.exchanges and not self.agent_messages
+        return self.read and not self.exchanges and not self.agent_messages
 
     @property
     def when(self) -> float:
@@ -185,6 +197,37 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
 _NO_LINEAGE = Lineage()
 """Shared by most summaries, as are equal texts: nobody changes one, and a list may hold 100,000."""
 _NONE: dict[str, Any] = {}
+
+
+def summary_of_found(file: SessionFile) -> Summary:
+    """What a list can say of a session before it is read: whose it is, and when it was written."""
+    return Summary(
+        file.provider,
+        file.id,
+        file.file,
+        title="",
+        workspace_root=None,
+        branch=None,
+        created=None,
+        updated=None,
+        exchanges=0,
+        messages=0,
+        agent_messages=0,
+        models=[],
+        usage=None,
+        usage_with_subagents=None,
+        subagents=0,
+        first_prompt="",
+        last_prompt="",
+        last_text="",
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        touched_ns=file.mtime_ns,
+        lineage=_NO_LINEAGE,
+        unreadable=_NONE,
+        unknown=_NONE,
+        read=False,
+    )
 
 
 def list_object(summary: Summary) -> dict[str, Any]:

@@ -50,6 +50,9 @@ class Shelf:
         for summary in summaries:
             key = summary.file
             self._texts.pop(key, None)
+            if (known := self._sessions.get(key)) is not None and not known.read:
+                known.become(summary)  # the rows that show it need not be made again
+                summary = known
             if summary.blank:
                 self._sessions.pop(key, None)
             else:
@@ -59,6 +62,10 @@ class Shelf:
     def get(self, path: Path) -> Summary | None:
         """The session in a file."""
         return self._sessions.get(os.fspath(path))
+
+    def unsorted(self) -> Collection[Summary]:
+        """All, in no order."""
+        return self._sessions.values()
 
     def sessions(self) -> list[Summary]:
         """All, newest first."""

@@ -182,7 +182,7 @@ class SessionList(RowList):
         if project:
             room -= cell_len(project) + 2
             project = f"  {project}"
-        title = set_cell_size(cut(lead + (summary.title or "(no title)"), room), room)
+        title = set_cell_size(cut(lead + (summary.shown_title), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
             _mark(summary, styles),
