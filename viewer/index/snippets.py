@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from unicodedata import combining
 
 from renderers.headline import headline
 from schemas.clean import one_line
@@ -72,6 +73,8 @@ def spans_in(line: str, query: Query) -> list[tuple[int, int]]:
     found = sorted(match.span() for pattern in query.patterns for match in pattern.finditer(words))
     for start, end in found:
         start, last = _in_text(line, words, start), _in_text(line, words, end - 1)
+        while last + 1 < len(line) and combining(line[last + 1]):
+            last += 1
         if not spans or start >= spans[-1][1]:
             spans.append((start, last + 1))
         elif last >= spans[-1][1]:

@@ -152,7 +152,16 @@ class TurnlogApp(App[None]):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(self, path: Path, *, follow: bool = False, place: str = "", words: str = "") -> None:
+    def open_session(
+        self,
+        path: Path,
+        *,
+        follow: bool = False,
+        place: str = "",
+        words: str = "",
+        above: str = "",
+        outline: bool = False,
+    ) -> None:
         """Open a transcript above what is shown; all but the path is TranscriptScreen's."""
         from schemas.opening import OpenError
         from viewer.follow.follower import Follower
@@ -165,7 +174,15 @@ class TurnlogApp(App[None]):
         from viewer.screens.transcript import TranscriptScreen
 
         kept = self.state.of_session(path)
-        self.push_screen(TranscriptScreen(follower, follow, place=place, words=words, kept=kept))
+        screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
+        self.push_screen(screen)
+
+    def open_watch(self) -> None:
+        """Open the watch screen above what is shown."""
+        from viewer.screens.watch import WatchScreen
+        from viewer.watch.tiles import Watch
+
+        self.push_screen(WatchScreen(Watch()))
 
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""

@@ -12,8 +12,10 @@ from pathlib import Path
 from schemas.running import Agent, Running, Stated, command_of
 from viewer.watch.processes import Process, Processes
 
-_QUIET = 10.0
+_QUIET = 3.0
 """Seconds after the last write in which a session without a process may have one that is only not seen yet."""
+_YOUNG = 0.4
+"""Seconds that a process of a tool is old at least."""
 _BEFORE, _AFTER = 1.0, 30.0
 """Seconds before and after a process's start in which a session that it began is made."""
 
@@ -71,13 +73,17 @@ class Links:
                 if directory := self._processes.directory(group[0]):
                     yield agent, directory, self._processes.begun(group[0])
 
-    def runs(self, seat: Seat, found: Found) -> tuple[tuple[str, float], ...]:
-        """The commands of the processes of a session's tools, and when they began."""
+    def runs(self, seat: Seat, found: Found, now: float) -> tuple[tuple[str, float], ...]:
+        """The commands of the processes of a session's tools, and when they began. One that began only now may be a
+        helper of the agent's own, which is gone in a moment.
+        """
         running, processes = seat.agent.running, self._processes
         below = {child.pid: child for worker in found.workers for child in processes.below(worker.pid)}
         runs = []
         for child in below.values():
-            if self._is_of(child, seat.agent) or (running.unseen and re.search(running.unseen, child.command)):
+            if now - processes.begun(child) < _YOUNG or self._is_of(child, seat.agent):
+                continue
+            if running.unseen and re.search(running.unseen, child.command):
                 continue
             values = self._variables(child, running)
             if not values or values & {seat.id, os.fspath(seat.path)}:
@@ -126,13 +132,14 @@ class Links:
         """Take over what the agent says; of several statements one whose process is there."""
         processes = self._processes
         for one in stated:
-            checked = processes.known and one.namespace in ("", processes.namespace or one.namespace)
-            process = processes.find(one.pid, one.start) if checked and one.pid else None
+            ours = one.namespace in ("", processes.namespace or one.namespace) and one.pid
+            alive = processes.is_there(one.pid, one.start) if ours else None
+            process = processes.find(one.pid, one.start) if alive else None
             if process is not None and not one.start and not self._is_of(process, agent):
-                process = None  # its number was given to another program
-            if found.stated is None or process is not None:
-                found.stated, found.workers = one, [process] if process is not None else []
-                found.alive = process is not None if checked and one.pid else None
+                process, alive = None, False  # its number was given to another program
+            if found.stated is None or alive:
+                found.stated, found.alive = one, alive
+                found.workers = [process] if process is not None else []
 
     def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
         by_file = {os.fspath(seat.path): seat for seat in seats}

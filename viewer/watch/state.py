@@ -9,8 +9,9 @@ writes while it streams.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import NamedTuple
 
 from renderers.facts import plural
@@ -118,6 +119,8 @@ class Evidence:
     """The commands of its tools' processes, and when they began."""
     still: bool | None = None
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    still_since: float | None = None
+    """The time of the newest record when that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
     pids: tuple[int, ...] = ()
@@ -200,15 +203,15 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
     run, `live` whether a file of it was written within the last minute.
     """
-    turn, stated = turns[0], link.stated
-    calls = [call for each in turns for call in each.calls]
+    turn, calls = turns[0], [call for each in turns for call in each.calls]
+    stated = _as_stated(turn, calls, link.stated)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
         return _left(turn, stated)
     if link.stopped:
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
-    if (waiting := _sure_wait(agent, calls, link)) is not None:
-        return waiting
+    if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
+        return waiting if link.alive or live else replace(waiting, certain=False)
     if status is Status.DONE and stated is not None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
         return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")
@@ -219,13 +222,23 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     if turn.over and status is not Status.WORKS:
         return _over(agent, turn, link)
     if status is Status.WORKS:
-        command = next((command for command, at in link.runs if at >= (turn.since or 0.0) - _EARLY), "")
-        what = f"$ {one_line(command)}" if command else "writing" if turn.writing else "thinking"
+        what = _command(turn, link) or ("writing" if turn.writing else "thinking")
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
         return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
+    if link.still:
+        return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
+
+
+def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None) -> Stated | None:
+    """What the agent says, without a status that is older than what its records say meanwhile."""
+    if stated is None or stated.since is None or turn.since is None or turn.since <= stated.since:
+        return stated
+    answered = stated.status is Status.WAITS and not calls
+    begun = stated.status is Status.DONE and not turn.over
+    return stated._replace(status=Status.UNTOLD) if answered or begun else stated
 
 
 def _left(turn: Turn, stated: Stated | None) -> State:
@@ -237,18 +250,15 @@ def _left(turn: Turn, stated: Stated | None) -> State:
     return State(Does.ENDED, how, turn.since, "no process of it is there", certain=False)
 
 
-def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence) -> State | None:
+def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence, stated: Stated | None) -> State | None:
     """A wait for the person that is sure: the agent says so, or asks in so many words."""
     asking = next((call for call in calls if call.wait is not None), None)
-    stated = link.stated
     if stated is not None and stated.status is Status.WAITS:
         wait = (asking.wait if asking else None) or stated.wait or Wait.PERMISSION
         asked = _asks(calls, wait, link)
         return State(Does.WAITS, wait, stated.since or _since(calls), f"{agent} says so", asks=asked)
     if asking is not None and asking.wait is not None and not link.silent:
-        return State(
-            Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", link.alive is not None, asking.asks
-        )
+        return State(Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", asks=asking.asks)
     told = next((call for call in calls if isinstance(call.told, Wait)), None)
     if told is not None and isinstance(told.told, Wait):
         return State(Does.WAITS, told.told, told.since, f"{agent}'s records say so", asks=told.asks)
@@ -271,6 +281,13 @@ def _process(call: Call, link: Evidence) -> str | None:
     """The command of a process that began with a tool use or after it."""
     began = (call.since or 0.0) - _EARLY
     return next((command for command, at in link.runs if at >= began), None)
+
+
+def _command(turn: Turn, link: Evidence) -> str:
+    """The command of the newest process that began after the last record: within a shell, what that runs."""
+    began = (turn.since or 0.0) - _EARLY
+    run = max((run for run in link.runs if run[1] >= began), key=itemgetter(1), default=None)
+    return f"$ {one_line(run[0])}" if run is not None else ""
 
 
 def _since(calls: Iterable[Call]) -> float | None:
@@ -310,9 +327,8 @@ def _over(agent: str, turn: Turn, link: Evidence) -> State:
         return State(Does.WAITS, turn.wait, turn.since, f"a {turn.wait} is the last thing said", certain=False)
     if not link.late or turn.how != "answered":
         return State(Does.DONE, turn.how, turn.since, "its records")
-    began = (turn.since or 0.0) - _EARLY
-    if command := next((command for command, at in link.runs if at >= began), ""):
-        return State(Does.WORKS, f"$ {one_line(command)}", turn.since, "a process of it runs")
+    if command := _command(turn, link):
+        return State(Does.WORKS, command, turn.since, "a process of it runs")
     if link.still is False:
         return State(Does.WORKS, "a tool", turn.since, "its terminal is drawn on", certain=False)
     return State(Does.DONE, turn.how, turn.since, f"its records, in which {agent} does not say that it asks", False)
