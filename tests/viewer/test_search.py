@@ -150,6 +150,11 @@ def test_a_snippet_says_what_it_leaves_out() -> None:
     assert snippet_of("a needle", parse("needle")).text == "a needle"
 
 
+def test_a_snippet_is_where_the_words_are_closest() -> None:
+    text = "lock " + "alpha " * 60 + "the file has a lock" + " omega" * 60 + " file"
+    assert "the file has a lock" in snippet_of(text, parse("file lock")).text
+
+
 @pytest.mark.parametrize(
     ("line", "typed", "found"),
     [

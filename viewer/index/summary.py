@@ -293,11 +293,11 @@ def index_file(
                 indexed.members.append(own.path)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
-                    sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
+                    sides.setdefault(beside, file_state(beside))
         if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
-            sides.setdefault(beside, file_state(beside)._replace(holds=False))
+            sides.setdefault(beside, file_state(beside))
         indexed.groups = Table.of(responses).to_bytes()
         both = session.usage() if members == 1 else tally(each_once(responses)).usage
         summary = summarise(session, state, both, members - 1)
@@ -324,7 +324,7 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
     """Note the files beside its own that a session is read from: a database's log, a transcript."""
     for source in map(str, reading.sources):
         if source != str(reading.session.path) and source not in sides:
-            sides[source] = file_state(source)._replace(holds=False)
+            sides[source] = file_state(source)
 
 
 def says_something(session: Session) -> bool:
