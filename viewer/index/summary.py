@@ -18,11 +18,11 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
-from viewer.index.texts import SessionText, slices_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading
+    from viewer.index.texts import SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 
@@ -214,6 +214,7 @@ def index_file(
     """
     # Imported here: a list that is up to date reads no session.
     from schemas.opening import OpenError, open_reading, read_to_end
+    from viewer.index.texts import slices_of_session
 
     state = file_state(path) if found is None else Side(path, *found)
     indexed = Indexed(path, state.size, state.mtime_ns)
@@ -242,11 +243,11 @@ def index_file(
                 indexed.members.append(own.path)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
-                    sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
+                    sides.setdefault(beside, file_state(beside))
         if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
-            sides.setdefault(beside, file_state(beside)._replace(holds=False))
+            sides.setdefault(beside, file_state(beside))
         indexed.groups = Table.of(responses).to_bytes()
         both = session.usage() if members == 1 else tally(each_once(responses)).usage
         summary = summarise(session, state, both, members - 1)
@@ -273,7 +274,7 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
     """Note the files beside its own that a session is read from: a database's log, a transcript."""
     for source in map(str, reading.sources):
         if source != str(reading.session.path) and source not in sides:
-            sides[source] = file_state(source)._replace(holds=False)
+            sides[source] = file_state(source)
 
 
 def says_something(session: Session) -> bool:
