@@ -177,13 +177,6 @@ class TurnlogApp(App[None]):
         screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
         self.push_screen(screen)
 
-    def open_watch(self) -> None:
-        """Open the watch screen above what is shown."""
-        from viewer.screens.watch import WatchScreen
-        from viewer.watch.tiles import Watch
-
-        self.push_screen(WatchScreen(Watch()))
-
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""
         from viewer.screens.help import HelpScreen

@@ -442,7 +442,10 @@ class BrowserScreen(Screen[None]):
 
     def action_watch(self) -> None:
         """Show the sessions that run."""
-        self._app.open_watch()
+        from viewer.screens.watch import WatchScreen
+        from viewer.watch.tiles import Watch
+
+        self.app.push_screen(WatchScreen(Watch()))
 
     def action_reload(self) -> None:
         """Look for sessions again."""

@@ -1,4 +1,6 @@
-"""What a session does that is followed, or for what it waits, beside its transcript. Imported when one is followed."""
+"""The doings of a followed session, beside its transcript: what it does, or for what it waits. Imported when one is
+followed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Doing:
         return f"{sign} {state_words(tile.state, time.time(), _MOST)}{source}", COLOURS[sign]
 
     def of_subagents(self, session: Session, said: Mapping[int, str]) -> dict[int, str]:
-        """What is `said` of subagents, by the messages that started them, behind what each does now."""
+        """Say what each subagent does now before what is `said` of it, by the messages that started them."""
         together = dict(said)
         uses = {subagent.id: subagent.tool_use for subagent in session.subagents}
         for helper in self._tile.helpers if self._tile is not None else ():

@@ -252,7 +252,7 @@ def _counts(tiles: list[Tile]) -> Content:
 
 
 def _sums(tiles: list[Tile]) -> Content:
-    """What they used and cost so far, and the last minute's tokens."""
+    """The tokens and costs of all so far, and the last minute's tokens."""
     used = sum(tile.usage.total or 0 for tile in tiles if tile.usage is not None)
     recent = sum(tile.recent for tile in tiles)
     cost = sum((tile.cost for tile in tiles if tile.cost is not None), Tally())

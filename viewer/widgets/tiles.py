@@ -31,6 +31,8 @@ _FEW_HELPERS = 3
 """So many subagents are shown of a session until all are asked for."""
 _MOST_ASKED, _MOST_LAST = 3, 2
 """Lines of a question, and of the last text."""
+_DOT, _KEPT = " · ", 2
+"""What stands between facts, and how many of them are kept beside a long command."""
 _STYLES = {"!": "waits", "?": "perhaps", "*": "works", "-": "dim"}
 
 
@@ -179,7 +181,7 @@ class TileList(RowList):
         if self.size.width >= _WIDE:
             lead.append((f"{_cell(tile.branch or '', columns[1])}  ", "dim"))
         style = _STYLES[mark(state)]
-        yield _Line(tile.path, ((f"{mark(state)} ", style), *lead), state, " · ".join(self._facts(tile)))
+        yield _Line(tile.path, ((f"{mark(state)} ", style), *lead), state, _DOT.join(self._facts(tile)))
         below: list[tuple[str, str]] = []
         if state.does is Does.WAITS:
             below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
@@ -201,7 +203,7 @@ class TileList(RowList):
             yield _Line(None, ((f"  … {len(helpers) - _FEW_HELPERS} more subagents", "dim"),))
 
     def _facts(self, tile: Tile) -> list[str]:
-        """What was used, as many facts as there is room for."""
+        """The facts of what was used, as many as there is room for."""
         facts: list[str] = []
         if tile.usage is not None and tile.usage.total is not None:
             facts.append(format_count(tile.usage.total))
@@ -245,7 +247,7 @@ class TileList(RowList):
         room = width - 1 - sum(width_of(segment.text) for segment in lead)
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
-            right = line.right if width_of(line.right) + 2 <= room * 2 // 3 else ""
+            right = _fitting(line.right, room - width_of(state_words(line.state, self._clock())) - 2, room * 2 // 3)
             words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
             gap = room - width_of(words) - width_of(right)
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
@@ -253,6 +255,15 @@ class TileList(RowList):
             lead += [Segment(" " * max(1, room - width_of(line.right))), Segment(line.right, styles["dim"])]
         strip = Strip(lead).adjust_cell_length(width, styles["text"]).apply_style(styles["text"])
         return on_background(strip, styles["cursor"]) if here else strip
+
+
+def _fitting(facts: str, room: int, most: int) -> str:
+    """Keep as many facts as there is room for; the first two even so, unless they take more than `most`."""
+    pieces = facts.split(_DOT)
+    while len(pieces) > _KEPT and width_of(_DOT.join(pieces)) > room:
+        pieces.pop()
+    fitting = _DOT.join(pieces)
+    return fitting if width_of(fitting) <= most else ""
 
 
 def _cell(text: str, width: int) -> str:
@@ -266,7 +277,7 @@ def _last(text: str) -> list[str]:
 
 
 def _asked(texts: list[str], width: int) -> list[str]:
-    """What is asked, wrapped; of a long plan its beginning."""
+    """Wrap what is asked; of a long plan its beginning."""
     lines = [line for text in texts for line in list(filter(str.strip, text.splitlines()))[:_MOST_ASKED]]
     rows = [line[cut.start : cut.end] for line in lines for cut in cut_words(line, width)[:_MOST_ASKED]]
     return rows[: 2 * _MOST_ASKED]
