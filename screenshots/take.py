@@ -30,6 +30,7 @@ from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.filter import Filter  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
+from viewer.widgets.hits import HitList  # noqa: E402
 
 NOW = 1_780_000_000.0
 CLOCK = SimpleNamespace(time=lambda: NOW)
@@ -59,6 +60,8 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
+            while size[0] >= 100 and "$" not in app.export_screenshot():  # costs come when prices are loaded
+                await pilot.pause(0.1)
             return picture(app)
 
 
@@ -111,7 +114,9 @@ async def find(env: Environment, size: tuple[int, int]) -> str:
             await pilot.press("/")
             await pilot.pause(1.0)
             app.screen.query_one(Filter).value = "test"
-            await pilot.pause(1.5)
+            hits = app.screen.query_one(HitList)
+            while hits.current is None or hits.wanted():
+                await pilot.pause(0.1)
             await pilot.press("down")
             await pilot.pause(0.5)
             return picture(app)

@@ -291,6 +291,16 @@ def test_a_question_is_broken_off_by_the_next_one(machine: Machine, monkeypatch:
     find.close()
 
 
+def test_a_program_that_is_killed_leaves_no_word_unlisted(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(TextStore, "finish", TextStore._write)
+        open_library(machine).bring_up_to_date()
+    library = open_library(machine)
+    assert ask(library, "amp")[1] == []
+    library.bring_up_to_date()
+    assert len(ask(library, "amp")[1]) == 3
+
+
 def test_two_programs_write_it_at_once(machine: Machine) -> None:
     for number in range(6):
         machine.session(f"cccccccc-0000-4000-8000-00000000000{number}", ["a lamp", "ok"], minute=number)

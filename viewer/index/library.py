@@ -285,8 +285,8 @@ class Library:
         """List what could not be looked into or read, and why there is no index if there is none."""
         from schemas.provider import Problem
 
-        store = [Problem(self._path, self.store_problem)] if self.store_problem else []
-        return [*self.found.problems, *self.unread, *store]
+        stores = ((self._path, self.store_problem), (self.text_path, self.text_problem))
+        return [*self.found.problems, *self.unread, *(Problem(path, reason) for path, reason in stores if reason)]
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def _closest(found: list[list[int]]) -> int:
     def apart(place: int) -> int:
         return sum(min(abs(place - other) for other in places) for places in found)
 
-    rarest = min(found, key=lambda places: len(places))
+    rarest: list[int] = min(found, key=len)
     return min(rarest, key=apart) if len(found) > 1 else rarest[0]
 
 

@@ -19,11 +19,11 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
-from viewer.index.texts import SessionText, slices_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading, SessionFile
+    from viewer.index.texts import SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 
@@ -265,6 +265,7 @@ def index_file(
     """
     # Imported here: a list that is up to date reads no session.
     from schemas.opening import OpenError, open_reading, read_to_end
+    from viewer.index.texts import slices_of_session
 
     state = file_state(path) if found is None else Side(path, *found)
     indexed = Indexed(path, state.size, state.mtime_ns)
