@@ -102,8 +102,11 @@ class Links:
             found[seat.path].workers = found[seat.path].workers or group
             free.remove(group)
 
+        by_session: defaultdict[str, list[Stated]] = defaultdict(list)
+        for one in stated:
+            by_session[one.session].append(one)
         for seat in seats:
-            self._state(agent, found[seat.path], [one for one in stated if one.session == seat.id])
+            self._state(agent, found[seat.path], by_session[seat.id])
         if agent.running.opens:
             self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
         for seat in seats:
@@ -121,11 +124,10 @@ class Links:
                     break
         for group, seat in self._by_directory(free, waiting):
             take(group, seat)
+        untold = agent.running == Running() or not self._processes.known
         for seat in seats:
-            one = found[seat.path]
-            if one.stated is None:
-                silent = agent.running == Running() or now - seat.touched < _QUIET or not self._processes.known
-                one.alive = True if one.workers else None if silent else False
+            if (its := found[seat.path]).stated is None:
+                its.alive = True if its.workers else None if untold or now - seat.touched < _QUIET else False
         return found
 
     def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:
