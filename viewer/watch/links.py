@@ -30,6 +30,8 @@ class Seat:
     workspace: str | None
     created: float | None
     touched: float
+    over: bool
+    """Whether its turn is over."""
 
 
 @dataclass(slots=True)
@@ -127,7 +129,13 @@ class Links:
         untold = agent.running == Running() or not self._processes.known
         for seat in seats:
             if (its := found[seat.path]).stated is None:
-                its.alive = True if its.workers else None if untold or now - seat.touched < _QUIET else False
+                its.alive = (
+                    True
+                    if its.workers
+                    else None
+                    if untold or (now - seat.touched < _QUIET and not seat.over)
+                    else False
+                )
         return found
 
     def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:

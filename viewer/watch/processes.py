@@ -168,7 +168,7 @@ STILL, BUSY = 150, 400
 how it goes on (formats/found-live.md 2).
 """
 SAMPLE = 2.0
-"""Seconds that a sample takes. Two still ones make a still program: typing and starting up write as well."""
+"""Seconds that a sample takes. Two make a still program, or one at work: typing and starting up write as well."""
 
 
 class Stillness:
@@ -190,9 +190,9 @@ class Stillness:
         if now - sample.at >= SAMPLE:
             rate = (written - sample.written) / (now - sample.at)
             sample.still = sample.still + 1 if 0 <= rate < STILL else 0
-            sample.busy = rate >= BUSY
+            sample.busy = sample.busy + 1 if rate >= BUSY else 0
             sample.at, sample.written = now, written
-        return True if sample.still >= 2 else False if sample.busy else None
+        return True if sample.still >= 2 else False if sample.busy >= 2 else None
 
     def forget(self, what: object) -> None:
         """Begin anew with what is measured under a name."""
@@ -206,4 +206,5 @@ class _Sample:
     written: int
     still: int = 0
     """How many samples one after the other were still."""
-    busy: bool = False
+    busy: int = 0
+    """The same of those in which it drew."""

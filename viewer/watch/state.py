@@ -28,6 +28,8 @@ _EARLY = 0.5
 """Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
 _SOON = 2.0
 """Seconds in which a tool use may end, or be let through by a rule, before it is taken for one that waits."""
+_LATE = 0.5
+"""Seconds by which a record may be written later than the agent says that it waits."""
 _LONGEST = 2000
 """Characters of a plan, a text or a question that are kept."""
 
@@ -186,8 +188,8 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
 
 
 def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | bool | None:
-    """What the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell, and
-    the transcript says so.
+    """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
+    and the transcript says so.
     """
     try:
         with guarded():
@@ -217,7 +219,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     run, `live` whether a file of it was written within the last minute.
     """
     turn, calls = turns[0], [call for each in turns for call in each.calls]
-    stated = _as_stated(turn, calls, link.stated)
+    stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
         return _left(turn, stated)
@@ -245,12 +247,14 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
 
 
-def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None) -> Stated | None:
-    """What the agent says, without a status that is older than what its records say meanwhile."""
-    if stated is None or stated.since is None or turn.since is None or turn.since <= stated.since:
+def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: float) -> Stated | None:
+    """Return what the agent says, without a status that is older than what its records say meanwhile, or younger than
+    those that say what it waits for.
+    """
+    if stated is None or stated.since is None or turn.since is None:
         return stated
-    answered = stated.status is Status.WAITS and not calls
-    begun = stated.status is Status.DONE and not turn.over
+    answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
+    begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
     return stated._replace(status=Status.UNTOLD) if answered or begun else stated
 
 
