@@ -73,8 +73,8 @@ class Watch:
         self.note = ""
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
-        self._agents: list[Agent] = []
-        """Those that have sessions here, as of the last discovery."""
+        self._agents: tuple[Agent, ...] = ()
+        """Those that are asked: all that have sessions here, as of the last discovery."""
         self._clock = clock
         self._processes = Processes(processes)
         self._links, self._still = Links(self._processes), Stillness()
@@ -119,7 +119,7 @@ class Watch:
     def take(self, discovered: tuple[Found, float]) -> None:
         """Follow those sessions among the discovered ones that run."""
         found, took = discovered
-        self.problems, self._agents = found.problems, list(agents_on(self._env))
+        self.problems, self._agents = found.problems, tuple(agents_on(self._env))
         self._known = {file.file: file for file in found.files}
         self._look_at_machine()
         now = self._clock()
