@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.clean import one_line
 from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class _Printer:
             line = (
                 f"{local_time(time.time())}  {where}  {state}{': ' * bool(asks)}{asks}  ({gone or tile.state.source})"
             )
-            write_bytes(f"{line}\n".encode("utf-8", "replace"))
+            write_bytes(f"{one_line(line, 1000)}\n".encode())
 
 
 _GONE = "its process has ended"
