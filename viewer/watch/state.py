@@ -123,6 +123,8 @@ class Evidence:
     """The commands of its tools' processes, and when they began."""
     still: bool | None = None
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    draws: bool = False
+    """Whether its terminal is never still while the model is at work."""
     still_since: float | None = None
     """The time of the newest record when that was measured."""
     stated: Stated | None = None
@@ -241,7 +243,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
         return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
-    if link.still:
+    if link.still and link.draws:
         return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))

@@ -240,6 +240,7 @@ class Watch:
                 late=running.late,
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
+                draws=running.draws,
                 still_since=followed.turn.since if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),

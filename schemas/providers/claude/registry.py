@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RUNNING = Running(
     headless=r" (?:-p|--print)(?: |$)", variables=("CLAUDE_CODE_SESSION_ID",), questions=("AskUserQuestion",),
-    plans=("ExitPlanMode",),
+    plans=("ExitPlanMode",), draws=True,
 )  # fmt: skip
 _STATUS: Mapping[str, tuple[Status, str]] = {
     "busy": (Status.WORKS, ""), "idle": (Status.DONE, ""), "waiting": (Status.WAITS, ""),
