@@ -334,7 +334,7 @@ def test_once_prints_what_there_is_and_ends(machine: Machine) -> None:
     assert (line["title"], line["project"], line["branch"]) == ("Mend it", "lamp-shop", "main")
     assert line["state"] in ("done", "ended")
     assert line["what"] == "answered"
-    assert "lamp-shop  claude" in machine.run("watch", "--once").out
+    assert "lamp-shop (claude): " in machine.run("watch", "--once").out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is another thing there")
