@@ -23,7 +23,6 @@ from schemas.provider import Environment, Problem, SessionFile
 from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
 from schemas.troubles import OpenError
 from viewer.follow.clock import written_below
-from viewer.follow.follower import Follower
 from viewer.sessions.discover import Found, discover, environment
 from viewer.sessions.freshness import RECENT_SECONDS, file_state
 from viewer.watch.followed import Followed
@@ -75,7 +74,7 @@ class Watch:
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
         self._agents: tuple[Agent, ...] = ()
-        """Those that have sessions here, as of the last discovery."""
+        """Those that are asked: all that have sessions here, as of the last discovery."""
         self._clock = clock
         self._processes = Processes(processes)
         self._links, self._still = Links(self._processes), Stillness()
@@ -169,18 +168,6 @@ class Watch:
             return
         self._due[path] = None
 
-    def only(self, follower: Follower) -> Tile | None:
-        """Watch one session and no others, which somebody else follows; return its tile as it is now, if it runs."""
-        agent = agent_of(follower.session.provider)
-        if agent is None:
-            return None
-        self._agents = (agent,)
-        if follower.path not in self._followed:
-            self._followed[follower.path] = Followed(follower.path, agent, follower)
-        self._due[follower.path] = None
-        self.step()
-        return next(iter(self.tiles), None)
-
     def touch(self, path: Path) -> None:
         """Look soon at what a file belongs to: it was written."""
         name = os.fspath(path).removesuffix("-wal").removesuffix("-shm")
@@ -253,6 +240,7 @@ class Watch:
                 late=running.late,
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
+                draws=running.draws,
                 still_since=followed.turn.since if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),
