@@ -34,6 +34,7 @@ from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.screens.watch import WatchScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
 from viewer.watch.tiles import Watch  # noqa: E402
+from viewer.widgets.hits import HitList  # noqa: E402
 
 NOW = 1_780_000_000.0
 CLOCK = SimpleNamespace(time=lambda: NOW)
@@ -63,6 +64,8 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
+            while size[0] >= 100 and "$" not in app.export_screenshot():  # costs come when prices are loaded
+                await pilot.pause(0.1)
             return picture(app)
 
 
@@ -111,11 +114,13 @@ async def watch(env: Environment, size: tuple[int, int]) -> str:
     _run(env, 4002, "importer", "main", "busy", 41, 12, "Bash", {"command": "pytest -q tests/test_import.py"})
     _run(env, 4003, "lamp-shop-web", "dark-mode", "busy", 9, 7, "Read", {"file_path": "/home/dev/src/theme.ts"})
     app = TurnlogApp(Config(theme="turnlog-dark"))
-    screen = WatchScreen(Watch(env, env.home / "proc", lambda: NOW), lambda: NOW)
-    app.start_with(screen)
+    watch = Watch(env, env.home / "proc", lambda: NOW)
+    app.start_with(WatchScreen(watch, lambda: NOW))
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
-            await pilot.pause(2.0)
+            while len(watch.tiles) < 5 or any(tile.cost is None for tile in watch.tiles):
+                await pilot.pause(0.1)
+            await pilot.pause(0.3)
             return picture(app)
 
 
@@ -131,7 +136,9 @@ async def find(env: Environment, size: tuple[int, int]) -> str:
             await pilot.press("/")
             await pilot.pause(1.0)
             app.screen.query_one(Filter).value = "test"
-            await pilot.pause(1.5)
+            hits = app.screen.query_one(HitList)
+            while hits.current is None or hits.wanted():
+                await pilot.pause(0.1)
             await pilot.press("down")
             await pilot.pause(0.5)
             return picture(app)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.clean import clean
 from schemas.message import Flag, Tool
 from tests.support import START, Hand
 from viewer.index.find import Find
@@ -17,6 +18,7 @@ from viewer.index.fulltext import TextStore
 from viewer.index.matching import words_of
 from viewer.index.query import Marks, Query, Term, of_arguments, parse
 from viewer.index.scan import rows_in
+from viewer.index.snippets import snippet_of
 from viewer.index.texts import SessionText, text_of_session
 from viewer.sessions.freshness import Side
 
@@ -194,3 +196,13 @@ def test_the_index_finds_what_a_look_at_the_text_finds(
 def test_marks_are_no_words() -> None:
     marks = Marks(6, 0, "k6", None)
     assert not Query(terms=[Term(("k6",))]).finds("other", marks)
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_a_snippet_of_any_text_marks_what_is_in_it(before: str, word: str, after: str) -> None:
+    query = parse(f'"{word}"')
+    line = snippet_of(clean(f"{before} {word} {after}"), query)
+    assert all(0 <= start < end <= len(line.text) for start, end in line.spans)
+    assert [start for start, _ in line.spans] == sorted(start for start, _ in line.spans)
+    if query.terms and word.isalnum() and len(word) < 20 and word.isascii():
+        assert any(line.text[start:end].lower() == word.lower() for start, end in line.spans)

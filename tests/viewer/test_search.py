@@ -150,6 +150,11 @@ def test_a_snippet_says_what_it_leaves_out() -> None:
     assert snippet_of("a needle", parse("needle")).text == "a needle"
 
 
+def test_a_snippet_is_where_the_words_are_closest() -> None:
+    text = "lock " + "alpha " * 60 + "the file has a lock" + " omega" * 60 + " file"
+    assert "the file has a lock" in snippet_of(text, parse("file lock")).text
+
+
 @pytest.mark.parametrize(
     ("line", "typed", "found"),
     [
@@ -284,6 +289,16 @@ def test_a_question_is_broken_off_by_the_next_one(machine: Machine, monkeypatch:
     assert answers == []
     assert [answer.hits for answer in find.groups(parse("lamp"))] == [3], "and the next one is answered"
     find.close()
+
+
+def test_a_program_that_is_killed_leaves_no_word_unlisted(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(TextStore, "finish", TextStore._write)
+        open_library(machine).bring_up_to_date()
+    library = open_library(machine)
+    assert ask(library, "amp")[1] == []
+    library.bring_up_to_date()
+    assert len(ask(library, "amp")[1]) == 3
 
 
 def test_two_programs_write_it_at_once(machine: Machine) -> None:

@@ -45,7 +45,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     from viewer.index.library import Library
     from viewer.index.query import of_arguments, parse
 
-    query = parse(of_arguments(words))
+    # In a poor locale Python takes the bytes of a letter apart.
+    query = parse(of_arguments(os.fsencode(word).decode("utf-8", "replace") for word in words))
     query.paths = list(map(_path, files))
     if query.problem or not query:
         raise CallError(f"search: {query.problem or 'nothing to look for'}")

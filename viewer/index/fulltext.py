@@ -52,6 +52,7 @@ _TABLES = (
 )
 WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
 """What reading values of a damaged database ends in, where SQLite notices nothing."""
+_ADD = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
 _WAIT = 5.0
 _BATCH_CHARS = 16 << 20
 _FEW_DEAD = 1000
@@ -261,12 +262,10 @@ class TextStore:
     def finish(self) -> None:
         """Write what waits, and make the index quick to ask where much came."""
         self._write()
-        if not self._new_chars:
-            return
-        if self._new_chars < _FEW_CHARS:
-            self._change(self._add_words)
-        else:
-            self._change(_optimize)
+        unlisted = sum(chars for (chars,) in self.fetch("SELECT value FROM facts WHERE name = 'unlisted'"))
+        if unlisted:  # more than this program wrote where another one writes too, or was killed
+            own = unlisted == self._new_chars and unlisted < _FEW_CHARS
+            self._change(self._add_words if own else _list_words if unlisted < _FEW_CHARS else _optimize)
         self._new_chars = 0
         self._new_words.clear()
 
@@ -309,7 +308,9 @@ class TextStore:
         rows.sort()  # FTS5 writes out what it has whenever numbers do not ascend
         connection.executemany("INSERT INTO texts(rowid, a) VALUES (?, ?)", rows)
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('written', datetime())")
-        self._new_chars += sum(len(words) for _, words in rows)
+        chars = sum(len(words) for _, words in rows)
+        connection.execute(_ADD, ("unlisted", chars))
+        self._new_chars += chars
         if self._new_chars < _FEW_CHARS:
             self._new_words.update(*(_TOKEN.findall(words) for _, words in rows))
 
@@ -360,6 +361,7 @@ class TextStore:
         new = sorted(word for word in self._new_words if f"\n{word}\n".encode() not in known)
         if new:
             connection.execute("INSERT INTO words (text) VALUES (?)", ("\n".join(new).encode(),))
+        connection.execute("UPDATE facts SET value = 0 WHERE name = 'unlisted'")
 
     def _change(self, change: Callable[[sqlite3.Connection], None]) -> bool:
         """Do all of a change, or none; whether it is done."""
@@ -396,19 +398,22 @@ def _drop(connection: sqlite3.Connection, sid: int, messages: int) -> None:
     """Forget a session; its rows stay in the index, and stand for nothing."""
     for table in ("sessions", "messages", "tails"):
         connection.execute(f"DELETE FROM {table} WHERE sid = ?", (sid,))
-    connection.execute(
-        "INSERT INTO facts VALUES ('dead', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-        (messages,),
-    )
+    connection.execute(_ADD, ("dead", messages))
 
 
 def _optimize(connection: sqlite3.Connection) -> None:
-    """Make one segment of all, and list its words by how common they are."""
+    """Make one segment of all, and list its words."""
     connection.execute("INSERT INTO texts(texts) VALUES ('optimize')")
+    _list_words(connection)
+
+
+def _list_words(connection: sqlite3.Connection) -> None:
+    """List all words by how common they are."""
     words = connection.execute("SELECT term FROM vocabulary ORDER BY doc DESC")
     text = "\n".join(word for (word,) in words)
     connection.execute("DELETE FROM words")
     connection.execute("INSERT INTO words (text) VALUES (?)", (text.encode(),))
+    connection.execute("UPDATE facts SET value = 0 WHERE name = 'unlisted'")
 
 
 def _clear(connection: sqlite3.Connection) -> None:

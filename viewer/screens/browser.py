@@ -94,7 +94,7 @@ class BrowserScreen(Screen[None]):
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
-        self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
+        self._filter = Filter("type to filter")
         self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")
@@ -147,7 +147,7 @@ class BrowserScreen(Screen[None]):
         return Content.assemble((name, "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
 
     def _counts(self) -> Content:
-        sessions = self._shelf.sessions()
+        sessions = self._shelf.unsorted()
         if not self._complete or not (sessions or self._looked):
             return Content("")
         live = sum(session.live for session in sessions)
@@ -316,6 +316,8 @@ class BrowserScreen(Screen[None]):
         self._shelf.add(batch)
         if time.monotonic() >= self._show_after:
             self._show()
+        else:
+            self._list.refresh()
 
     def _looked_through(self, seconds: float) -> None:
         """Everything is known; some time later it is looked again."""

@@ -177,7 +177,7 @@ class FindScreen(Screen[None]):
         self._took = 0.0
         """Seconds until the first answer."""
         self._bar = TitleBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
-        self._box = Filter(placeholder="words in any session", compact=True, select_on_focus=False)
+        self._box = Filter("words in any session")
         self._narrowed = FacetLine()
         self._hits = HitList(clock)
         self._remark = Static("", id="remark", markup=False)

@@ -28,6 +28,8 @@ _EARLY = 0.5
 """Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
 _SOON = 2.0
 """Seconds in which a tool use may end, or be let through by a rule, before it is taken for one that waits."""
+_LATE = 0.5
+"""Seconds by which a record may be written later than the agent says that it waits."""
 _LONGEST = 2000
 """Characters of a plan, a text or a question that are kept."""
 
@@ -121,6 +123,8 @@ class Evidence:
     """The commands of its tools' processes, and when they began."""
     still: bool | None = None
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    draws: bool = False
+    """Whether its terminal is never still while the model is at work."""
     still_since: float | None = None
     """The time of the newest record when that was measured."""
     stated: Stated | None = None
@@ -186,8 +190,8 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
 
 
 def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | bool | None:
-    """What the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell, and
-    the transcript says so.
+    """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
+    and the transcript says so.
     """
     try:
         with guarded():
@@ -217,7 +221,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     run, `live` whether a file of it was written within the last minute.
     """
     turn, calls = turns[0], [call for each in turns for call in each.calls]
-    stated = _as_stated(turn, calls, link.stated)
+    stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
         return _left(turn, stated)
@@ -239,18 +243,20 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
         return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
-    if link.still:
+    if link.still and link.draws:
         return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
 
 
-def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None) -> Stated | None:
-    """What the agent says, without a status that is older than what its records say meanwhile."""
-    if stated is None or stated.since is None or turn.since is None or turn.since <= stated.since:
+def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: float) -> Stated | None:
+    """Return what the agent says, without a status that is older than what its records say meanwhile, or younger than
+    those that say what it waits for.
+    """
+    if stated is None or stated.since is None or turn.since is None:
         return stated
-    answered = stated.status is Status.WAITS and not calls
-    begun = stated.status is Status.DONE and not turn.over
+    answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
+    begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
     return stated._replace(status=Status.UNTOLD) if answered or begun else stated
 
 

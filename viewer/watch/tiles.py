@@ -75,7 +75,7 @@ class Watch:
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
         self._agents: tuple[Agent, ...] = ()
-        """Those that have sessions here, as of the last discovery."""
+        """Those that are asked: all that have sessions here, as of the last discovery."""
         self._clock = clock
         self._processes = Processes(processes)
         self._links, self._still = Links(self._processes), Stillness()
@@ -253,6 +253,7 @@ class Watch:
                 late=running.late,
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
+                draws=running.draws,
                 still_since=followed.turn.since if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),

@@ -207,6 +207,7 @@ class HitList(RowList):
         start = 0
         if spans and cell_len(words[: spans[0][1]]) > room - 1:
             start = max(0, spans[0][0] - room // 3)
+            start = words.find(" ", start, spans[0][0]) + 1 or start  # at a word
         at, segments = start, [Segment("…", style)] if start else []
         for begin, end in spans:
             segments += [Segment(words[at:begin], style), Segment(words[max(at, begin) : end], self._styles["match"])]
