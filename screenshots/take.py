@@ -118,8 +118,10 @@ async def watch(env: Environment, size: tuple[int, int]) -> str:
     app.start_with(WatchScreen(watch, lambda: NOW))
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
-            while len(watch.tiles) < 5 or any(tile.cost is None for tile in watch.tiles):
+            for _ in range(100):  # until it is known what all of them cost
                 await pilot.pause(0.1)
+                if watch.tiles and all(tile.cost is not None for tile in watch.tiles):
+                    break
             await pilot.pause(0.3)
             return picture(app)
 

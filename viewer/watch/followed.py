@@ -83,6 +83,11 @@ class Followed:
         return all(follower.loaded for follower in self.followers)
 
     @property
+    def has_more(self) -> bool:
+        """Tell whether there is more to read or to add up at once."""
+        return not self.loaded or self._figures.is_at_work
+
+    @property
     def sources(self) -> list[Path]:
         """The files whose change means that there is something to read."""
         return [path for follower in self.followers for path in follower.sources]
@@ -282,9 +287,14 @@ class _Figures:
         self._due, self._spent = 0.0, 0.0
 
     @property
+    def is_at_work(self) -> bool:
+        """Tell whether it has begun to add up and not ended."""
+        return self._work is not None
+
+    @property
     def is_due(self) -> bool:
         """Tell whether there is more to add up."""
-        return self._work is not None or (self._of is not None and self._of[1] != loaded())
+        return self.is_at_work or (self._of is not None and self._of[1] != loaded())
 
     def usage(self, session: Session) -> TokenUsage | None:
         """The tokens used so far."""
