@@ -14,10 +14,12 @@ import pytest
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
 from viewer.index.find import Answer, Find
-from viewer.index.fulltext import TextStore
+from viewer.index.fulltext import TextStore, text_store
 from viewer.index.library import Library
 from viewer.index.query import parse
 from viewer.index.snippets import snippet_of, spans_in
+from viewer.index.summary import index_file
+from viewer.index.texts import SessionText
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 
@@ -179,6 +181,20 @@ def test_a_session_that_grows_is_searched_and_only_its_new_messages_are_added(ma
     assert ask(library, "lamp")[1] == [("aa", "#1"), ("aa", "#1.2"), ("aa", "#2.2"), ("bb", "#1")]
     assert ask(library, "ebra")[1] == [("aa", "#2")], "a word that is new is found by a part"
     assert ask(library, "bulb")[1] == [], "what it said before it was written anew is gone"
+
+
+def test_messages_that_are_in_the_index_are_not_made_again(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    path = machine.session(ONE, ["why is the Lamp dark", 'The "lamp"\nhas no bulb: größe 日本語', "zebra"], minute=1)
+    with text_store(library.text_path, library.reader, pytest.fail) as store:
+        families = store.families([str(path)])
+    taken: list[SessionText] = []
+    index_file(str(path), take=taken.append, known=families[str(path)])
+    assert [(text.start, [row.words for row in text.rows]) for text in taken] == [(2, ["zebra"])]
+    path.write_text(path.read_text().replace("dark", "bright"))
+    index_file(str(path), take=taken.append, known=families[str(path)])
+    assert taken[-1].start == 0, "what was there is another message now"
 
 
 def test_a_session_that_is_gone_is_not_found(machine: Machine) -> None:
