@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 from tests.bench import build, google
@@ -318,6 +320,58 @@ def searching(megabytes: int = 1000) -> Iterator[Row]:
     yield Row(f"search over {size:,.0f} MB", figure, "50 ms, 150 worst")
 
 
+def watching(count: int = 200, seconds: float = 15.0) -> Iterator[Row]:
+    """Many sessions that are written at once among many that are not: how soon a change is told, and what it costs."""
+    home = build.many_sessions(10_000)
+    files = [
+        home / f".claude/projects/-home-dev-live-{number % 50}/{number:08x}-0000-4000-8000-0000000000cc.jsonl"
+        for number in range(count)
+    ]
+    for path in files:
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        build.append_turn(path, 0)
+    process = subprocess.Popen([TURNLOG, "watch", "--json"], stdout=subprocess.PIPE, env=environment(home))
+    written, lags = dict[str, float](), list[float]()
+
+    def read() -> None:
+        for line in process.stdout or ():
+            if (at := written.pop(json.loads(line)["id"], None)) is not None:
+                lags.append(time.monotonic() - at)
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    time.sleep(20)
+    lags.clear()
+    before, begun = _cpu(process.pid), time.monotonic()
+    turn, next_at = 1, begun
+    while time.monotonic() - begun < seconds:
+        for path in files:
+            build.append_turn(path, turn)
+            written[path.stem] = time.monotonic()
+            next_at += 1 / count
+            time.sleep(max(0.0, next_at - time.monotonic()))
+        turn += 1
+    busy = (_cpu(process.pid) - before) / (time.monotonic() - begun)
+    time.sleep(90)  # until none of them counts as being written
+    before = _cpu(process.pid)
+    time.sleep(30)
+    idle = 2 * (_cpu(process.pid) - before)
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    reader.join()
+    lags.sort()
+    told = f"{statistics.median(lags):.2f} s, 99 % in {lags[len(lags) * 99 // 100]:.2f} s, {busy:.0%} of a core"
+    yield Row(f"watch {count} written a second", told, "0.3 s")
+    yield Row(f"watch {count} at rest, 60 s", f"{idle:.2f} s of CPU", "1 s")
+
+
+def _cpu(pid: int) -> float:
+    """The seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def help_text(runs: int = 9) -> Iterator[Row]:
     """`turnlog --help` against importing click."""
     ours, click = [], []
@@ -341,4 +395,5 @@ ALL = {
     "index": indexing,
     "search": searching,
     "list": listing,
+    "watch": watching,
 }

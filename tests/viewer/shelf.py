@@ -26,7 +26,7 @@ def summary(
     values: dict[str, Any] = {
         "provider": "claude",
         "id": name,
-        "path": Path(f"nowhere/{name}.jsonl"),
+        "file": f"nowhere/{name}.jsonl",
         "title": f"Title {name}",
         "workspace_root": root,
         "branch": "main",

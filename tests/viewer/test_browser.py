@@ -261,7 +261,7 @@ async def test_the_dot_comes_when_a_session_grows(tmp_path: Path) -> None:
 
     file = tmp_path / "s.jsonl"
     file.write_text("{}\n")
-    app = browser(HandLibrary([summary("a", path=file)]))
+    app = browser(HandLibrary([summary("a", file=str(file))]))
     async with app.run_test(size=(100, 30)) as pilot:
         assert "●" not in drawn(app)[1]
         assert "live" not in str(app.screen.query_one(TitleBar).right)

@@ -16,11 +16,13 @@ from schemas.session import Lineage
 from schemas.usage import TokenUsage
 from tests.viewer.machine import Machine
 from viewer.index import database as store
+from viewer.index import library as indexed
 from viewer.index import worker as indexing
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
 from viewer.index.scan import look_through
 from viewer.index.summary import Indexed, Summary, index_file, list_object, pack, unpack
+from viewer.widgets.rows import Shelf
 
 
 @pytest.fixture
@@ -202,7 +204,7 @@ def test_a_summary_survives_packing() -> None:
     summary = Summary(
         provider="codex",
         id="x",
-        path=Path("/a/b"),
+        file="/a/b",
         title="t",
         workspace_root=None,
         branch="main",
@@ -456,3 +458,18 @@ def test_the_newest_are_read_first_then_folder_after_folder(monkeypatch: pytest.
     monkeypatch.setattr(indexing, "index_file", lambda path, *found: Indexed(path, 1, 1))
     read = [indexed.path for indexed in indexing.index_all(files)]
     assert read == ["a/1", "b/1", "b/2", "b/3", "b/4", "c/1", "c/2"]
+
+
+def test_many_new_sessions_are_listed_before_they_are_read(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexed, "_MANY", 2)
+    for number in range(3):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
+    shelf = Shelf(machine.home)
+    found, *batches = open_library(machine).refresh()
+    assert [(summary.read, summary.title, summary.blank) for summary in found] == [(False, "", False)] * 3
+    shelf.add(found)
+    rows = shelf.rows("", 0.0)
+    for batch in batches:
+        shelf.add(batch)
+    assert sorted(row.summary.id for row in rows if row.summary) == sorted(s.id for batch in batches for s in batch)
+    assert all(row.summary.read and row.summary.title for row in rows if row.summary)

@@ -10,18 +10,21 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.message import ToolType
+from schemas.running import Stated, Status, Wait
 from tests.viewer.desk import Desk
 from tests.viewer.machine import Machine
 from tests.waiting import LIMIT, wait_until
 from viewer.output import CallError
 from viewer.watch.notices import Notices, terminal_notice
 from viewer.watch.processes import Processes, Stillness
-from viewer.watch.state import Does, State
+from viewer.watch.state import Ask, Call, Does, Evidence, State, Turn, judge
 from viewer.watch.tile import Shared, Tile
 from viewer.watch.tiles import Watch, tiles_now
 
@@ -164,7 +167,7 @@ def test_two_sessions_that_touch_one_file_say_so(desk: Desk) -> None:
 def test_two_still_samples_and_no_fewer() -> None:
     stillness = Stillness()
     assert [stillness.measure("a", 0, 0, now) for now in (0.0, 1.0, 2.0, 3.0, 4.0)] == [None, None, None, None, True]
-    assert stillness.measure("a", 0, 5000, 6.0) is False
+    assert [stillness.measure("a", 0, written, now) for written, now in ((5000, 6.0), (9000, 8.0))] == [None, False]
     assert stillness.measure("a", 1, 5000, 8.0) is None  # it does something else
 
 
@@ -221,6 +224,42 @@ def test_tiles_keep_their_laws(steps: list[tuple[str, str]]) -> None:
         assert {tile.path: tile.state for tile in desk.look(fresh, 0)} == seen
         watch.close()
         fresh.close()
+
+
+CALLS = st.builds(
+    Call,
+    st.just("tool"), st.just("$ pytest"), st.none() | st.floats(0, 100), st.sampled_from(get_args(ToolType)),
+    st.none() | st.sampled_from(Wait), st.none() | st.just(False) | st.sampled_from(Wait), st.just((Ask("Run it?"),)),
+)  # fmt: skip
+TURNS = st.builds(
+    Turn, st.lists(CALLS, max_size=3).map(tuple), st.booleans(), st.just("answered"), st.booleans(),
+    st.none() | st.floats(0, 100), st.none() | st.sampled_from(Wait),
+)  # fmt: skip
+STATED = st.builds(
+    Stated, st.just("id"), status=st.sampled_from(Status), wait=st.none() | st.sampled_from(Wait),
+    since=st.none() | st.floats(0, 100),
+)  # fmt: skip
+EVIDENCE = st.builds(
+    Evidence, alive=st.none() | st.booleans(), stopped=st.booleans(), silent=st.booleans(), late=st.booleans(),
+    runs=st.lists(st.tuples(st.just("bash"), st.floats(0, 100)), max_size=2).map(tuple),
+    still=st.none() | st.booleans(), stated=st.none() | STATED,
+)  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(st.lists(TURNS, min_size=1, max_size=3), EVIDENCE, st.booleans())
+def test_a_verdict_names_its_source(turns: list[Turn], evidence: Evidence, live: bool) -> None:
+    state = judge("An agent", turns, evidence, now=200.0, live=live)
+    assert state.source
+    assert state.what or (state.does is Does.DONE and not turns[0].over)
+    asking = any(call.wait or call.told for each in turns for call in each.calls) or turns[0].wait
+    said = evidence.stated is not None and evidence.stated.status is Status.WAITS
+    if state.does is Does.WAITS:
+        assert evidence.alive is not False
+        assert not evidence.stopped
+        assert said or asking or not state.certain
+    if not evidence.alive and not live:
+        assert not (state.does is Does.WAITS and state.certain)
 
 
 # -- notices -----------------------------------------------------------------------------------------------------------
@@ -295,7 +334,7 @@ def test_once_prints_what_there_is_and_ends(machine: Machine) -> None:
     assert (line["title"], line["project"], line["branch"]) == ("Mend it", "lamp-shop", "main")
     assert line["state"] in ("done", "ended")
     assert line["what"] == "answered"
-    assert "lamp-shop  claude" in machine.run("watch", "--once").out
+    assert "lamp-shop (claude): " in machine.run("watch", "--once").out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is another thing there")

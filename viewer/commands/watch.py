@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.clean import one_line
 from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ class _Printer:
 
             state = "ended" if gone else state_words(tile.state)
             asks = "; ".join(ask.question for ask in tile.state.asks) if not gone else ""
-            where = f"{tile.project or tile.id}  {tile.provider}"
-            line = (
-                f"{local_time(time.time())}  {where}  {state}{': ' * bool(asks)}{asks}  ({gone or tile.state.source})"
-            )
-            write_bytes(f"{line}\n".encode("utf-8", "replace"))
+            where, known = f"{tile.project or tile.id} ({tile.provider})", gone or tile.state.source
+            line = f"{local_time(time.time())} {where}: {state}{': ' * bool(asks)}{asks} ({known})"
+            write_bytes(f"{one_line(line, 1000)}\n".encode())
 
 
 _GONE = "its process has ended"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,18 +37,16 @@ _WAIT = 2.0
 
 
 class Row(NamedTuple):
-    """A file that was indexed: its line of a list, or why it has none. Its summary stays in the database until somebody
-    asks for it.
+    """A file that was indexed, or why it has no line in a list. Its summary and its row of `list --json` stay in the
+    database until somebody asks for them.
     """
 
-    raw: bytes
-    """Its path, which need not be text."""
     size: int
     mtime_ns: int
     current: int
     """Whether it was read by the parsers of today."""
-    listed: bytes
-    """Empty where there is no session to list."""
+    listed: int
+    """Whether there is a session to list."""
     blank: int
     when: float
     touched_ns: int
@@ -97,19 +95,29 @@ class Store:
         self.close()
 
     def rows(self) -> dict[str, Row]:
-        """Every row by its path, summaries and token groups apart."""
-        columns = "path, size, mtime_ns, reader = ?, listed, blank, updated, touched_ns, newest, side, error"
-        fetched = self._fetch(f"SELECT {columns} FROM sessions", (self._reader,))
+        """Every row by its path."""
+        columns = "size, mtime_ns, reader = ?, listed != x'', blank, updated, touched_ns, newest, side, error"
+        fetched = self._fetch(f"SELECT path, {columns} FROM sessions", (self._reader,))
         if not fetched:
             return {}
         # No path holds a NUL: all of them are decoded at once.
         paths = os.fsdecode(b"\0".join([row[0] for row in fetched])).split("\0")
-        return dict(zip(paths, map(partial(tuple.__new__, Row), fetched), strict=True))
+        # Most have nothing beside them: one string for all of these.
+        rows = ((*row[1:9], "[]" if row[9] == "[]" else row[9], row[10]) for row in fetched)
+        return dict(zip(paths, map(partial(tuple.__new__, Row), rows), strict=True))
 
-    def summaries(self) -> dict[str, bytes]:
-        """The packed summaries by path."""
-        fetched = self._fetch("SELECT path, summary FROM sessions WHERE summary IS NOT NULL")
-        return {os.fsdecode(path): summary for path, summary in fetched}
+    def column(self, name: Literal["summary", "listed", "groups"]) -> Iterator[tuple[str, bytes]]:
+        """One column of all rows, each with its path: packed summaries, rows of `list --json`, packed token groups.
+        Read while they are taken, since 100,000 of them are more than what is made of them.
+        """
+        if self._connection is None:
+            return
+        table = "usage" if name == "groups" else "sessions"
+        try:
+            for path, value in self._connection.execute(f"SELECT path, {name} FROM {table} WHERE {name} IS NOT NULL"):
+                yield os.fsdecode(path), value
+        except sqlite3.DatabaseError as error:
+            self._give_up(error)
 
     def newest(self, directory: str, limit: int) -> list[tuple[str, int, int, bytes]]:
         """Path, size, time and packed summary of the newest sessions, and of the newest whose workspace is the
@@ -128,10 +136,6 @@ class Store:
         bounds = (min(here, below), end, here, below, limit)
         fetched += self._fetch(f"{select} WHERE rowid IN ({inside})", bounds)
         return [(os.fsdecode(raw), *rest) for raw, *rest in {row[0]: row for row in fetched}.values()]
-
-    def groups(self) -> dict[str, bytes]:
-        """The packed token groups by path."""
-        return {os.fsdecode(path): groups for path, groups in self._fetch("SELECT path, groups FROM usage")}
 
     def groups_of(self, path: str) -> bytes:
         """The packed token groups of one file."""
@@ -156,9 +160,22 @@ class Store:
         """Keep what was indexed; whether it is kept."""
         places = ", ".join("?" * len(_COLUMNS.split(",")))
         sessions = [
-            (*row[:3], self._reader, item.summary or None, *row[4:], item.root)
+            (
+                os.fsencode(item.path),
+                item.size,
+                item.mtime_ns,
+                self._reader,
+                item.summary or None,
+                item.listed,
+                item.blank,
+                item.when,
+                item.touched_ns,
+                item.newest,
+                item.side,
+                item.error,
+                item.root,
+            )
             for item in batch
-            for row in (row_of(item),)
         ]
         groups = [(os.fsencode(item.path), item.groups) for item in batch]
         return self._change(
@@ -191,19 +208,9 @@ class Store:
 
 def row_of(item: Indexed) -> Row:
     """Make a row of what indexing gave."""
-    return Row(
-        os.fsencode(item.path),
-        item.size,
-        item.mtime_ns,
-        1,
-        item.listed,
-        item.blank,
-        item.when,
-        item.touched_ns,
-        item.newest,
-        item.side,
-        item.error,
-    )
+    listed, blank = bool(item.listed), item.blank
+    touched = item.touched_ns
+    return Row(item.size, item.mtime_ns, 1, listed, blank, item.when, touched, item.newest, item.side, item.error)
 
 
 def private(path: Path) -> None:

@@ -14,7 +14,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from viewer.sessions.discover import Found
 
 _BATCH_SECONDS = 0.25
+_MANY = 2000
+"""More new sessions than these take so long to read that a list shows them before."""
 
 
 def index_path() -> Path:
@@ -85,7 +87,10 @@ class Library:
         self._path = index_path() if path is None else path
         self._rows: dict[str, Row] = {}
         self._unpacked: dict[str, Summary] = {}
-        self._groups: dict[str, bytes] = {}  # of what could not be stored
+        self._listed: dict[str, bytes] | None = None
+        """Rows of `list --json`, once somebody asks for them."""
+        self._kept: dict[str, Indexed] = {}
+        """What could not be stored."""
         self._loaded = False
         self._reader = _reader()
         self.store_problem = ""
@@ -115,7 +120,7 @@ class Library:
                 summaries.append(unpack(data, path, size, mtime_ns))
             except (ValueError, TypeError):
                 continue  # damaged; `refresh` reads the file anew
-        return sorted(summaries, key=lambda summary: (summary.when, str(summary.path)), reverse=True)
+        return sorted(summaries, key=lambda summary: (summary.when, summary.file), reverse=True)
 
     def all(self) -> list[Summary]:
         """Every session known by now, newest first."""
@@ -125,7 +130,8 @@ class Library:
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
-        are done. `progress` is called with the bytes read and the bytes there are to read.
+        are done; many new ones also before, all at once, not read yet. `progress` is called with the bytes read and the
+        bytes there are to read.
         """
         from viewer.sessions.discover import discover
 
@@ -145,8 +151,13 @@ class Library:
         if not gone and not stale and not self._texts:
             return
         from viewer.index.fulltext import text_store
+        from viewer.index.summary import summary_of_found
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
+        if len(new := [file for file in stale if file.file not in rows]) > _MANY:
+            with uncollected():
+                found_only = list(map(summary_of_found, new))
+            yield found_only
         with self._store() as store, text_store(self.text_path, self._reader, self.note_text_problem) as text:
             if self._texts:
                 text.start()
@@ -189,10 +200,9 @@ class Library:
         from schemas.costs.responses import Table
 
         with self._store() as store:
-            stored = store.groups()
+            stored = dict(store.column("groups")) | {path: item.groups for path, item in self._kept.items()}
         for summary in self.all():
-            name = os.fspath(summary.path)
-            yield summary, Table.from_bytes(self._groups.get(name) or stored.get(name, b""))
+            yield summary, Table.from_bytes(stored.get(summary.file, b""))
 
     def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
         """The responses of each of some sessions, without what it inherited, then those of its subagents."""
@@ -200,8 +210,8 @@ class Library:
 
         with self._store() as store:
             for summary in summaries:
-                name = os.fspath(summary.path)
-                table = Table.from_bytes(self._groups.get(name) or store.groups_of(name))
+                kept = self._kept.get(summary.file)
+                table = Table.from_bytes(store.groups_of(summary.file) if kept is None else kept.groups)
                 yield [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
     def standing(self, file: SessionFile) -> Standing | None:
@@ -240,9 +250,10 @@ class Library:
         now = time.time()
         pieces = [b"["]
         with uncollected():
-            for _, _, row in self._sorted():
+            listed = self._lines()
+            for _, path, row in self._sorted():
                 if everything or not row.blank:
-                    pieces += row.listed, b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
+                    pieces += listed[path], b"true}," if is_live(row.touched_ns / 1e9, row.newest, now) else b"false},"
         if len(pieces) > 1:
             pieces[-1] = pieces[-1][:-1]
         pieces.append(b"]\n")
@@ -289,18 +300,20 @@ class Library:
 
     def _unpack(self) -> None:
         """Make the summaries that are not made yet. A damaged one's row goes, so that `refresh` reads the file anew."""
-        missing = [(path, row) for path, row in self._rows.items() if row.listed and path not in self._unpacked]
+        missing = {path: path for path, row in self._rows.items() if row.listed and path not in self._unpacked}
         if not missing:
             return
         from viewer.index.summary import unpack
 
         with self._store() as store:
-            packed = store.summaries()
-        for path, row in missing:
-            try:
-                self._unpacked[path] = unpack(packed[path], path, row.size, row.mtime_ns)
-            except (KeyError, ValueError, TypeError):
-                self._rows.pop(path, None)
+            for found, packed in store.column("summary"):
+                if (path := missing.get(found)) is not None:
+                    row = self._rows[path]
+                    with suppress(ValueError, TypeError):
+                        self._unpacked[path] = unpack(packed, path, row.size, row.mtime_ns)
+                        del missing[path]
+        for path in missing:
+            self._rows.pop(path, None)
 
     def _told(self, file: SessionFile, key: str) -> str | None:
         """Read a file's row of `list --json` without its summary: a TARGET is looked for among 10,000."""
@@ -309,10 +322,17 @@ class Library:
         if row is None or not row.listed:
             return None
         try:
-            value = orjson.loads(row.listed + b"null}")[key]
+            value = orjson.loads(self._lines()[file.file] + b"null}")[key]
         except (ValueError, LookupError, TypeError):
             return None  # damaged
         return value if isinstance(value, str) else None
+
+    def _lines(self) -> dict[str, bytes]:
+        """The rows of `list --json` by path, up to the value of `live`."""
+        if self._listed is None:
+            with self._store() as store:
+                self._listed = dict(store.column("listed")) | {path: item.listed for path, item in self._kept.items()}
+        return self._listed
 
     def _store(self) -> Store:
         return Store(self._path, self._reader, self._note_store_problem)
@@ -337,9 +357,11 @@ class Library:
         kept = store.write(batch)
         summaries: list[Summary] = []
         for item in batch:
-            self._groups.pop(item.path, None)
+            self._kept.pop(item.path, None)
             if not kept:
-                self._groups[item.path] = item.groups
+                self._kept[item.path] = item
+            if self._listed is not None:
+                self._listed[item.path] = item.listed
             self._unpacked.pop(item.path, None)
             if item.summary:
                 summaries.append(unpack(item.summary, item.path, item.size, item.mtime_ns))

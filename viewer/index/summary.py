@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,7 +22,7 @@ from schemas.usage import TokenUsage
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
-    from schemas.provider import Problem, Reading
+    from schemas.provider import Problem, Reading, SessionFile
     from viewer.index.texts import SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
@@ -33,7 +34,8 @@ class Summary:
 
     provider: str
     id: str
-    path: Path
+    file: str
+    """Its address: text, since 100,000 paths take 50 MB."""
     title: str
     workspace_root: str | None
     branch: str | None
@@ -69,6 +71,23 @@ class Summary:
     """Whether the agent has put it away."""
     failure: str = ""
     """How its last exchange ended, where that was not well: `error` or `interrupted`."""
+    read: bool = True
+    """False where its file was found and not read yet: nothing is known but that it is there."""
+
+    @property
+    def path(self) -> Path:
+        """The same as a path."""
+        return Path(self.file)
+
+    def become(self, read: Summary) -> None:
+        """Take over what was read, so that whoever shows this one shows it."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(read, name))
+
+    @property
+    def shown_title(self) -> str:
+        """Its title, or words for there being none."""
+        return self.title or ("(no title)" if self.read else "(not read yet)")
 
     @property
     def live(self) -> bool:
@@ -78,7 +97,7 @@ class Summary:
     @property
     def blank(self) -> bool:
         """Tell whether there is nothing to read in it: no prompt, and not a word of the agent. Lists leave it out."""
-        return not self.exchanges and not self.agent_messages
+        return self.read and not self.exchanges and not self.agent_messages
 
     @property
     def when(self) -> float:
@@ -146,38 +165,70 @@ def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     title, root, branch, created, updated, exchanges, messages, agent_messages = before
     usage = None if own is None else TokenUsage(*own)
     return Summary(
-        provider,
+        intern(provider),
         session_id,
-        Path(path),
+        path,
         title,
-        root,
-        branch,
+        root and intern(root),
+        branch and intern(branch),
         created,
         updated,
         exchanges,
         messages,
         agent_messages,
-        models,
+        list(map(intern, models)),
         usage,
         usage if both is True else None if both is None else TokenUsage(*both),
         subagents,
-        first_prompt,
-        last_prompt,
+        title if title == first_prompt else first_prompt,
+        first_prompt if first_prompt == last_prompt else last_prompt,
         last_text,
         size,
         mtime_ns,
-        touched_ns,
-        newest,
+        mtime_ns if touched_ns == mtime_ns else touched_ns,
+        updated if newest == updated else newest,
         _NO_LINEAGE if lineage is None else Lineage(*lineage),
-        unreadable,
-        unknown,
+        unreadable or _NONE,
+        unknown or _NONE,
         archived,
         failure,
     )
 
 
 _NO_LINEAGE = Lineage()
-"""Shared by most summaries; nobody changes a summary's lineage."""
+"""Shared by most summaries, as are equal texts: nobody changes one, and a list may hold 100,000."""
+_NONE: dict[str, Any] = {}
+
+
+def summary_of_found(file: SessionFile) -> Summary:
+    """What a list can say of a session before it is read: whose it is, and when it was written."""
+    return Summary(
+        file.provider,
+        file.id,
+        file.file,
+        title="",
+        workspace_root=None,
+        branch=None,
+        created=None,
+        updated=None,
+        exchanges=0,
+        messages=0,
+        agent_messages=0,
+        models=[],
+        usage=None,
+        usage_with_subagents=None,
+        subagents=0,
+        first_prompt="",
+        last_prompt="",
+        last_text="",
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        touched_ns=file.mtime_ns,
+        lineage=_NO_LINEAGE,
+        unreadable=_NONE,
+        unknown=_NONE,
+        read=False,
+    )
 
 
 def list_object(summary: Summary) -> dict[str, Any]:
@@ -290,7 +341,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
     return Summary(
         session.provider,
         session.id,
-        session.path,
+        str(session.path),
         session.title or (one_line(live[0].prompt) if live else ""),
         session.workspace_root,
         session.branch,

@@ -147,7 +147,7 @@ class BrowserScreen(Screen[None]):
         return Content.assemble((name, "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
 
     def _counts(self) -> Content:
-        sessions = self._shelf.sessions()
+        sessions = self._shelf.unsorted()
         if not self._complete or not (sessions or self._looked):
             return Content("")
         live = sum(session.live for session in sessions)
@@ -316,6 +316,8 @@ class BrowserScreen(Screen[None]):
         self._shelf.add(batch)
         if time.monotonic() >= self._show_after:
             self._show()
+        else:
+            self._list.refresh()
 
     def _looked_through(self, seconds: float) -> None:
         """Everything is known; some time later it is looked again."""

@@ -19,8 +19,6 @@ from schemas.session import Session
 from viewer.usage.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from schemas.costs.prices import Prices
     from viewer.index.library import Library
     from viewer.index.summary import Summary
@@ -151,16 +149,16 @@ class SummaryCosts:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._known: dict[Path, tuple[int, Costs]] = {}
+        self._known: dict[str, tuple[int, Costs]] = {}
 
     def of(self, summary: Summary) -> Costs | None:
         """The costs of a session as they were worked out last."""
-        known = self._known.get(summary.path)
+        known = self._known.get(summary.file)
         return None if known is None else known[1]
 
     def due(self, summaries: Iterable[Summary]) -> list[Summary]:
         """The ones of some sessions whose costs are not known as they are now."""
-        return [s for s in summaries if self._known.get(s.path, (-1,))[0] != s.touched_ns]
+        return [s for s in summaries if self._known.get(s.file, (-1,))[0] != s.touched_ns]
 
     def work_out(self, summaries: list[Summary], seconds: float) -> None:
         """Price sessions in a thread, for so long. It pauses: Python runs one thread at a time, and keys come first."""
@@ -168,7 +166,7 @@ class SummaryCosts:
         pause = time.monotonic() + _WORK
         end = pause + seconds
         for summary, rows in zip(summaries, self._library.responses_of(summaries), strict=True):
-            self._known[summary.path] = summary.touched_ns, summary_costs(summary, rows)
+            self._known[summary.file] = summary.touched_ns, summary_costs(summary, rows)
             now = time.monotonic()
             if now > end:
                 return

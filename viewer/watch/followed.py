@@ -96,7 +96,8 @@ class Followed:
     def seat(self) -> Seat:
         """The facts by which its process is found."""
         session = self.session
-        return Seat(self.path, self.agent, session.id, session.workspace_root, session.created, self.touched)
+        place, over = session.workspace_root, self.turn.over
+        return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
 
     @property
     def turn(self) -> Turn:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_YOUNG = 2.0
+"""Seconds in which a process that began is looked at again."""
 _JITTER = 1.0
 """Seconds by which the clock may be set without that processes began at another time."""
 _MOST_FILES = 4096
@@ -46,6 +48,8 @@ class Processes:
         self._signals = root == Path("/proc") and os.name == "posix"
         self._all: dict[int, Process] = {}
         self._children: dict[int, set[int]] = {}
+        self._young: list[int] = []
+        """Those that may be about to become another program: a child begins as what started it."""
         self._booted = 0.0
         self.known = False
         """Whether there is anything that tells about processes."""
@@ -66,10 +70,12 @@ class Processes:
             self._booted = now - uptime
         if not self.namespace:
             self.namespace = self._link("self/ns/pid")
-        for pid in (self._all.keys() - pids) | {pid for pid in eyed if pid in pids}:
+        again = {pid for pid in (*eyed, *self._young) if pid in pids}
+        for pid in (self._all.keys() - pids) | again:
             self._forget(pid)
         for pid in pids - self._all.keys():
             self._learn(pid)
+        self._young = [one.pid for one in self._all.values() if now - self.begun(one) < _YOUNG]
 
     def _learn(self, pid: int) -> None:
         stat, line = self._read(f"{pid}/stat"), self._read(f"{pid}/cmdline")
@@ -168,7 +174,7 @@ STILL, BUSY = 150, 400
 how it goes on (formats/found-live.md 2).
 """
 SAMPLE = 2.0
-"""Seconds that a sample takes. Two still ones make a still program: typing and starting up write as well."""
+"""Seconds that a sample takes. Two make a still program, or one at work: typing and starting up write as well."""
 
 
 class Stillness:
@@ -190,9 +196,9 @@ class Stillness:
         if now - sample.at >= SAMPLE:
             rate = (written - sample.written) / (now - sample.at)
             sample.still = sample.still + 1 if 0 <= rate < STILL else 0
-            sample.busy = rate >= BUSY
+            sample.busy = sample.busy + 1 if rate >= BUSY else 0
             sample.at, sample.written = now, written
-        return True if sample.still >= 2 else False if sample.busy else None
+        return True if sample.still >= 2 else False if sample.busy >= 2 else None
 
     def forget(self, what: object) -> None:
         """Begin anew with what is measured under a name."""
@@ -206,4 +212,5 @@ class _Sample:
     written: int
     still: int = 0
     """How many samples one after the other were still."""
-    busy: bool = False
+    busy: int = 0
+    """The same of those in which it drew."""

@@ -37,7 +37,7 @@ from viewer.watch.tile import Tile as Tile
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
 _DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
-"""Seconds between looks for new sessions, by the clock and when an unknown file is written; 200 and 20 times as long as
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; 400 and 20 times as long as
 looking takes, where that is more.
 """
 _LOOKS = 3
@@ -74,6 +74,8 @@ class Watch:
         self.note = ""
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
+        self._agents: tuple[Agent, ...] = ()
+        """Those that are asked: all that have sessions here, as of the last discovery."""
         self._clock = clock
         self._processes = Processes(processes)
         self._links, self._still = Links(self._processes), Stillness()
@@ -87,8 +89,6 @@ class Watch:
         self._due: dict[Path, None] = {}
         self._by_file: defaultdict[str, set[Path]] = defaultdict(set)
         self._stated: dict[str, list[Stated]] = {}
-        self._agents: tuple[Agent, ...] | None = None
-        """The agents that are asked; None for all there are."""
         self._look_at = 0.0
         self._discover_at = self._discovered = self._discovering = 0.0
         """When to look for sessions next, when that was done last, and how long it took."""
@@ -120,7 +120,7 @@ class Watch:
     def take(self, discovered: tuple[Found, float]) -> None:
         """Follow those sessions among the discovered ones that run."""
         found, took = discovered
-        self.problems = found.problems
+        self.problems, self._agents = found.problems, tuple(agents_on(self._env))
         self._known = {file.file: file for file in found.files}
         self._look_at_machine()
         now = self._clock()
@@ -132,7 +132,7 @@ class Watch:
         self._discovered, self._discovering = time.monotonic(), took
         self._expected = max(0, self._expected - 1)
         self._discover_at = self._discovered + (
-            max(_DISCOVER_SOON, 20 * took) if self._expected else max(_DISCOVER_EVERY, 200 * took)
+            max(_DISCOVER_SOON, 20 * took) if self._expected else max(_DISCOVER_EVERY, 400 * took)
         )
 
     def _runs(self, stated: Stated) -> bool:
@@ -140,7 +140,7 @@ class Watch:
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
-        for agent, directory, begun in self._links.directories(agents_on(self._env)):
+        for agent, directory, begun in self._links.directories(self._agents):
             later = (file for file in files if file.provider == agent.id and file.mtime_ns / 1e9 >= begun)
             for _, file in zip(range(_MOST_LOOKED_INTO), later, strict=False):
                 if file.path in self._followed or self._workspace(file.path) == directory:
@@ -164,7 +164,7 @@ class Watch:
             return
         try:
             self._followed[path] = Followed(path, agent)
-        except OpenError:
+        except (OpenError, OSError):
             self._refused[path] = file.size
             return
         self._due[path] = None
@@ -235,8 +235,7 @@ class Watch:
         now = self._clock()
         workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
         self._processes.look(now, workers)
-        agents = agents_on(self._env) if self._agents is None else self._agents
-        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents}
+        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in self._agents}
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
@@ -254,6 +253,7 @@ class Watch:
                 late=running.late,
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
+                draws=running.draws,
                 still_since=followed.turn.since if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),

@@ -58,8 +58,14 @@ def _cost(_: Summary, now: float, cost: Tally | None) -> str:
 COLUMNS = (
     Column("agent", 8, 34, "", lambda s, now, cost: s.provider),
     Column("age", 5, 24, NEWEST, lambda s, now, cost: format_age(now - s.when)),
-    Column("exch.", 6, 58, "length", lambda s, now, cost: format_count(s.exchanges)),
-    Column("tokens", 7, 44, "tokens", lambda s, now, cost: format_count(s.usage.total if s.usage else None)),
+    Column("exch.", 6, 58, "length", lambda s, now, cost: format_count(s.exchanges) if s.read else ""),
+    Column(
+        "tokens",
+        7,
+        44,
+        "tokens",
+        lambda s, now, cost: format_count(s.usage.total if s.usage else None) if s.read else "",
+    ),
     Column("cost", 8, 84, "cost", _cost),
 )
 _GAP = 2

@@ -37,7 +37,9 @@ def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
     without and with its subagents, as far as they are known.
     """
     dim = "$text-muted"
-    pieces: list[Content] = [Content.styled(summary.title or "(no title)", "bold"), Content("\n")]
+    pieces: list[Content] = [Content.styled(summary.shown_title, "bold"), Content("\n")]
+    if not summary.read:
+        return Content("").join([*pieces, Content.styled(f"{summary.provider}\n{short_path(summary.path)}", dim)])
     models = ", ".join(filter(None, map(short_model, summary.models)))
     facts = [summary.provider, models, plural(summary.exchanges, "exchange")]
     pieces.append(Content.styled(" · ".join(filter(None, facts)), dim))

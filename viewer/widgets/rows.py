@@ -48,8 +48,11 @@ class Shelf:
     def add(self, summaries: Iterable[Summary]) -> None:
         """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
         for summary in summaries:
-            key = os.fspath(summary.path)
+            key = summary.file
             self._texts.pop(key, None)
+            if (known := self._sessions.get(key)) is not None and not known.read:
+                known.become(summary)  # the rows that show it need not be made again
+                summary = known
             if summary.blank:
                 self._sessions.pop(key, None)
             else:
@@ -59,6 +62,10 @@ class Shelf:
     def get(self, path: Path) -> Summary | None:
         """The session in a file."""
         return self._sessions.get(os.fspath(path))
+
+    def unsorted(self) -> Collection[Summary]:
+        """All, in no order."""
+        return self._sessions.values()
 
     def sessions(self) -> list[Summary]:
         """All, newest first."""
@@ -89,7 +96,7 @@ class Shelf:
             return [Row(None, heading), *(Row(s, heading) for s in ordered)] if ordered else []
 
     def _fits(self, summary: Summary, words: list[str]) -> bool:
-        key = os.fspath(summary.path)
+        key = summary.file
         text = self._texts.get(key)
         if text is None:
             parts = (

@@ -97,11 +97,9 @@ class SessionList(RowList):
             self.post_message(self.Moved(now))
 
     def _find(self, path: Path | None) -> int | None:
-        if path is None:
-            return None
-        return next(
-            (i for i, row in enumerate(self._rows) if row.summary is not None and row.summary.path == path), None
-        )
+        file = None if path is None else str(path)
+        rows = enumerate(self._rows) if file else ()
+        return next((i for i, row in rows if row.summary is not None and row.summary.file == file), None)
 
     @property
     def current(self) -> Summary | None:
@@ -184,7 +182,7 @@ class SessionList(RowList):
         if project:
             room -= cell_len(project) + 2
             project = f"  {project}"
-        title = set_cell_size(cut(lead + (summary.title or "(no title)"), room), room)
+        title = set_cell_size(cut(lead + (summary.shown_title), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
             _mark(summary, styles),

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from renderers.facts import cost_fact, format_count
+from renderers.facts import cost_fact, format_count, plural
 from renderers.terminal.rows import crop, cut_words, width_of
 from schemas.clean import one_line
 from viewer.transcript.status import context_fact
@@ -195,8 +195,10 @@ class TileList(RowList):
             below.insert(min(1, len(below)), (source, "dim"))
         for number, (text, name) in enumerate(below):
             yield _Line(None, (("  ", "dim"), (crop(text, width), name)), right=source if beside and not number else "")
-        for one in tile.shared:
-            yield _Line(None, (("  ", "dim"), (crop(f"{one.path}: also {', '.join(one.others)}", width), "perhaps")))
+        if tile.shared:
+            path, others = tile.shared[0].path, ", ".join(tile.shared[0].others)
+            more = f", and {plural(len(tile.shared) - 1, 'file')} more" if len(tile.shared) > 1 else ""
+            yield _Line(None, (("  ", "dim"), (crop(f"{path}: also {others}{more}", width), "perhaps")))
         helpers = list(_helper_lines(tile.helpers, 1))
         yield from helpers if opened else islice(helpers, _FEW_HELPERS)
         if not opened and len(helpers) > _FEW_HELPERS:
@@ -272,8 +274,9 @@ def _cell(text: str, width: int) -> str:
 
 
 def _last(text: str) -> list[str]:
-    """The last lines of a text that say something."""
-    return [line for line in (one_line(line, 400) for line in text.splitlines()[-20:]) if line.strip("`#*-= ")]
+    """The last lines of a text that say something, without the signs of Markdown that stand most often in them."""
+    lines = (one_line(line.replace("**", "").replace("`", ""), 400) for line in text.splitlines()[-20:])
+    return [line for line in lines if line.strip("#*-= ")]
 
 
 def _asked(texts: list[str], width: int) -> list[str]:
