@@ -157,7 +157,7 @@ def texts(draw: st.DrawFn) -> list[SessionText]:
             else:
                 getattr(hand, kind)(form)
         session = hand.session
-        times = list(session.messages.time) or [None]
+        times: list[float | None] = [*session.messages.time] or [None]
         session.created, session.updated = times[0], times[-1]
         made.append(text_of_session(session, Side(f"/s{number}", 1, draw(st.sampled_from([0, time.time_ns()])))))
     return made

@@ -143,7 +143,8 @@ def _columns(session: Session, inner: Container[int]) -> tuple[bytes, bytes]:
     plain = len(session.stores) == 1 and session.in_lines(Span(0, 0, 0, 0, SpanRole.BODY)) and not session.is_printed
     for index in range(len(table)):
         chain = session.message_spans(index) if plain else []
-        if index in inner or len(chain) > _MOST_SPANS or not all(span.length for span in chain):
+        alone = not (index in inner or table.has(index, Flag.MORE) or len(chain) > _MOST_SPANS)
+        if not alone or not all(span.length for span in chain):
             chain = []  # it is not told by records alone: the session is read whole to show it
         flags = table.flags[index] & _STAYS
         columns += _COLUMNS.pack(
