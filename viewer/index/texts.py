@@ -23,7 +23,7 @@ from viewer.sessions.freshness import RECENT_SECONDS, Side
 PROMPTS, TALK, WORK = 2, 1, 0
 """The lanes: what a person typed, what the agent said, tool uses and the rest."""
 MOST_MESSAGES = (1 << 20) - 1
-"""Messages of a session that have a number in the index."""
+"""Messages of a session that have a number in the index; what comes behind them is not searched."""
 _COLUMNS = Struct("<QdIHBB")
 """Of a message: key, time, size, flags that stay, kind, and how many records it was made from."""
 _SPAN = Struct("<QIHB")
@@ -125,7 +125,7 @@ def slices_of_session(
         first,
         False,
     )
-    for index in range(start, len(session.messages)):
+    for index in range(start, min(len(session.messages), MOST_MESSAGES)):
         message = session.unclean_message(index)
         words = words_of(searchable(message, inner.get(index, ())))
         rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
