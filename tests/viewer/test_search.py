@@ -13,11 +13,15 @@ import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
+from viewer.index import fulltext
+from viewer.index.database import remove
 from viewer.index.find import Answer, Find
-from viewer.index.fulltext import TextStore
+from viewer.index.fulltext import TextStore, text_store
 from viewer.index.library import Library
 from viewer.index.query import parse
 from viewer.index.snippets import snippet_of, spans_in
+from viewer.index.summary import index_file
+from viewer.index.texts import SessionText
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 
@@ -131,8 +135,8 @@ def test_files_that_were_read_or_changed(machine: Machine) -> None:
         use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
         records.append(json.dumps(use))
     path.write_text("\n".join(records) + "\n")
-    for given in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
-        rows = machine.run("search", "--json", "--file", given).json
+    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
+        rows = machine.run("search", "--json", "--file", asked).json
         assert [(row["place"], row["change"], row["added"], row["removed"]) for row in rows] == [
             ("#1.3", "read", 0, 0),
             ("#1.4", "changed", 2, 1),
@@ -181,6 +185,20 @@ def test_a_session_that_grows_is_searched_and_only_its_new_messages_are_added(ma
     assert ask(library, "bulb")[1] == [], "what it said before it was written anew is gone"
 
 
+def test_messages_that_are_in_the_index_are_not_made_again(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    path = machine.session(ONE, ["why is the Lamp dark", 'The "lamp"\nhas no bulb: größe 日本語', "zebra"], minute=1)
+    with text_store(library.text_path, library.reader, pytest.fail) as store:
+        families = store.families([str(path)])
+    taken: list[SessionText] = []
+    index_file(str(path), take=taken.append, known=families[str(path)])
+    assert [(text.start, [row.words for row in text.rows]) for text in taken] == [(2, ["zebra"])]
+    path.write_text(path.read_text().replace("dark", "bright"))
+    index_file(str(path), take=taken.append, known=families[str(path)])
+    assert taken[-1].start == 0, "what was there is another message now"
+
+
 def test_a_session_that_is_gone_is_not_found(machine: Machine) -> None:
     library = open_library(machine)
     library.bring_up_to_date()
@@ -219,6 +237,52 @@ def test_without_fts5_search_still_works(machine: Machine, monkeypatch: pytest.M
     library.bring_up_to_date()
     answer, hits = ask(library, "lamp")
     assert len(hits) == 3 and "no such module" in answer.note
+
+
+def test_an_index_that_is_deleted_or_made_anew_meanwhile(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    find = Find(library)
+    assert [answer.hits for answer in find.groups(parse("lamp"))] == [3]
+    remove(library.text_path)
+    assert [answer.hits for answer in find.groups(parse("lamp"))][-1] == 3, "the sessions are looked through"
+    open_library(machine).bring_up_to_date()
+    assert [(answer.hits, answer.missing) for answer in find.groups(parse("lamp"))] == [(3, 0)]
+    find.close()
+
+
+def test_an_index_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    monkeypatch.setattr("viewer.index.fulltext._WAIT", 0.01)
+    holder = sqlite3.connect(library.text_path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
+    library.bring_up_to_date()
+    assert library.text_problem == "no full-text index: database is locked"
+    assert len(ask(library, "lamp")[1]) == 4
+    holder.execute("ROLLBACK")
+    holder.close()
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert (len(hits), answer.missing) == (4, 0)
+
+
+def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = fulltext._connect
+
+    def connect(path: Path) -> sqlite3.Connection:
+        connection = real(path)
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(fulltext, "_connect", connect)
+    machine.session(TWO, ["buy a lamp", " ".join(f"word{number}" for number in range(20_000))], minute=3)
+    library = open_library(machine)
+    library.bring_up_to_date()
+    assert library.text_problem == "no full-text index: database or disk is full"
+    assert len(ask(library, "lamp")[1]) == 3
 
 
 def test_only_the_owner_can_read_it(machine: Machine) -> None:
@@ -296,9 +360,9 @@ def test_a_program_that_is_killed_leaves_no_word_unlisted(machine: Machine, monk
         killed.setattr(TextStore, "finish", TextStore._write)
         open_library(machine).bring_up_to_date()
     library = open_library(machine)
-    assert ask(library, "amp")[1] == []
+    assert ask(library, "ulb")[1] == []
     library.bring_up_to_date()
-    assert len(ask(library, "amp")[1]) == 3
+    assert ask(library, "ulb")[1] == [("aa", "#1.2")]
 
 
 def test_two_programs_write_it_at_once(machine: Machine) -> None:

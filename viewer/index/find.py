@@ -473,7 +473,9 @@ class Find:
 
     def _load(self) -> None:
         """Bring what is kept of the index in memory up to date: when somebody has written to it."""
-        if self._store is None or self._store.connection is None:
+        if self._store is None or not self._store.is_there:
+            if self._store is not None:
+                self._store.close()
             self._note = ""
             self._store = TextStore(self._library.text_path, self._library.reader, self._report)
             self._version = None
