@@ -156,6 +156,7 @@ async def test_the_search_is_narrowed_as_the_list_is_and_by_the_same_key(tmp_pat
         ("", 'tool:Edit  file:db/  role:you'),
         ("role:nobody x", "role:nobody: it can be"),
         ("nosuchword", "Nothing found for nosuchword"),
+        ("/no/such/path", "Nothing found for /no/such/path"),
     ],
 )  # fmt: skip
 async def test_what_there_is_to_say_where_there_are_no_hits(tmp_path: Path, words: str, said: str) -> None:
