@@ -314,6 +314,9 @@ class BrowserScreen(Screen[None]):
 
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
+        if (current := self._list.current) is not None and any(s.file == current.file for s in batch):
+            self._preview.show(current, self._costs_of(current))  # it was found, and is read now
+            self._price()
         if time.monotonic() >= self._show_after:
             self._show()
         else:
