@@ -355,6 +355,24 @@ def test_a_question_is_broken_off_by_the_next_one(machine: Machine, monkeypatch:
     find.close()
 
 
+@pytest.mark.parametrize("name", ["sessions", "words", "tails"])
+def test_what_is_broken_off_while_the_index_is_taken_in(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    find = Find(library)
+
+    def interrupted(store: TextStore) -> None:
+        raise fulltext.Interrupted
+
+    with monkeypatch.context() as broken:
+        broken.setattr(TextStore, name, interrupted)
+        assert list(find.groups(parse("lamp"))) == []
+    assert [answer.hits for answer in find.groups(parse("lamp"))] == [3]
+    find.close()
+
+
 def test_a_program_that_is_killed_leaves_no_word_unlisted(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as killed:
         killed.setattr(TextStore, "finish", TextStore._write)
