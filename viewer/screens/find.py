@@ -91,10 +91,10 @@ class Asker:
 
     def ask(self, query: Query) -> None:
         """Ask something, and nothing else any more."""
-        with self._state:
+        with self._state:  # until it is left the thread does not begin with what is asked now
             self._query, self.number, self._asked, self._wanted = query, self.number + 1, perf_counter(), []
+            self._find.cancel()
             self._state.notify()
-        self._find.cancel()
 
     def want(self, hits: list[tuple[Group, int]]) -> None:
         """Ask for the lines of hits, by their groups and numbers there, and for no others any more."""
@@ -106,8 +106,8 @@ class Asker:
         """End the thread."""
         with self._state:
             self._closed = True
+            self._find.cancel()
             self._state.notify()
-        self._find.cancel()
 
     def _run(self) -> None:
         try:
