@@ -181,7 +181,7 @@ class Followed:
     def made(self, now: float) -> Tile | None:
         """The tile of the session; None where there is none: nothing was said, or it has ended long ago."""
         session, turn, evidence = self.session, self.turn, self.evidence or Evidence()
-        if evidence.still is not None and evidence.still_since != turn.since:
+        if evidence.still is not None and evidence.during != turn.phase:
             evidence = replace(evidence, still=None)  # it was measured while it did something else
         if not (evidence.alive or self.is_recent(now)) or not says_something(session):
             return None

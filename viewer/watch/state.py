@@ -107,6 +107,11 @@ class Turn(NamedTuple):
     last: str = ""
     """The last text of the agent."""
 
+    @property
+    def phase(self) -> object:
+        """The mark of what the session does: another one when it does something else."""
+        return self.since, self.over, [call.title for call in self.calls]
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -125,8 +130,8 @@ class Evidence:
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
     draws: bool = False
     """Whether its terminal is never still while the model is at work."""
-    still_since: float | None = None
-    """The time of the newest record when that was measured."""
+    during: object = None
+    """The turn's phase in which that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
     pids: tuple[int, ...] = ()

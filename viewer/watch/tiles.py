@@ -230,7 +230,7 @@ class Watch:
             headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
             if screens and not headless and followed.met and followed.may_wait:
                 written = [one for process in screens if (one := self._processes.written(process)) is not None]
-                still = self._still.measure(path, followed.turn.since, sum(written) if written else None, now)
+                still = self._still.measure(path, followed.turn.phase, sum(written) if written else None, now)
             else:
                 self._still.forget(path)
             followed.evidence = Evidence(
@@ -241,7 +241,7 @@ class Watch:
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
                 draws=running.draws,
-                still_since=followed.turn.since if still is not None else None,
+                during=followed.turn.phase if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),
             )
