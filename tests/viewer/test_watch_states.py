@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.viewer.lab_live import LIVE, Machine, draw, lay_out
+from tests.viewer.lab_live import BOOTED, LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
 from viewer.watch.tile import Tile
 from viewer.watch.tiles import Watch
@@ -71,6 +71,7 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
         while watch.step(1.0):
             pass
         now += 2.1
+        (machine.proc / "uptime").write_text(f"{now - BOOTED:.2f} 0\n")
         for pid in pids:
             draw(machine.proc, pid, round(rate * (now - machine.now)))
     tiles = watch.tiles

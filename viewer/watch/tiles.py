@@ -243,6 +243,7 @@ class Watch:
                 draws=running.draws,
                 during=followed.turn.phase if still is not None else None,
                 stated=found.stated,
+                begun=min(map(self._processes.begun, found.workers), default=None),
                 pids=tuple(process.pid for process in found.workers),
             )
 
