@@ -205,7 +205,7 @@ class Watch:
                 continue
             calls = followed.turn.calls if followed.met else ()
             followed.step(_READ, now)
-            if not followed.loaded:
+            if followed.has_more:
                 unread.append(path)
             if not followed.met:
                 followed.met = self._met = True
