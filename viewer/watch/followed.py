@@ -58,6 +58,10 @@ class Followed:
         self.files: dict[str, bool] = {}
         """The files that it touched, and whether it changed them."""
         self.shared: tuple[Shared, ...] = ()
+        self.turn = Turn()
+        """The session's turn as of the last step."""
+        self.sources = self.follower.sources
+        """The files whose change means that there is something to read, as of the last step."""
         self._helpers: dict[Path, Follower | Within] = {}
         """The subagents that run, by their files."""
         self._turns: dict[Path, tuple[object, Turn]] = {}
@@ -87,11 +91,6 @@ class Followed:
         return not self.loaded or self._files_of[1] < len(self.session.messages)
 
     @property
-    def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
-        return [path for follower in self.followers for path in follower.sources]
-
-    @property
     def touched(self) -> float:
         """The time at which it, or a subagent of it, was written last."""
         return max(one.written or 0.0 for one in self.followers if isinstance(one, Follower))
@@ -102,11 +101,6 @@ class Followed:
         session = self.session
         place, over = session.workspace_root, self.turn.over
         return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
-
-    @property
-    def turn(self) -> Turn:
-        """The session's turn."""
-        return self._turn(self.follower)
 
     @property
     def may_wait(self) -> bool:
@@ -140,6 +134,8 @@ class Followed:
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
         self._note_files()
+        self.turn = self._turn(self.follower)
+        self.sources = [path for follower in self.followers for path in follower.sources]
         if self.loaded:
             self._figures.run(self.session, self.touched, seconds)
 
