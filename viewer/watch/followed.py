@@ -42,7 +42,7 @@ _REST = 10.0
 
 class Followed:
     """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then. Of one that
-    somebody else follows, `given`, nothing is added up, and it is not closed.
+    somebody else follows, `given`, nothing is added up, no files are noted, and it is not closed.
     """
 
     def __init__(self, path: Path, agent: Agent, given: Follower | None = None) -> None:
@@ -140,8 +140,10 @@ class Followed:
                 follower.close()
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
+        if self._given is not None:
+            return
         self._note_files()
-        if self.loaded and self._given is None:
+        if self.loaded:
             self._figures.run(self.session, self.touched, seconds)
 
     def _find_helpers(self, session: Session, now: float) -> None:
