@@ -19,7 +19,7 @@ _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
 
 
 def exchange_names(session: Session) -> list[str]:
-    """Name each exchange as a place does: `3`, `0`, `3~1`."""
+    """The names of the exchanges in places, in order: `3`, `0`, `3~1`."""
     names: list[str] = []
     last, beside = 0, 0
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):

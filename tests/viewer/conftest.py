@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
+import textual.app
 
 from viewer.usage.costs import load
+
+
+async def _idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+    """Wait until the program rests. Textual looks twice for 20 ms after each key, which makes most of a test's time."""
+    end = time.monotonic() + max_sleep
+    while time.monotonic() < end:
+        used = time.process_time()
+        await asyncio.sleep(0.004)
+        if time.process_time() - used < 0.0004:
+            return
+
+
+textual.app.wait_for_idle = _idle  # for keys; `pilot.pause()` looks as long as ever
 
 
 @pytest.fixture(autouse=True, scope="session")
