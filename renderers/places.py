@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from renderers.facts import exchange_numbers
+from renderers.facts import exchange_numbers, plural
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
 
 
 def exchange_names(session: Session) -> list[str]:
-    """The names of the exchanges in places, in order: `3`, `0`, `3~1`."""
+    """Name each exchange as a place does: `3`, `0`, `3~1`."""
     names: list[str] = []
     last, beside = 0, 0
     for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True):
@@ -63,3 +63,13 @@ def find_place(session: Session, place: str) -> tuple[int, int] | None:
     messages = session.message_range(exchange)
     number = int(match[2]) - 1 if match[2] else 0
     return (exchange, messages[number]) if 0 <= number < len(messages) else None
+
+
+def no_such_place(session: Session, place: str) -> str:
+    """Say what places there are where one is not."""
+    match, names = _PLACE.fullmatch(place), exchange_names(session)
+    if match is None or match[1] not in names:
+        there = f"there are #{names[0]} to #{names[-1]}" if len(names) > 1 else f"there is #{''.join(names)}"
+        return f"no exchange {place.partition('.')[0]}; {there if names else 'there is none'}"
+    count = len(session.message_range(names.index(match[1])))
+    return f"no message {place}; exchange #{match[1]} has {plural(count, 'message')}"

@@ -6,7 +6,7 @@ indent, so no content can look like a prompt or an exchange of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from renderers.document import (
     Close,
@@ -38,9 +38,19 @@ def render(
     session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
 ) -> Iterator[str]:
     """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    depth = 0
     document = Document(session, include, redactor, subagents)
-    for piece in document.pieces():
+    yield from _written(document, document.pieces())
+
+
+def render_part(session: Session, include: Include, exchange: int, message: int | None = None) -> Iterator[str]:
+    """One exchange as text, or one message of it."""
+    document = Document(session, include, None, None)
+    yield from _written(document, document.exchange(exchange) if message is None else document.message(message))
+
+
+def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
+    depth = 0
+    for piece in pieces:
         if isinstance(piece, Close):
             depth -= 1
             continue

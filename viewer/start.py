@@ -57,8 +57,10 @@ def _draw_where_people_look() -> None:
         vars(sys)["__stderr__"] = sys.__stdout__  # typed as final, but what Textual looks at
 
 
-def open_screen(path: Path, *, follow: bool = False) -> None:
-    """The transcript of one session. Raises OpenError for what is none, before a screen covers the message."""
+def open_screen(path: Path, *, follow: bool = False, place: str = "") -> None:
+    """The transcript of one session, at `place` if there is one (renderers/places.py). Raises OpenError for what is no
+    session, before a screen covers the message.
+    """
     gc.disable()  # what start-up makes is there to stay; the app turns the collector on again
     from schemas.opening import NotYet, head_of, recognise
 
@@ -102,7 +104,7 @@ def browse() -> None:
     from viewer.index.library import Library
 
     _draw_where_people_look()
-    here, library = Path.cwd(), Library()
+    here, library = Path.cwd(), Library(texts=True)
     known: list[Summary] = []
     # SQLite reads while Textual is imported.
     reading = Thread(target=lambda: known.extend(library.first(here)))

@@ -14,7 +14,10 @@ from viewer.start import browse, open_screen
 @click.argument("target", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Begin at the end and follow it as it grows.")
 def command(target: str | None = None, follow: bool = False) -> int:
-    """Open a session: TARGET is a path, an id or the beginning of one, `latest`, or `-` (standard input)."""
+    """Open a session: TARGET is a path, an id or the beginning of one, `latest`, or `-` (standard input).
+
+    TARGET#3 opens it at its third exchange, TARGET#3.2 at the second message in that.
+    """
     terminal = sys.stdout.isatty()
     if target is None:
         browse() if terminal else _print_newest()
@@ -25,13 +28,13 @@ def command(target: str | None = None, follow: bool = False) -> int:
         from viewer.commands.tail import standard_input
 
         return standard_input(everything=True, follow=follow or None)
-    path = Targets().resolve(target).path
+    found = Targets().resolve(target, placed=True)
     if terminal:
-        open_screen(path, follow=follow)
+        open_screen(found.path, follow=follow, place=found.place)
     else:
         from viewer.commands.show import print_text
 
-        print_text(path)
+        print_text(found.path, found.place)
     return DONE
 
 

@@ -1,8 +1,11 @@
-"""`turnlog search`: where something was said, in all sessions."""
+"""`turnlog search`: where something was said or done, in all sessions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,71 +15,146 @@ from viewer.output import DONE, NO, CallError, console, path_text, progress, sho
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from schemas.provider import Problem
-    from viewer.index.search import Hit
-
-
-@click.command("search")
-@click.argument("words", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(words: tuple[str, ...], as_json: bool) -> int:
-    """Find the messages that hold all WORDS, newest session first.
-
-    Case does not matter; a phrase in quotes is one word. Tool use and output, thinking and subagents are searched too.
-    """
+    from viewer.index.find import Answer, Find, Group, Hit
     from viewer.index.library import Library
-    from viewer.index.search import search
+    from viewer.index.query import Query
 
-    if not any(word.strip() for word in words):
-        raise CallError("search: nothing to look for")
-    library = Library()
-    problems: list[Problem] = []
-    with progress("searching") as bar:
-        library.bring_up_to_date(bar)
-        files = library.files()
-        total = sum(size for _, size in files)
-        hits = search(words, files, problems, lambda done: bar(done, total))
-        if as_json:
-            found = [hit.to_json() for hit in hits]
-            bar.clear()
-            write_json(found)
-            count = len(found)
-        else:
-            count = 0
-            screen = console()
-            last = None
-            for hit in hits:
-                bar.clear()
-                _print(screen, hit, words, new_session=hit.path != last)
-                last, count = hit.path, count + 1
-    for problem in [*library.found.problems, *problems]:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+_LIMIT = 200
+
+
+# Words may begin with a dash, so nothing but long options.
+@click.command("search", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("words", nargs=-1)
+@click.option("--file", "files", multiple=True, metavar="PATH", help="What read or changed a file, or one in a folder.")
+@click.option("--limit", type=click.IntRange(min=0), default=_LIMIT, show_default=True, help="Hits at most; 0 for all.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json: bool) -> int:
+    r"""Find the messages that hold all WORDS, newest session first.
+
+    \b
+    lock         the word, and names that it is a part of: tryLockFile
+    "lock file"  these words in a row          migr*   words that begin so
+    -test        not this
+    agent:codex  project:shop  branch:main  tool:edit  file:db/  role:you
+    is:error     since:7d      before:2026-03-01
+
+    Case and accents do not matter. role: is you, agent, thinking or tool. Prompts, answers, thinking, tool use and
+    output, titles and subagents are searched. A hit's place opens it: turnlog ID#3.7.
+    """
+    from viewer.index.find import Find
+    from viewer.index.library import Library
+    from viewer.index.query import of_arguments, parse
+
+    query = parse(of_arguments(words))
+    query.paths = list(map(_path, files))
+    if query.problem or not query:
+        raise CallError(f"search: {query.problem or 'nothing to look for'}")
+    library, answer = Library(texts=True), None
+    find = Find(library)
+    try:
+        with progress("searching") as bar:
+            library.bring_up_to_date(bar)
+            for answer in find.groups(query, "newest"):
+                bar(len(library.states()) - answer.missing, len(library.states()))
+        assert answer is not None
+        count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
+        for problem in [*library.found.problems, *find.problems]:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
+    finally:
+        find.close()
+    if reason := library.text_problem or answer.note:
+        warn(f"{reason}; the sessions themselves were looked through")
+    if count < answer.hits:
+        warn(f"{count:,} of {answer.hits:,} hits; --limit 0 shows all")
     if not count and not as_json:
         warn("nothing found")
     return DONE if count else NO
 
 
-def _print(screen: Console, hit: Hit, words: tuple[str, ...], *, new_session: bool) -> None:
+def _path(given: str) -> str:
+    """A path as a query has it: one that begins here is looked for in every workspace."""
+    path = os.path.normpath(os.path.expanduser(given))
+    return os.path.abspath(path) if path.startswith("..") or path == "." else path
+
+
+def _hits(find: Find, answer: Answer, limit: int) -> Iterator[tuple[Group, list[Hit]]]:
+    """The groups with their hits, as many as may be shown."""
+    left = limit or answer.hits
+    for group in answer.groups:
+        if left <= 0:
+            return
+        yield group, find.hits(group, 0, left)
+        left -= group.hits
+
+
+def _print_json(find: Find, answer: Answer, limit: int) -> int:
+    found = [_object(group, hit) for group, hits in _hits(find, answer, limit) for hit in hits]
+    write_json(found)
+    return len(found)
+
+
+def _object(group: Group, hit: Hit) -> dict[str, Any]:
+    """A row of `search --json`; a title has no message."""
+    from schemas.paths import address_json
+
+    inside = hit.message >= 0
+    return {
+        "provider": group.provider,
+        "id": group.id,
+        **address_json(group.path),
+        "exchangeId": f"{group.id}:{hit.exchange}" if inside else None,
+        "messageId": hit.id if inside else None,
+        "exchange": hit.number,
+        "place": hit.place or None,
+        "role": hit.role,
+        "snippet": hit.snippet,
+        "score": hit.score,
+        "change": hit.change or None,
+        "added": hit.added,
+        "removed": hit.removed,
+    }
+
+
+def _print(library: Library, find: Find, answer: Answer, query: Query, limit: int) -> int:
+    from viewer.sessions.ids import ids_of, short_ids
+
+    screen, count = console(), 0
+    short = short_ids([group.id for group in answer.groups], ids_of(library.found.files, library))
+    for group, hits in _hits(find, answer, limit):
+        _print_title(screen, group)
+        count += len(hits)
+        for hit in hits:
+            # A subagent's session has no id that TARGET knows: its path stands above.
+            address = f"{short[group.id] if group.parent is None else ''}{hit.place}"
+            _print_hit(screen, hit, address, of_files=query.of_files)
+    return count
+
+
+def _print_title(screen: Console, group: Group) -> None:
+    from rich.text import Text
+
+    from renderers.facts import format_age, plural
+
+    piped = not screen.is_terminal
+    screen.print()
+    title = Text(one_line(group.title), "bold")
+    screen.print(title, soft_wrap=piped, no_wrap=not piped, overflow="ignore" if piped else "ellipsis")
+    age = format_age(time.time() - group.updated)
+    facts = (group.provider, one_line(short_path(group.path), 4096), age, plural(group.hits, "hit"))
+    screen.print(Text(" · ".join(facts), "dim"), soft_wrap=True)
+
+
+def _print_hit(screen: Console, hit: Hit, address: str, *, of_files: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from renderers.facts import local_time
-    from viewer.index.matching import find_all, search_key
-
-    piped = not screen.is_terminal
-    if new_session:
-        screen.print()
-        title = Text(one_line(hit.title) or hit.session_id, "bold")
-        screen.print(title, soft_wrap=piped, no_wrap=not piped, overflow="ignore" if piped else "ellipsis")
-        facts = " · ".join(filter(None, (hit.provider, one_line(short_path(hit.path), 4096))))
-        screen.print(Text(facts, "dim"), soft_wrap=True)
-    when = "" if hit.time is None else local_time(hit.time, date=True)
-    place = Text(f"  {when:<16}  {hit.kind.name.lower():<10}", "dim")
     shown = Text(hit.snippet)
-    for word in words:
-        for start, end in find_all(hit.snippet, search_key(" ".join(word.split()))):
-            shown.stylize("bold reverse", start, end)
-    if piped:
+    for start, end in hit.spans:
+        shown.stylize("bold reverse", start, end)
+    lines = f"  +{hit.added} -{hit.removed}" if hit.added or hit.removed else ""
+    shown.append(lines + (f"  {hit.change}" if of_files and hit.change else ""), "dim")
+    place = Text(f"  {address:<16}  {one_line(hit.who, 12):<9}", "dim")
+    if not screen.is_terminal:
         # A hit a line, for whatever reads them next.
         screen.print(Text.assemble(place, "  ", shown), soft_wrap=True)
         return

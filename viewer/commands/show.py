@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from viewer.output import DONE, path_text, progress, warn, write_bytes
+from viewer.output import DONE, CallError, path_text, progress, warn, write_bytes
 
 if TYPE_CHECKING:
     from schemas.records import Unreadable
@@ -24,22 +24,24 @@ _NAMED = 5
 def command(target: str, as_json: bool) -> int:
     """Print a session as plain text, or with --json as SessionData 1.0.
 
-    TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input.
+    TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. TARGET#3 is its third
+    exchange, TARGET#3.2 the second message in that.
     """
     from viewer.sessions.targets import Targets
 
-    path = Targets().resolve(target).path
+    found = Targets().resolve(target, placed=not as_json)
     if as_json:
-        _print_json(path)
+        _print_json(found.path)
     else:
-        print_text(path)
+        print_text(found.path, found.place)
     return DONE
 
 
-def print_text(path: Path) -> None:
-    """Print a session with everything unfolded. Like the screen it replaces nothing: redacting is the export's part.
+def print_text(path: Path, place: str = "") -> None:
+    """Print a session, or what is at a place in it, with everything unfolded. Like the screen it replaces nothing:
+    redacting is the export's part.
 
-    Raises OpenError for what is no session.
+    Raises OpenError for what is no session, CallError for no place.
     """
     from renderers.options import Include
     from schemas.opening import read_session
@@ -49,6 +51,9 @@ def print_text(path: Path) -> None:
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
+        if place:
+            _print_place(session, place)
+            return
         for chunk in document(session, "text", Include(redact=False), None):
             write_bytes(chunk)
         say_others(session, path)
@@ -56,6 +61,18 @@ def print_text(path: Path) -> None:
             warn(f"{path_text(path)}: {notice}")
     finally:
         session.close()
+
+
+def _print_place(session: Session, place: str) -> None:
+    from renderers.options import Include
+    from renderers.places import find_place, no_such_place
+    from renderers.plain import render_part
+
+    if (found := find_place(session, place)) is None:
+        raise CallError(f"{path_text(session.path)}: {no_such_place(session, place)}")
+    exchange, message = found
+    for chunk in render_part(session, Include(redact=False), exchange, message if "." in place else None):
+        write_bytes(chunk.encode("utf-8", "replace"))
 
 
 def _print_json(path: Path) -> None:

@@ -76,11 +76,13 @@ class Standing(NamedTuple):
 class Library:
     """All sessions of this machine. `cached` gives at once what is known, `refresh` brings it up to date.
 
-    `problems` says what could not be looked into or read; `found` is the last discovery.
+    `problems` says what could not be looked into or read; `found` is the last discovery. The text of what is new goes
+    to the full-text index in any case; with `texts` also that of sessions which are known, but not there.
     """
 
-    def __init__(self, env: Environment | None = None, path: Path | None = None) -> None:
+    def __init__(self, env: Environment | None = None, path: Path | None = None, *, texts: bool = False) -> None:
         self._env = env
+        self._texts = texts
         self._path = index_path() if path is None else path
         self._rows: dict[str, Row] = {}
         self._unpacked: dict[str, Summary] = {}
@@ -88,6 +90,8 @@ class Library:
         self._loaded = False
         self._reader = _reader()
         self._store_problem = ""
+        self.text_problem = ""
+        """Why there is no full-text index, if there is none."""
         self._found: Found | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -138,13 +142,22 @@ class Library:
                 for path, file in files.items()
                 if (row := rows.get(path)) is None or not _is_as_read(row, file) or sides_changed(row.side)
             ]
-        if not gone and not stale:
+        if not gone and not stale and not self._texts:
             return
+        from viewer.index.fulltext import text_store
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
-        with self._store() as store:
+        with self._store() as store, text_store(self.text_path, self._reader, self._note_text_problem) as text:
+            if self._texts and text.connection is not None:
+                known, waiting = text.known(), {file.file for file in stale}
+                stale += [
+                    file
+                    for path, file in files.items()
+                    if known.get(path) != (file.size, file.mtime_ns) and path not in waiting and rows[path].listed
+                ]
             if gone:
                 store.delete(gone)
+                text.delete(gone)
             total, done = sum(file.size for file in stale), 0
             batch: list[Indexed] = []
             due = time.monotonic() + _BATCH_SECONDS
@@ -153,11 +166,14 @@ class Library:
                 done += indexed.size
                 if progress:
                     progress(done, total)
+                text.add(indexed.texts)
+                indexed.texts = []
                 if time.monotonic() >= due:
                     yield self._take(batch, store)
                     batch, due = [], time.monotonic() + _BATCH_SECONDS
             if batch:
                 yield self._take(batch, store)
+            text.finish()
 
     def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None) -> list[Summary]:
         """`refresh` to its end, then `all`."""
@@ -240,6 +256,11 @@ class Library:
                     files.setdefault(Path(path), size)
         return list(files.items())
 
+    def states(self) -> list[tuple[str, tuple[int, int]]]:
+        """The address of every session, newest first, with the size and the time of its file."""
+        self._load()
+        return [(path, (row.size, row.mtime_ns)) for _, path, row in self._sorted()]
+
     @property
     def found(self) -> Found:
         """The last discovery."""
@@ -305,6 +326,9 @@ class Library:
     def _note_store_problem(self, reason: str) -> None:
         self._store_problem = reason
 
+    def _note_text_problem(self, reason: str) -> None:
+        self.text_problem = reason
+
     def _load(self) -> None:
         if self._loaded:
             return
@@ -332,6 +356,16 @@ class Library:
     def path(self) -> Path:
         """The path of the index."""
         return self._path
+
+    @property
+    def text_path(self) -> Path:
+        """The path of the full-text index."""
+        return self._path.with_name("text.sqlite")
+
+    @property
+    def reader(self) -> str:
+        """Name the parsers of today as the index does."""
+        return self._reader
 
 
 def _is_as_read(row: Row, file: SessionFile) -> bool:

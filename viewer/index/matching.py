@@ -6,7 +6,7 @@ macOS writes `Ü` in file names as `U` and a combining mark, keyboards send one 
 from __future__ import annotations
 
 import re
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 _STRETCH = re.compile(r"(?:[\x00-\x7f](?![^\x00-\x7f]))+|[\x00-\x7f]?[^\x00-\x7f]+")
 """Text that folds by itself: ASCII, and what stands between, with the letter before, to which a mark may belong."""
@@ -73,3 +73,51 @@ def plain_runs(sought: str) -> list[str]:
     """
     runs = (run.lower() for run in _RUN.findall(normalize("NFC", sought)))
     return [piece for run in runs for piece in run.split("ss") if piece]
+
+
+_BLOB = re.compile(r"[a-z0-9+/=]{256,}")
+_BLOB_SAMPLE = re.compile(r"[a-z0-9+/=]{15}")
+"""Every sixteenth character of such a run, which is looked for first: that is quick."""
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_MARKS = range(0x300, 0x370)
+_SINGLE = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3041-\u30ff\u3105-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Chinese and Japanese characters and Korean syllables: each is a token, since nothing shows where a word ends."""
+
+
+class _Letters(dict[int, str]):
+    """The letters and digits that a character other than ASCII stands for, without case, form and accent; nothing for a
+    mark that belongs to the letter before; a space for all else.
+    """
+
+    def __missing__(self, code: int) -> str:
+        plain = "".join(c for c in normalize("NFKD", chr(code)).casefold() if ord(c) not in _MARKS)
+        kept = (c if c.isalnum() else "" if category(c) == "Mn" else " " for c in normalize("NFC", plain))
+        letters = self[code] = _SINGLE.sub(r" \g<0> ", "".join(kept)) if code not in _MARKS else ""
+        return letters
+
+
+_LETTERS = _Letters()
+
+
+def words_of(text: str) -> str:
+    """A text as the index has it: lower case, without accents, its tokens the runs of letters and digits, a Chinese,
+    Japanese or Korean character a token by itself. What is no token stays as it is where it is ASCII. A long run of
+    base64 is left out.
+    """
+    words = text.lower()
+    if not text.isascii():
+        words = _FOREIGN.sub(lambda match: match[0].translate(_LETTERS), normalize("NFC", text).lower())
+    if len(words) >= 256 and _BLOB_SAMPLE.search(words[::16]):
+        words = _BLOB.sub(" ", words)
+    return words
+
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def tokens_of(text: str) -> list[str]:
+    """The tokens of a text, in order."""
+    return _TOKEN.findall(words_of(text))

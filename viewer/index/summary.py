@@ -17,6 +17,7 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Lineage, Session
 from schemas.usage import TokenUsage
+from viewer.index.texts import SessionText, text_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Indexed:
     error: str = ""
     root: str | None = None
     """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
+    texts: list[SessionText] = field(default_factory=list)
+    """What the full-text index has of it and of its subagents."""
 
 
 def pack(summary: Summary) -> bytes:
@@ -223,6 +226,10 @@ def index_file(path: str, found: tuple[int, int] | None = None, agent: str = "")
             newest = max((t for t in (newest, member.updated or member.created) if t is not None), default=None)
             responses += rows
             members += 1
+            if member is session:
+                indexed.texts.append(text_of_session(member, state))
+            elif member.path != session.path:
+                indexed.texts.append(text_of_session(member, file_state(member.path), path))
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
                     sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))

@@ -5,17 +5,20 @@
   will do.
 - `latest` is the newest session in `turnlog list`, whatever its directory: the first of `turnlog list --json`.
 - `-` is standard input, spooled to a temporary file that goes when the program ends.
+
+Behind any of them may stand a place in the session, `#3` or `#3.2` (renderers/places.py), for commands that take one.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import filterfalse, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderers.places import split_place
 from schemas.clean import one_line
 from schemas.paths import source_of
 from viewer.output import CallError, path_text, progress
@@ -40,6 +43,8 @@ class Target:
     path: Path
     given: str
     """What was typed."""
+    place: str = ""
+    """The place in the session that was typed with it: `#3.2`."""
 
     @property
     def shown_path(self) -> str:
@@ -72,8 +77,15 @@ class Targets:
             self._library = Library()
         return self._library
 
-    def resolve(self, given: str) -> Target:
-        """The file that an argument means. Raises CallError with the reason, or with the candidates."""
+    def resolve(self, given: str, *, placed: bool = False) -> Target:
+        """The file that an argument means. Raises CallError with the reason, or with the candidates. A place in it is
+        an error unless it may be `placed`.
+        """
+        target, place = split_place(given)
+        if place and not _is_address(given, target):
+            if not placed:
+                raise CallError(f"{shown(given)}: this command takes a whole session, and no place in it")
+            return replace(self.resolve(target), place=place)
         if given == STDIN:
             return Target(all_of_stdin(), given)
         path = given_path(given)
@@ -153,6 +165,16 @@ class Targets:
             if session_id.lower().startswith(wanted):
                 fitting.append((session_id, file))
         return fitting
+
+
+def _is_address(given: str, target: str) -> bool:
+    """Tell whether what looks like a place is a part of a file's name, or the key of a session in a source of many."""
+    if os.path.lexists(given_path(given)):
+        return True
+    from schemas.opening import addresses_in
+
+    source = given_path(target)
+    return source.is_file() and given_path(given) in addresses_in(source)
 
 
 def given_path(given: str) -> Path:

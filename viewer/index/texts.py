@@ -1,0 +1,241 @@
+"""The text of sessions as the index takes it in: a row a message, made while the session is read for its summary."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+
+from renderers.places import exchange_names
+from schemas.clean import clean
+from schemas.message import USER_KINDS, Flag, Kind, Message
+from schemas.session import Session
+from viewer.index.matching import words_of
+from viewer.index.query import Marks
+from viewer.sessions.freshness import RECENT_SECONDS, Side
+
+PROMPTS, TALK, WORK = 2, 1, 0
+"""The lanes: what a person typed, what the agent said, tool uses and the rest."""
+MOST_MESSAGES = (1 << 20) - 1
+"""Messages of a session that have a number in the index."""
+_COLUMNS = Struct("<QdIHBB")
+"""Of a message: key, time, size, flags that stay, kind, and how many records it was made from."""
+_SPAN = Struct("<QIHB")
+_STAYS = int(Flag.ERROR | Flag.PENDING)
+_OPEN = int(Flag.PENDING | Flag.GROWING)
+_TALK_KINDS = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION)
+
+
+class Row(NamedTuple):
+    """A message as it is searched."""
+
+    message: int
+    lane: int
+    marks: Marks
+    words: str
+    """Its text as `words_of` gives it."""
+
+
+class Touch(NamedTuple):
+    """A file that a message read, or changed."""
+
+    message: int
+    path: str
+    """As seen from the session's workspace."""
+    changed: bool
+    added: int
+    removed: int
+
+
+class Column(NamedTuple):
+    """The facts that are kept of a message beside its words."""
+
+    key: int
+    time: float | None
+    kind: int
+    spans: list[tuple[int, int, int, int]]
+    """Offset, length, item and role of each of its records."""
+
+
+class Places(NamedTuple):
+    """An exchange: its first message, what it is called in a place, and whether that message opens it."""
+
+    start: int
+    name: str
+    opened: bool
+
+
+class SessionText(NamedTuple):
+    """A session, or the session of a subagent, as the index takes it in."""
+
+    path: str
+    parent: str
+    """The session that it is indexed with; empty for that one itself."""
+    size: int
+    mtime_ns: int
+    facts: dict[str, Any]
+    exchanges: list[Places]
+    rows: list[Row]
+    touches: list[Touch]
+    settled: int
+    """Messages from here on may yet change."""
+    columns: bytes
+    spans: bytes
+
+
+def text_of_session(session: Session, state: Side, parent: str = "") -> SessionText:
+    """The text of a session that has been read, subagents in files of their own apart."""
+    rows: list[Row] = []
+    touches: list[Touch] = []
+    columns, spans = bytearray(), bytearray()
+    table, inner = session.messages, within(session)
+    plain = len(session.stores) == 1 and hasattr(session.stores[0], "fd")
+    for index in range(len(table)):
+        message = session.message(index)
+        marks = marks_of(message)
+        rows.append(Row(index, lane_of(message.kind), marks, words_of(searchable(message, inner.get(index, ())))))
+        if message.path_hints:
+            touches += touches_of(message)
+        chain = session.message_spans(index) if plain else []
+        chain = chain if len(chain) < 256 else []
+        time_ = math.nan if marks.time is None else marks.time
+        columns += _COLUMNS.pack(
+            table.key[index], time_, table.chars[index], table.flags[index] & _STAYS, table.kind[index], len(chain)
+        )
+        for span in chain:
+            spans += _SPAN.pack(span.offset, span.length, span.item, span.role)
+    names = exchange_names(session)
+    return SessionText(
+        state.path,
+        parent,
+        state.size,
+        state.mtime_ns,
+        facts_of(session),
+        [Places(e.start, name, e.opener is not None) for e, name in zip(session.exchanges, names, strict=True)],
+        rows,
+        touches,
+        _settled(session, state.mtime_ns),
+        bytes(columns),
+        bytes(spans),
+    )
+
+
+def facts_of(session: Session) -> dict[str, Any]:
+    """The facts of a session that a list of hits shows."""
+    live = session.live_exchanges
+    return {
+        "provider": session.provider,
+        "id": session.id,
+        "title": session.title or (live[0].prompt if live else ""),
+        "root": session.workspace_root or "",
+        "branch": session.branch or "",
+        "created": session.created,
+        "updated": session.updated,
+    }
+
+
+def columns_of(columns: bytes, spans: bytes) -> Iterator[Column]:
+    """Read the columns of all messages, in order."""
+    at = 0
+    for key, time_, _, _, kind, count in _COLUMNS.iter_unpack(columns):
+        size = count * _SPAN.size
+        yield Column(key, None if time_ != time_ else time_, kind, list(_SPAN.iter_unpack(spans[at : at + size])))
+        at += size
+
+
+def head_of_columns(columns: bytes, messages: int) -> bytes:
+    """The columns of the first messages: equal where those messages are."""
+    return columns[: messages * _COLUMNS.size]
+
+
+def marks_of(message: Message) -> Marks:
+    """The properties of a message that filters ask for."""
+    return Marks(message.kind, message.flags, message.tool.name if message.tool else "", message.timestamp)
+
+
+def lane_of(kind: Kind) -> int:
+    """The lane of a message."""
+    return PROMPTS if kind in USER_KINDS else TALK if kind in _TALK_KINDS else WORK
+
+
+def searchable(message: Message, inner: Sequence[Session] = ()) -> str:
+    """All that a reader can see of a message, and of the subagents within that it started."""
+    return "\n".join(pieces_of(message, inner))
+
+
+def pieces_of(message: Message, inner: Sequence[Session] = ()) -> Iterator[str]:
+    """The same in pieces, each of which a reader sees by itself."""
+    pieces = [message.label, *(part.text for part in message.parts)]
+    if message.tool is not None:
+        pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text]
+        pieces += ["\n".join(hunk.lines) for diff in message.tool.diffs for hunk in diff.hunks]
+    yield from filter(None, pieces)
+    for session in inner:
+        below = within(session)
+        for index in range(len(session.messages)):
+            yield from pieces_of(session.message(index), below.get(index, ()))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The strings in a tool's input; it has passed `clean_value`, which bounds how deep it is."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def within(session: Session) -> dict[int, list[Session]]:
+    """The subagents that have no address of their own, by the message that started them: by the last one where nothing
+    tells which that was.
+    """
+    found: dict[int, list[Session]] = {}
+    for subagent in session.subagents:
+        if subagent.path is None and subagent.session is not None and len(session.messages):
+            place = len(session.messages) - 1 if subagent.tool_use is None else subagent.tool_use
+            found.setdefault(place, []).append(subagent.session)
+    return found
+
+
+def inner_of(session: Session, index: int) -> list[Session]:
+    """The subagents without an address of their own that a message started."""
+    return within(session).get(index, [])
+
+
+def touches_of(message: Message) -> Iterator[Touch]:
+    """The files that a message names: changed, where it has a difference of them or a shell writes them; else read."""
+    tool = message.tool
+    lines: dict[str, tuple[int, int]] = {}
+    for diff in tool.diffs if tool else ():
+        added, removed = lines.get(diff.path, (0, 0))
+        lines[diff.path] = added + diff.added, removed + diff.removed
+    writes = tool is not None and tool.type in ("write", "shell") and not lines
+    for hint in message.path_hints:
+        # A hint is seen from the workspace, a difference's path is as the tool has it.
+        counts = next((n for path, n in lines.items() if path == hint or path.endswith("/" + hint)), None)
+        yield Touch(message.index, clean(hint), counts is not None or writes, *(counts or (0, 0)))
+
+
+def _settled(session: Session, mtime_ns: int) -> int:
+    """Count the messages, from the first, that do not change any more: all of a session that nobody writes."""
+    flags = session.messages.flags
+    count = min(len(flags), MOST_MESSAGES)
+    if time.time() - mtime_ns / 1e9 > RECENT_SECONDS:
+        return count
+    return next((index for index in range(count) if flags[index] & _OPEN), count)
+
+
+def exchanges_json(exchanges: list[Places]) -> bytes:
+    """Exchanges as the index keeps them."""
+    return json.dumps(exchanges, separators=(",", ":")).encode()
+
+
+def exchanges_from(data: bytes) -> list[Places]:
+    """Read what `exchanges_json` wrote. Raises ValueError, TypeError."""
+    return [Places(*entry) for entry in json.loads(data)]
