@@ -16,6 +16,8 @@ from viewer.output import ending, fail, pipe_closed
 COMMANDS = {
     "list": "List sessions.",
     "show": "Print a session.",
+    "diff": "Show what a session changed in files.",
+    "why": "Say from which prompt a line of a file came.",
     "tail": "Follow a session as it grows.",
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",

@@ -1,0 +1,375 @@
+"""What a session and its subagents changed in files: the edits of each file, and what came of them."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from renderers.headline import headline, tool_command
+from renderers.places import place_of
+from schemas.costs.responses import members_of
+from schemas.diffs import FileDiff
+from schemas.message import Flag, Kind, Message, ToolStatus
+from schemas.path_hints import resolve_hints, shell_changes, shell_directory, shell_shown
+from schemas.values import text_of, whole
+from viewer.edits.lines import Contradiction, FileLines, Stage
+
+if TYPE_CHECKING:
+    from schemas.message import Tool
+    from schemas.provider import Problem
+    from schemas.session import Session
+
+_DONE = (ToolStatus.OK, ToolStatus.BACKGROUND)
+_NOT_DONE = {
+    ToolStatus.ERROR: "failed",
+    ToolStatus.DENIED: "denied",
+    ToolStatus.INTERRUPTED: "interrupted",
+    ToolStatus.PENDING: "without a result",
+}
+_READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
+_EVERYWHERE = ("replace_all", "replaceAll")
+_NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
+_REMARK = re.compile(r"Content of .*:|\(End of file.*\)|\(.* lines.*\)")
+_LONGEST_READ = 1900
+"""Lines: of a longer one the agents show a part, mostly of 2,000."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edit:
+    """One edit of one file: by which message of which session, for which prompt."""
+
+    path: str
+    """The file as seen from the workspace."""
+    diff: FileDiff
+    verb: str
+    """What the edit is called in a transcript: `Edit`, `Write`."""
+    time: float | None
+    exchange: int
+    """Index of the exchange, in the session that the person began."""
+    place: str
+    """Where the edit stands, or the use that started the subagent which made it: `#3.7`."""
+    message: str
+    """The message's id."""
+    subagent: str = ""
+    """Which subagent made it."""
+    everywhere: bool = False
+    """Whether each place was replaced that holds the text."""
+
+
+class Command(NamedTuple):
+    """A shell command, or another tool, that changed a file in a way that no record tells."""
+
+    path: str
+    """Empty where it may have been any file."""
+    how: str
+    place: str
+    subagent: str
+
+
+@dataclass(slots=True, eq=False)
+class FileChange:
+    """What became of one file."""
+
+    path: str
+    """As it is called in the end, seen from the workspace."""
+    edits: list[Edit] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    """What changed it otherwise, by `sed -i` for instance: nothing of that is in `stages`."""
+    stages: list[Stage] = field(default_factory=list)
+    """What came of the edits: one difference, and another one after each change that is not recorded."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Edits that changed nothing, by their end: `failed`, `denied`, `interrupted`, `without a result`, `rewound`."""
+    changed_meanwhile: bool = False
+    """Whether lines were others than the edits had left: somebody else changed it."""
+
+    @property
+    def diffs(self) -> list[FileDiff]:
+        """The differences, in order."""
+        return [stage.diff for stage in self.stages]
+
+    @property
+    def operation(self) -> str:
+        """What became of it: add, update, delete or move; `none` where nothing came of its edits."""
+        if not self.stages:
+            return "none" if self.edits or not self.commands else "update"
+        first, last = self.diffs[0].operation, self.diffs[-1].operation
+        return last if last == "delete" or first == "update" else first
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a session changed, or a part of it."""
+
+    files: list[FileChange] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    """Those that may have changed any file: `git apply`."""
+    problems: list[Problem] = field(default_factory=list)
+    """Subagents that could not be read."""
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Edits that changed nothing, over all files."""
+        return sum((file.left_out for file in self.files), Counter[str]())
+
+
+class Read(NamedTuple):
+    """Lines of a file that a tool showed."""
+
+    path: str
+    start: int
+    lines: list[str]
+    ends: bool
+
+
+class Left(NamedTuple):
+    """An edit that changed nothing."""
+
+    path: str
+    end: str
+
+
+class Step(NamedTuple):
+    """Something that happened to a file, in the order of time."""
+
+    time: float
+    inside: bool
+    """Whether it stands in the part that was asked for."""
+    what: Edit | Read | Left | Command
+
+
+class _Origin(NamedTuple):
+    """Where a member of a session's family was started: in which message of the session itself, as which subagent."""
+
+    message: int = -1
+    subagent: str = ""
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+def steps_of(session: Session, messages: range | None = None, problems: list[Problem] | None = None) -> list[Step]:
+    """All that happened to files in a session and its subagents, in order; `messages` are those that are asked for."""
+    origins: dict[object, _Origin] = {}
+    lanes: list[list[Step]] = []
+    reads: set[str] = set()
+    for member in members_of(session, [] if problems is None else problems):
+        known = origins.get(id(member)) or origins.get(os.path.realpath(member.path)) if member is not session else None
+        origin = known or _Origin()
+        for subagent in member.subagents:
+            start = origin.message if member is not session else -1 if subagent.tool_use is None else subagent.tool_use
+            key = id(subagent.session) if subagent.session is not None else os.path.realpath(subagent.path or "")
+            origins.setdefault(key, _Origin(start, subagent.name or subagent.description or subagent.id))
+        lanes.append(list(_member_steps(session, member, origin, messages, reads)))
+    return list(heapq.merge(*lanes, key=lambda step: step.time))
+
+
+def _member_steps(
+    session: Session, member: Session, origin: _Origin, messages: range | None, reads: set[str]
+) -> Iterator[Step]:
+    main, root = member is session, session.workspace_root or member.workspace_root
+    kinds, time = member.messages.kind, 0.0
+    if not main and origin.message >= 0:
+        time = session.messages.when(origin.message) or 0.0
+    shown: list[tuple[float, bool, Message]] = []
+    steps: list[tuple[int, Step]] = []
+    for index in range(len(kinds)):
+        time = max(time, member.messages.when(index) or 0.0)
+        if kinds[index] != Kind.TOOL:
+            continue
+        message = member.message(index)
+        at = index if main else origin.message
+        inside = (messages is None or at in messages) and not message.flags & Flag.INHERITED
+        if message.tool is None:
+            continue
+        if message.tool.type in ("read", "shell") and not message.tool.diffs:
+            shown.append((time, inside, message))
+        for what in _happened(session, member, root, message, message.tool, at, origin):
+            steps.append((index, Step(time, inside, what)))
+            if isinstance(what, Edit):
+                reads |= {what.path, *filter(None, [what.diff.renamed_to])}
+    for at_time, inside, message in shown:
+        if message.tool is not None and (read := _read(message, message.tool, member, root, reads)) is not None:
+            steps.append((message.index, Step(at_time, inside, read)))
+    yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
+
+
+def _happened(
+    session: Session, member: Session, root: str | None, message: Message, tool: Tool, at: int, origin: _Origin
+) -> Iterator[Edit | Left | Command]:
+    """What a tool use did to files."""
+    cwd = message.metadata.get("cwd") or member.workspace_root
+    place = place_of(session, at) if 0 <= at < len(session.messages) else ""
+    if tool.diffs or tool.type == "write":
+        hints = [_seen(diff.path, cwd, root) for diff in tool.diffs] or message.path_hints
+        end = "rewound" if message.flags & Flag.REWOUND else _NOT_DONE.get(tool.status, "")
+        if end:
+            yield from (Left(path, end) for path in dict.fromkeys(hints))
+        elif not tool.diffs:
+            yield from (Command(path, tool.name, place, origin.subagent) for path in hints)
+        verb = headline(tool, root).verb
+        everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
+        exchange = session.messages.exchange[at] if 0 <= at < len(session.messages) else 0
+        for diff, path in zip(tool.diffs if not end else [], hints, strict=False):
+            if diff.renamed_to:
+                diff = replace(diff, renamed_to=_seen(diff.renamed_to, cwd, root))
+            yield Edit(
+                path, diff, verb, message.timestamp, exchange, place, message.id, origin.subagent, everywhere
+            )  # fmt: skip
+        return
+    command = tool_command(tool) if tool.type == "shell" and tool.status is not ToolStatus.DENIED else None
+    for how, path in shell_changes(command) if command else []:
+        seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
+        if not os.path.isabs(seen):  # a log in /tmp is no part of the project
+            yield Command(seen, how, place, origin.subagent)
+
+
+def _seen(path: str, cwd: str | None, root: str | None) -> str:
+    return next(iter(resolve_hints([path], cwd, root)), path)
+
+
+# -- reads -----------------------------------------------------------------------------------------------------------
+
+
+def _read(message: Message, tool: Tool, member: Session, root: str | None, wanted: set[str]) -> Read | None:
+    """The lines of a file that a tool use showed; None where it is not among the wanted, or that cannot be told."""
+    if tool.status is not ToolStatus.OK or not tool.text:
+        return None
+    given, start, text = tool.input, 1, tool.text
+    cwd = message.metadata.get("cwd") or member.workspace_root
+    if tool.type == "shell":
+        shown = shell_shown(tool_command(tool) or "")
+        if shown is None or tool.exit_code:
+            return None
+        path, start = shown
+        ends, cwd = start == 1, shell_directory(given, cwd)
+    else:
+        files = given.get("files")
+        if isinstance(files, list) and len(files) == 1 and isinstance(files[0], dict):
+            given = files[0]
+        path = next((text_of(given[key]) for key in _READ_PATHS if text_of(given.get(key))), "")
+        start = whole(given.get("offset")) or 1
+        ends = not any(given.get(key) for key in ("limit", "offset", "end_line", "view_range", "start_line"))
+    path = _seen(path, cwd, root)
+    if path not in wanted:
+        return None
+    lines = text.split("\n")
+    numbered, first = _without_numbers(lines)
+    if numbered:
+        return Read(path, first, *_ended(numbered, ends))
+    if "truncated" in text[:300] + text[-300:] or any(given.get(k) for k in ("end_line", "view_range", "start_line")):
+        return None
+    lines = [line for i, line in enumerate(lines) if i not in (0, len(lines) - 1) or not _REMARK.fullmatch(line)]
+    return Read(path, start, *_ended(lines, ends))
+
+
+def _ended(lines: list[str], ends: bool) -> tuple[list[str], bool]:
+    """Lines without the empty one behind the last newline, and whether the file ends with them."""
+    return (lines[:-1] if lines and not lines[-1] else lines), ends and len(lines) < _LONGEST_READ
+
+
+def _without_numbers(lines: list[str]) -> tuple[list[str], int]:
+    """Lines without the numbers before them, and the first number; none where they have none."""
+    texts: list[str] = []
+    first, mark = 0, ""
+    for line in lines:
+        match = _NUMBERED.fullmatch(line)
+        if match and not texts:
+            first, mark = int(match[1]), match[2].strip(" ")
+        if match and match[2].strip(" ") == mark and int(match[1]) == first + len(texts):
+            texts.append(match[3])
+        elif texts:
+            break
+    return (texts, first) if 2 * len(texts) > len(lines) - 3 else ([], 0)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _File:
+    """A file while the steps are gone through."""
+
+    change: FileChange
+    name: str
+    """What it was called when this stage began."""
+    lines: FileLines = field(default_factory=FileLines)
+
+    def end_stage(self) -> None:
+        """Note what came of the edits until now, and that of what is in the file nothing is known any more."""
+        lines, change = self.lines, self.change
+        stage = lines.stage(self.name, change.path)
+        if stage.rewritten:
+            change.stages.clear()
+        if stage.diff.hunks or stage.diff.operation != "update":
+            change.stages.append(stage)
+        self.lines, self.name = FileLines(), change.path
+
+    def take(self, what: Edit | Read) -> None:
+        """Take in an edit or a read; where it does not fit, somebody else changed the file before."""
+        try:
+            self._take(what)
+        except Contradiction:
+            self.change.changed_meanwhile = self.change.changed_meanwhile or bool(self.change.edits)
+            self.end_stage()
+            self._take(what)
+
+    def _take(self, what: Edit | Read) -> None:
+        if isinstance(what, Read):
+            if what.start == 1 and what.ends and self.lines.whole is not None:
+                self.lines.learn(1, what.lines, ends=True)
+            else:
+                self.lines.learn(what.start, what.lines, ends=what.ends)
+            return
+        diff = what.diff
+        if diff.operation == "add":
+            self.lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what, added=True)
+        elif diff.operation == "delete":
+            if self.lines.whole is None and diff.hunks:
+                self.lines.learn(1, [line[1:] for line in diff.hunks[0].lines], ends=True)
+            self.lines.delete()
+        else:
+            self.lines.apply(diff.hunks, what, everywhere=what.everywhere)
+
+
+def changes_of(session: Session, messages: range | None = None) -> Changes:
+    """What a session and its subagents changed: in all, or in some of its messages."""
+    changes = Changes()
+    files: dict[str, _File] = {}
+    steps = steps_of(session, messages, changes.problems)
+    asked = [i for i, step in enumerate(steps) if step.inside and not isinstance(step.what, Read)]
+    for i, step in enumerate(steps[: asked[-1] + 1] if asked else []):
+        what = step.what
+        if i == asked[0]:
+            for file in files.values():
+                file.lines.settle()
+        if not step.inside and i > asked[0] and not isinstance(what, Read):
+            continue
+        if not what.path:
+            changes.commands += [what] if step.inside and isinstance(what, Command) else []
+            for file in files.values():
+                file.end_stage()
+            continue
+        file = files.setdefault(what.path, _File(FileChange(what.path), what.path))
+        if step.inside and file.change not in changes.files and not isinstance(what, Read):
+            changes.files.append(file.change)
+        if isinstance(what, Left):
+            file.change.left_out[what.end] += 1
+        elif isinstance(what, Command):
+            file.change.commands += [what] if step.inside else []
+            file.end_stage()
+        else:
+            file.take(what)
+            if isinstance(what, Edit):
+                file.change.edits += [what] if step.inside else []
+                if what.diff.renamed_to:
+                    file.change.path = what.diff.renamed_to
+                    files[file.change.path] = files.pop(what.path)
+    for file in files.values():
+        if file.change in changes.files:
+            file.end_stage()
+    return changes
