@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
 def _print_patch(changes: Changes) -> int:
     from viewer.edits.patch import patch_of
 
-    text, lacks = patch_of(changes)
+    text, lacks = patch_of(changes, os.getcwd())
     write_bytes(text.encode("utf-8", "replace"))
     for lack in lacks:
         warn(f"not in the patch: {lack}")

@@ -61,6 +61,8 @@ class Stage:
     """Its hunks behind which neither the file's end nor a line is known."""
     rewritten: bool = False
     """Whether what was in the file before is not recorded."""
+    follows: bool = False
+    """Whether a change before it is not recorded."""
 
 
 @dataclass(slots=True)
@@ -98,8 +100,8 @@ class FileLines:
             lines += [Line(text) for text in texts[max(0, at - start) : max(0, begin - start)]]
             view = run.view
             low, high = max(begin, start), min(begin + len(view), stop)
-            if [line.text for line in view[low - begin : high - begin]] != list(texts[low - start : high - start]):
-                raise Contradiction
+            for line, text in zip(view[low - begin : high - begin], texts[low - start : high - start], strict=True):
+                _compare(line, text)
             if (run.ends and stop > begin + len(view)) or (ends and stop < begin + len(view)):
                 raise Contradiction
             lines += run.lines
@@ -129,7 +131,7 @@ class FileLines:
             olds = [line[1:] for line in hunk.lines if line[:1] != "+"]
             if hunk.old_start is not None and hunk.new_start is not None:
                 start = hunk.new_start if olds else hunk.old_start + 1
-                run = self.learn(max(start, 1), olds)
+                run = self.learn(max(start, 1), olds, ends=_ends(hunk.lines))
                 after = run, self._change(run, max(start, 1) - (run.start or 1), hunk.lines, edit)
             else:
                 after = self._search(hunk.lines, olds, edit, after, everywhere)
@@ -199,12 +201,12 @@ class FileLines:
                 other.start += grown
         return seen
 
-    def write(self, texts: Sequence[str], edit: Any, *, added: bool) -> None:
-        """Make these lines all of the file. `added`: the record says that it was not there."""
+    def write(self, texts: Sequence[str], edit: Any) -> None:
+        """Make these lines all of the file, a new one if nothing is known of it."""
         if (run := self.whole) is not None:
             self._change(run, 0, _differences([line.text for line in run.view], texts), edit)
         else:
-            self.absent = added and not self.runs
+            self.absent = not self.runs
             self.rewritten = not self.absent
             self.runs = [Run([Line(text, old=False, edit=edit) for text in texts], 1, True)]
         self.deleted = False
@@ -245,6 +247,20 @@ class FileLines:
                     made.open.append(hunk)
             grown = None if run.start is None or grown is None else grown + run.growth
         return made
+
+
+def _ends(lines: list[str]) -> bool:
+    """Tell whether a file ends with a hunk: one that has context before it, but not as much behind."""
+    context = [line[:1] == " " for line in lines]
+    return all(context[:CONTEXT]) and len(context) > CONTEXT and not all(context[-CONTEXT:])
+
+
+def _compare(line: Line, text: str) -> None:
+    """Raise Contradiction where a line is another one. Some agents' patches have spaces for a tab, which is right."""
+    if line.text != text:
+        if line.text.split() != text.split() or ("\t" in line.text) == ("\t" in text):
+            raise Contradiction
+        line.text = text if "\t" in text else line.text
 
 
 def _hunks(run: Run, old: int | None, new: int | None) -> list[tuple[Hunk, bool]]:

@@ -16,13 +16,13 @@ _ANYWHERE = 2
 """The line that a hunk without a number is said to begin with: of one at line 1 Git believes it."""
 
 
-def patch_of(changes: Changes) -> tuple[str, list[str]]:
-    """The patch, and what is not in it, a line each."""
+def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
+    """The patch, and what is not in it, a line each. Absolute paths are seen from the folder `here`."""
     texts: list[str] = []
     lacks: list[str] = []
     for file in changes.files:
         for stage in file.stages:
-            texts.append(_stage(stage, lacks))
+            texts.append(_stage(replace(stage, diff=_seen_from(here, stage.diff)), lacks))
         lacks += _others(file)
     lacks += [
         f"`{one.how}` ({one.place}) may have changed any file; what it did is not recorded" for one in changes.commands
@@ -32,6 +32,9 @@ def patch_of(changes: Changes) -> tuple[str, list[str]]:
 
 def _stage(stage: Stage, lacks: list[str]) -> str:
     diff = stage.diff
+    if stage.follows:
+        lacks.append(f"{diff.path}: the edits after a change that is not recorded")
+        return ""
     if os.path.isabs(diff.path) or diff.path.startswith(("~", "../")) or re.match(r"[A-Za-z]:\\", diff.path):
         lacks.append(f"{diff.path}: outside the workspace")
         return ""
@@ -49,6 +52,11 @@ def _stage(stage: Stage, lacks: list[str]) -> str:
         if hunk.old_start is None or hunk.new_start is None:
             hunks[hunks.index(hunk)] = replace(hunk, old_start=_ANYWHERE, new_start=_ANYWHERE)
     return _text(replace(diff, hunks=hunks)) if hunks or diff.operation != "update" else ""
+
+
+def _seen_from(here: str, diff: FileDiff) -> FileDiff:
+    path, renamed = (path and path.removeprefix(here.rstrip("/") + "/") for path in (diff.path, diff.renamed_to))
+    return replace(diff, path=path or "", renamed_to=renamed)
 
 
 def _text(diff: FileDiff) -> str:

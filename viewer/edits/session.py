@@ -34,7 +34,7 @@ _NOT_DONE = {
 _READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
 _EVERYWHERE = ("replace_all", "replaceAll")
 _NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
-_REMARK = re.compile(r"Content of .*:|\(End of file.*\)|\(.* lines.*\)")
+_REMARK = re.compile(r"Content of .*:|\(End of file.*\)|(?:\.\.\. ?)?[(\[].* lines?\b.*[)\]]")
 _LONGEST_READ = 1900
 """Lines: of a longer one the agents show a part, mostly of 2,000."""
 
@@ -263,7 +263,10 @@ def _read(message: Message, tool: Tool, member: Session, root: str | None, wante
         return Read(path, first, *_ended(numbered, ends))
     if "truncated" in text[:300] + text[-300:] or any(given.get(k) for k in ("end_line", "view_range", "start_line")):
         return None
-    lines = [line for i, line in enumerate(lines) if i not in (0, len(lines) - 1) or not _REMARK.fullmatch(line)]
+    if _REMARK.fullmatch(lines[0]):
+        del lines[0]
+    if lines and _REMARK.fullmatch(lines[-1]):
+        del lines[-2 if lines[-2:-1] == [""] else -1 :]
     return Read(path, start, *_ended(lines, ends))
 
 
@@ -299,10 +302,14 @@ class _File:
     """What it was called when this stage began."""
     lines: FileLines = field(default_factory=FileLines)
 
+    follows: bool = False
+    """Whether a change that is not recorded came before."""
+
     def end_stage(self) -> None:
         """Note what came of the edits until now, and that of what is in the file nothing is known any more."""
         lines, change = self.lines, self.change
         stage = lines.stage(self.name, change.path)
+        stage.follows = self.follows
         if stage.rewritten:
             change.stages.clear()
         if stage.diff.hunks or stage.diff.operation != "update":
@@ -314,8 +321,9 @@ class _File:
         try:
             self._take(what)
         except Contradiction:
-            self.change.changed_meanwhile = self.change.changed_meanwhile or bool(self.change.edits)
             self.end_stage()
+            if self.change.edits:
+                self.change.changed_meanwhile = self.follows = True
             self._take(what)
 
     def _take(self, what: Edit | Read) -> None:
@@ -326,8 +334,9 @@ class _File:
                 self.lines.learn(what.start, what.lines, ends=what.ends)
             return
         diff = what.diff
-        if diff.operation == "add":
-            self.lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what, added=True)
+        fills = not self.lines.runs and [hunk.old_start for hunk in diff.hunks] == [0]  # an empty file, or a new one
+        if diff.operation == "add" or (fills and not diff.removed):
+            self.lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what)
         elif diff.operation == "delete":
             if self.lines.whole is None and diff.hunks:
                 self.lines.learn(1, [line[1:] for line in diff.hunks[0].lines], ends=True)
@@ -351,8 +360,6 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
             continue
         if not what.path:
             changes.commands += [what] if step.inside and isinstance(what, Command) else []
-            for file in files.values():
-                file.end_stage()
             continue
         file = files.setdefault(what.path, _File(FileChange(what.path), what.path))
         if step.inside and file.change not in changes.files and not isinstance(what, Read):
@@ -361,7 +368,9 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
             file.change.left_out[what.end] += 1
         elif isinstance(what, Command):
             file.change.commands += [what] if step.inside else []
-            file.end_stage()
+            if not what.how.endswith(" -i"):  # else it is another file, and not the same with other lines
+                file.end_stage()
+                file.follows = True
         else:
             file.take(what)
             if isinstance(what, Edit):
