@@ -116,7 +116,7 @@ class FileLines:
         """Put the runs without a number that are found once in a run with one into it."""
         for run in [run for run in self.runs if run.start is None and run.view]:
             texts, view = [line.text for line in run.view], known.view
-            found = _find([line.text for line in view], texts)
+            found = find([line.text for line in view], texts)
             if len(found) == 1:
                 low = known.lines.index(view[found[0]])
                 high = known.lines.index(view[found[0] + len(texts) - 1]) + 1
@@ -143,7 +143,7 @@ class FileLines:
         found: list[tuple[Run, int]] = []
         for run in self.runs if olds else []:
             texts = [line.text for line in run.view]
-            found += [(run, at) for at in _find(texts, olds)]
+            found += [(run, at) for at in find(texts, olds)]
         if found:
             later = [(run, at) for run, at in found if after and run is after[0] and at >= after[1]]
             chosen = found[::-1] if everywhere else [(later or found)[0]]
@@ -157,13 +157,13 @@ class FileLines:
             text = "\n".join(texts)
             if (at := text.find(old)) >= 0:  # the edit names a part of a line
                 if everywhere:
-                    return run, self._change(run, 0, _differences(texts, text.replace(old, new).split("\n")), edit)
+                    return run, self._change(run, 0, differences(texts, text.replace(old, new).split("\n")), edit)
                 low = text.count("\n", 0, at)
                 high = low + old.count("\n") + 1
                 inside = "\n".join(texts[low:high])
                 cut = at - (text.rfind("\n", 0, at) + 1)
                 made = (inside[:cut] + new + inside[cut + len(old) :]).split("\n")
-                return run, self._change(run, low, _differences(texts[low:high], made), edit)
+                return run, self._change(run, low, differences(texts[low:high], made), edit)
         if (whole := self.whole) is not None and whole.lines and olds:
             raise Contradiction
         run = Run([Line(text) for text in olds])
@@ -204,7 +204,7 @@ class FileLines:
     def write(self, texts: Sequence[str], edit: Any) -> None:
         """Make these lines all of the file, a new one if nothing is known of it."""
         if (run := self.whole) is not None:
-            self._change(run, 0, _differences([line.text for line in run.view], texts), edit)
+            self._change(run, 0, differences([line.text for line in run.view], texts), edit)
         else:
             self.absent = not self.runs
             self.rewritten = not self.absent
@@ -293,15 +293,15 @@ def _netted(lines: list[Line]) -> list[str]:
             (olds if line.old else news).append(line.text)
             continue
         if olds or news:
-            signed += _differences(olds, news)
+            signed += differences(olds, news)
             olds, news = [], []
         if line is not None:
             signed.append(" " + line.text)
     return signed
 
 
-def _differences(olds: Sequence[str], news: Sequence[str]) -> list[str]:
-    """All lines of two texts with their signs."""
+def differences(olds: Sequence[str], news: Sequence[str]) -> list[str]:
+    """Return all lines of two texts with their signs."""
     low = 0
     while low < min(len(olds), len(news)) and olds[low] == news[low]:
         low += 1
@@ -320,7 +320,7 @@ def _differences(olds: Sequence[str], news: Sequence[str]) -> list[str]:
     return signed + [" " + text for text in olds[len(olds) - end :]]
 
 
-def _find(texts: list[str], wanted: list[str]) -> list[int]:
+def find(texts: list[str], wanted: list[str]) -> list[int]:
     """The places at which lines stand in a row."""
     first, size = wanted[0], len(wanted)
     return [i for i, text in enumerate(texts) if text == first and texts[i : i + size] == wanted]

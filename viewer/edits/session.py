@@ -319,30 +319,29 @@ class _File:
     def take(self, what: Edit | Read) -> None:
         """Take in an edit or a read; where it does not fit, somebody else changed the file before."""
         try:
-            self._take(what)
+            put(self.lines, what)
         except Contradiction:
             self.end_stage()
             if self.change.edits:
                 self.change.changed_meanwhile = self.follows = True
-            self._take(what)
+            put(self.lines, what)
 
-    def _take(self, what: Edit | Read) -> None:
-        if isinstance(what, Read):
-            if what.start == 1 and what.ends and self.lines.whole is not None:
-                self.lines.learn(1, what.lines, ends=True)
-            else:
-                self.lines.learn(what.start, what.lines, ends=what.ends)
-            return
-        diff = what.diff
-        fills = not self.lines.runs and [hunk.old_start for hunk in diff.hunks] == [0]  # an empty file, or a new one
-        if diff.operation == "add" or (fills and not diff.removed):
-            self.lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what)
-        elif diff.operation == "delete":
-            if self.lines.whole is None and diff.hunks:
-                self.lines.learn(1, [line[1:] for line in diff.hunks[0].lines], ends=True)
-            self.lines.delete()
-        else:
-            self.lines.apply(diff.hunks, what, everywhere=what.everywhere)
+
+def put(lines: FileLines, what: Edit | Read) -> None:
+    """Let an edit change a file, or a read tell of it. Raises Contradiction where it does not fit."""
+    if isinstance(what, Read):
+        lines.learn(what.start, what.lines, ends=what.ends)
+        return
+    diff = what.diff
+    fills = not lines.runs and [hunk.old_start for hunk in diff.hunks] == [0]  # an empty file, or a new one
+    if diff.operation == "add" or (fills and not diff.removed):
+        lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what)
+    elif diff.operation == "delete":
+        if lines.whole is None and diff.hunks:
+            lines.learn(1, [line[1:] for line in diff.hunks[0].lines], ends=True)
+        lines.delete()
+    else:
+        lines.apply(diff.hunks, what, everywhere=what.everywhere)
 
 
 def changes_of(session: Session, messages: range | None = None) -> Changes:

@@ -1,0 +1,378 @@
+"""From which edit of which session the lines of a file came: the edits are aligned with the file's history, in order.
+
+Each version of the file is laid beside what the sessions had made of it by then. A line that is new in it, and stands
+among the same lines as one that an edit added, is from that edit; so no line of a version before can be from it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemas.troubles import OpenError
+from viewer.edits.history import Change, Commit, Repository, lines_of
+from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
+from viewer.edits.session import Command, Edit, Read, Step, put, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemas.provider import Problem
+    from viewer.index.library import Library
+
+_SLACK = 2.0
+"""Seconds: Git keeps whole ones."""
+_TELLING, _NAMING = 18, 6
+"""Letters and digits that stand together in two texts by no accident, and in a line that others do not resemble."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The edit from which a line came, and for which prompt of which session it was made."""
+
+    provider: str
+    id: str
+    path: Path
+    """The session's address."""
+    exchange_id: str
+    prompt: str
+    edit: Edit
+
+
+@dataclass(slots=True)
+class TracedLine:
+    """A line of a file: the commit from which Git has it, None for one that is not committed, and its origins: none
+    where no edit of a session is known to have added it, several where it may be from each of them.
+    """
+
+    number: int
+    text: str
+    commit: Commit | None
+    origins: list[Origin] = field(default_factory=list)
+
+
+# -- which edits there are -------------------------------------------------------------------------------------------
+
+
+def sessions_touching(library: Library, paths: Sequence[str], progress: Callable[[int, int], None]) -> list[Path]:
+    """The addresses of the sessions that read or changed one of some files, subagents' with the session's own."""
+    from viewer.index.find import Find
+    from viewer.index.query import Query
+
+    library.bring_up_to_date(progress)
+    find, answer = Find(library), None
+    try:
+        for answer in find.groups(Query(paths=list(paths)), "newest"):
+            progress(len(library.states()) - answer.missing, len(library.states()))
+    finally:
+        find.close()
+    return list(dict.fromkeys(group.parent or group.path for group in answer.groups)) if answer else []
+
+
+class Timeline:
+    """What sessions made of one file in one place, edit by edit."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        """The file's name, seen from the working tree."""
+        self.steps: list[Step] = []
+        self.times: list[float] = []
+        self.views: list[list[list[Line]]] = []
+        """The lines that were known after each edit."""
+        self.spans: dict[Line, tuple[int, int, str]] = {}
+        """After which edit a line stood there first, and after which it no longer did; its text as it is compared."""
+        self.used: set[Line] = set()
+        self.passed = -1
+        """The edits until here are in the history: what of them is not in it never will be."""
+
+        self.common: Counter[str] = Counter()
+        """How many lines that edits added have a text."""
+
+    def run(self) -> None:
+        """Go through the steps in the order of time."""
+        file = FileLines()
+        for step in sorted(self.steps, key=lambda step: step.time):
+            if isinstance(step.what, Command):
+                file = file if step.what.how.endswith(" -i") else FileLines()
+            elif isinstance(step.what, (Edit, Read)):
+                try:
+                    put(file, step.what)
+                except Contradiction:
+                    put(file := FileLines(), step.what)
+                if isinstance(step.what, Edit):
+                    self._keep(file, step.time)
+        self.common.update(text for *_, text in self.spans.values())
+
+    def _keep(self, file: FileLines, at: float) -> None:
+        number = len(self.views)
+        self.times.append(at)
+        self.views.append(file.view)
+        for line in (line for run in self.views[-1] for line in run if line.edit is not None):
+            old = self.spans.get(line)
+            self.spans[line] = (number, number + 1, plain(line.text)) if old is None else (old[0], number + 1, old[2])
+
+    def _at(self, commit: Commit, texts: Sequence[str], added: set[int]) -> int:
+        """The edit after which the file was most like a version: -1 where nothing of it is from here. One made later
+        than Git says of the version (it may have been made again, or of several) must have most of what is new in it.
+        """
+        new, all_ = {texts[i] for i in added}, set(texts)
+        same, other = [0.0] * (len(self.views) + 1), [0] * (len(self.views) + 1)
+        for line, (first, last, text) in self.spans.items():
+            if line in self.used or first <= self.passed:
+                continue
+            if text in new:
+                worth = min(_telling(text), _TELLING) / self.common[text]
+                same[first] += worth
+                same[last] -= worth
+            elif text not in all_:
+                other[first] += 1
+                other[last] -= 1
+        most = sum(min(_telling(text), _TELLING) for text in new) / 2
+        best, found, equal, more = (0.0, 0), -1, 0.0, 0
+        for number, made in enumerate(self.times):
+            equal, more = equal + same[number], more + other[number]
+            late = made > commit.authored + _SLACK
+            if made > commit.committed + _SLACK:
+                break
+            if equal > max(most, 2 * best[0]) if late else equal and (equal, -more) >= best:
+                best, found = (equal, -more), number
+        return found
+
+    def match(self, commit: Commit, texts: Sequence[str], added: set[int]) -> dict[int, Line]:
+        """The lines of a version that an edit added, as far as they are among those that are new in it."""
+        number = self._at(commit, texts, added)
+        matched: dict[int, Line] = {}
+        if number < 0:
+            return matched
+        free: dict[str, list[tuple[list[Line], int]]] = {}
+        for run in self.views[number]:
+            for j, line in enumerate(run):
+                if self._fresh(line):
+                    free.setdefault(self.spans[line][2], []).append((run, j))
+        for text, count in Counter(texts[i] for i in added).items():
+            if count == 1 and len(free.get(text, ())) == 1 and _telling(text) >= _NAMING:
+                at = next(i for i in added if texts[i] == text)
+                if at not in matched:
+                    self._extend(texts, at, *free[text][0], added, matched)
+        taken = set(matched.values())
+        for i in sorted(added - matched.keys()):  # what stands there more than once: by the lines around it
+            around = [
+                (run, j) for run, j in free.get(texts[i], ()) if run[j] not in taken and _between(texts, i, run, j)
+            ]
+            if len(around) == 1:
+                matched[i] = around[0][0][around[0][1]]
+        named = [line for line in matched.values() if self._fresh(line) and self.common[self.spans[line][2]] == 1]
+        self.passed = max([self.passed, *(self.spans[line][0] - 1 for line in named)])
+        self.used.update(matched.values())
+        return matched
+
+    def _fresh(self, line: Line) -> bool:
+        return line.edit is not None and line not in self.used and self.spans[line][0] > self.passed
+
+    def _extend(
+        self, texts: Sequence[str], i: int, run: list[Line], j: int, added: set[int], matched: dict[int, Line]
+    ) -> None:
+        """Match two lines and those that are the same before and behind them, if that is no accident."""
+        low = high = 0
+        while i - low > 0 and j - low > 0 and texts[i - low - 1] == plain(run[j - low - 1].text):
+            low += 1
+        most = min(len(texts) - i, len(run) - j) - 1
+        while high < most and texts[i + high + 1] == plain(run[j + high + 1].text):
+            high += 1
+        rare = self.common[texts[i]] == 1 and texts.count(texts[i]) == 1
+        if sum(map(_telling, texts[i - low : i + high + 1])) < _TELLING * (1 if rare else 2):
+            return
+        block = {at: run[at - i + j] for at in range(i - low, i + high + 1)}
+        # Where lines are alike, Git may call others new than those that were put in: it is believed where an edit has
+        # most of its lines from before, as one has that wrote the file anew.
+        known: Counter[object] = Counter()
+        for at, line in block.items():
+            known[line.edit] += (1 if at in added else -1) if self._fresh(line) else 0
+        for at, line in block.items():
+            if line.edit is not None and (at in added or (known[line.edit] >= 0 and self._fresh(line))):
+                matched[at] = line
+
+
+def plain(text: str) -> str:
+    """A line as it is compared: white space does not count."""
+    return " ".join(text.split())
+
+
+def _telling(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
+def _between(texts: Sequence[str], i: int, run: list[Line], j: int) -> bool:
+    """Tell whether two lines are the same, as those before and behind them are, not all of them empty."""
+    if not (0 < i < len(texts) - 1 and 0 < j < len(run) - 1):
+        return False
+    around = texts[i - 1 : i + 2]
+    return sum(map(_telling, around)) >= _TELLING and [plain(line.text) for line in run[j - 1 : j + 2]] == list(around)
+
+
+# -- the answer ------------------------------------------------------------------------------------------------------
+
+
+def trace(
+    repository: Repository, name: str, library: Library, progress: Callable[[int, int], None], problems: list[Problem]
+) -> list[TracedLine]:
+    """Each line of a file as it is on disk, with the commit and the edit from which it came. Raises GitError."""
+    commits = repository.versions(name)
+    names = {name, *(commit.name for commit in commits)}
+    paths = {os.fspath(root / one): one for root in repository.worktrees() for one in names}
+    addresses = sessions_touching(library, list(paths), progress)
+    wanted = {os.path.realpath(path): one for path, one in paths.items()}
+    owners, timelines = read_edits(addresses, wanted, problems)
+    texts = lines_of((repository.root / name).read_bytes())
+    return lay_beside(repository, name, commits, texts, owners, timelines)
+
+
+def read_edits(
+    addresses: Iterable[Path], wanted: dict[str, str], problems: list[Problem]
+) -> tuple[dict[Edit, Origin], list[Timeline]]:
+    """The edits of some files in sessions, and what they made of each. A file's path leads to its name."""
+    from schemas.opening import read_session
+    from schemas.provider import Problem
+
+    owners: dict[Edit, Origin] = {}
+    timelines: dict[str, Timeline] = {}
+    for address in addresses:
+        try:
+            session = read_session(address)
+        except OpenError as error:
+            problems.append(Problem(address, error.reason))
+            continue
+        for step in steps_of(session, None, problems):
+            place = os.path.realpath(os.path.join(session.workspace_root or "/", step.what.path))
+            if not step.what.path or place not in wanted or not step.inside:
+                continue
+            timelines.setdefault(place, Timeline(wanted[place])).steps.append(step)
+            if isinstance(step.what, Edit):
+                exchange = session.exchanges[step.what.exchange]
+                owners[step.what] = Origin(
+                    session.provider, session.id, address, exchange.id, exchange.prompt, step.what
+                )  # fmt: skip
+        session.close()
+    for timeline in timelines.values():
+        timeline.run()
+    return owners, list(timelines.values())
+
+
+Sources = tuple[Line, ...]
+
+
+def lay_beside(
+    repository: Repository,
+    name: str,
+    commits: list[Commit],
+    texts: list[str],
+    owners: dict[Edit, Origin],
+    timelines: list[Timeline],
+) -> list[TracedLine]:
+    """Align the edits with all versions of a file, `texts` as the last one, and trace each of its lines."""
+    blamed = repository.blame(name) if commits else []
+    by_id = {commit.id: commit for commit in commits}
+    news = list(map(plain, texts))
+    changes, committed = _uncommitted([plain(text) for *_, text in blamed], news)
+    now = time.time()
+    last = Commit("", name, now, now, "", "", changes)
+    before: list[str] = []
+    called = ""
+    sources: list[Sources] = []
+    for commit, lines in zip([*commits, last], chain(repository.contents(commits), [texts]), strict=True):
+        plains = list(map(plain, lines))
+        sources = _version(commit, called, before, plains, sources, timelines)
+        before, called = plains, commit.name
+    _doubt(news, sources)
+    traced: list[TracedLine] = []
+    for i, (text, old) in enumerate(zip(texts, committed, strict=True)):
+        origins = list(dict.fromkeys(owners[line.edit] for line in sources[i]))
+        traced.append(TracedLine(i + 1, text, None if old is None else by_id.get(blamed[old][0]), origins))
+    return traced
+
+
+def _version(
+    commit: Commit, name: str, before: list[str], texts: list[str], sources: list[Sources], timelines: list[Timeline]
+) -> list[Sources]:
+    """The edits from which each line of a version is, by those of the version before, in which it has that name."""
+    made: list[Sources] = []
+    at = 0
+    for old, new in commit.hunks:
+        made += sources[at : old.start] + [()] * len(new)
+        at = old.stop
+    made += sources[at:]
+    made = (made + [()] * len(texts))[: len(texts)]  # a version that Git cannot show has no lines
+    added = {i for change in commit.hunks for i in change.new if i < len(texts)}
+    fresh: dict[int, Sources] = {}
+    for timeline in timelines:
+        if timeline.name in (commit.name, name):
+            for i, line in timeline.match(commit, texts, added).items():
+                fresh[i] = (*fresh.get(i, ()), line)
+    _move(commit, before, texts, sources, made, added - fresh.keys())
+    for i, lines in fresh.items():
+        made[i] = lines
+    return made
+
+
+def _move(
+    commit: Commit, before: list[str], texts: list[str], sources: list[Sources], made: list[Sources], added: set[int]
+) -> None:
+    """Let lines that were taken out in one place and put in at another keep their sources."""
+    gone = {i for change in commit.hunks for i in change.old if i < len(sources)}
+    places = {before[i]: i for i in gone}
+    counts, new = Counter(before[i] for i in gone), Counter(texts[i] for i in added)
+    for i in sorted(added):
+        text = texts[i]
+        if counts[text] == new[text] == 1 and _telling(text) >= _TELLING:
+            for step in (1, -1):
+                at, old = i, places[text]
+                while at in added and old in gone and texts[at] == before[old]:
+                    made[at] = sources[old]
+                    at, old = at + step, old + step
+
+
+def _doubt(texts: list[str], sources: list[Sources]) -> None:
+    """Believe of a line without letters and digits only that it is from the edit that wrote it in a row with those before
+    and behind it: it may have changed places with another blank line, or bracket.
+    """
+    telling = [i for i, text in enumerate(texts) if _telling(text)]
+    for first, last in pairwise([-1, *telling, len(texts)]):
+        if last - first > 1:
+            ends = [sources[i] for i in (first, last) if 0 <= i < len(texts)]
+            edits = {line.edit for lines in [*ends, *sources[first + 1 : last]] for line in lines}
+            if len(ends) < 2 or len(edits) != 1 or not _wrote(edits.pop(), texts[first : last + 1]):
+                sources[first + 1 : last] = [()] * (last - first - 1)
+
+
+def _wrote(edit: Edit, texts: list[str]) -> bool:
+    """Tell whether an edit added these lines in a row."""
+    return any(
+        find([plain(line[1:]) if line[:1] == "+" else "\n" for line in hunk.lines], texts) for hunk in edit.diff.hunks
+    )
+
+
+def _uncommitted(olds: list[str], news: list[str]) -> tuple[list[Change], list[int | None]]:
+    """What is not committed, and for each line as it is now the committed line that it is; None for a new one."""
+    changes: list[Change] = []
+    lines: list[int | None] = []
+    old = 0
+    for line in differences(olds, news):
+        if line[:1] == " ":
+            lines.append(old)
+            old += 1
+            continue
+        last = changes[-1] if changes else None
+        if last is None or (last.old.stop, last.new.stop) != (old, len(lines)):
+            changes.append(last := Change(range(old, old), range(len(lines), len(lines))))
+        if line[:1] == "-":
+            old += 1
+        else:
+            lines.append(None)
+        changes[-1] = Change(range(last.old.start, old), range(last.new.start, len(lines)))
+    return changes, lines
