@@ -81,7 +81,7 @@ class History:
             self.put(lines, at, [Made(self.rng.choice(_FILLERS), by)])
 
     def put(self, lines: list[Made], at: int, block: list[Made]) -> None:
-        """Put lines in, where no other place would give the same text: else nobody could tell which are the new ones."""
+        """Put lines in, where no other place would give the same text: else nobody could tell which are new."""
         if not _slides(lines[:at][::-1], block[::-1]) and not _slides(lines[at:], block):
             lines[at:at] = block
 
@@ -111,8 +111,11 @@ class History:
         elif kind < 0.9:  # the text of some line once more, elsewhere
             self.put(lines, self.rng.randrange(len(lines) + 1), [Made(self.rng.choice(lines).text)])
         else:
-            new = f"src/part_{self.commits}.py"
+            self.numbers += 1
+            self.commit()
+            new = f"src/part_{self.numbers}.py"
             self.files[new] = self.files.pop(name)
+            self.commit()  # else Git may not see that it is the same file
 
     def session(self, edits: int) -> None:
         """A session of some edits, each tool use with what the agent knows of it."""
@@ -203,7 +206,7 @@ class _Claude(_Writer):
                 "timestamp": self.at(now),
                 "message": {"role": kind, "content": content, "id": record_id},
                 **more,
-            }  # fmt: skip
+            }
         )
         self.parent = record_id
 

@@ -113,15 +113,15 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
 
 def _print_diff(screen: Console, diff: Any) -> None:
-    from rich.segment import Segments
     from rich.style import Style
+    from rich.text import Text
 
     from renderers.terminal.palette import Palette
     from renderers.terminal.text import diff_rows
 
     palette = Palette(add=Style(color="green"), remove=Style(color="red"))
     for row in diff_rows(diff, screen.width, palette):
-        screen.print(Segments(row.segments, new_lines=False), soft_wrap=True)
+        screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
 
 
 def _lines(added: int, removed: int) -> Any:

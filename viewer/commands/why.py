@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from viewer.edits.trace import Origin, TracedLine
+    from viewer.index.library import Library
 
 _PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL)
 
@@ -41,7 +43,8 @@ def command(place: str, as_json: bool) -> int:
         repository = repository_of(file)
         name = file.relative_to(os.path.realpath(repository.root)).as_posix()
         with progress("reading sessions") as bar:
-            lines = trace(repository, name, Library(texts=True), bar, problems)
+            library = Library(texts=True)
+            lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:
         raise CallError(f"{path_text(file)}: {error}") from None
     for problem in problems:
@@ -54,9 +57,9 @@ def command(place: str, as_json: bool) -> int:
         made = [_object(name, one) for one in lines]
         write_json(made if line is None else made[0])
     elif line is None:
-        _print_file(lines)
+        _print_file(lines, _addresses(lines, library))
     else:
-        _print_line(name, lines[0])
+        _print_line(name, lines[0], _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
 
 
@@ -77,7 +80,7 @@ def state_of(line: TracedLine) -> str:
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
-def _print_line(name: str, line: TracedLine) -> None:
+def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
     from rich.text import Text
 
     from renderers.facts import format_age, local_time
@@ -101,18 +104,18 @@ def _print_line(name: str, line: TracedLine) -> None:
         age = f"  {format_age(time.time() - edit.time)} ago" if edit.time is not None else ""
         screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
         whose = f" by {edit.subagent}" if edit.subagent else ""
-        facts = f"edit  {edit.verb}{whose}  {address(origin)}  {origin.provider}{age}  {short_path(origin.path)}"
+        facts = f"edit  {edit.verb}{whose}  {addresses[origin]}  {origin.provider}{age}  {short_path(origin.path)}"
         screen.print(Text(facts, "dim"), soft_wrap=True)
 
 
-def _print_file(lines: list[TracedLine]) -> None:
+def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
     from rich.text import Text
 
     from renderers.facts import local_time, plural
     from schemas.clean import one_line
 
     screen = console()
-    names = [", ".join(map(address, line.origins[:2])) + (" …" if len(line.origins) > 2 else "") for line in lines]
+    names = [", ".join(map(addresses.__getitem__, line.origins)) for line in lines]
     width, digits = max(map(len, names), default=0), len(str(len(lines)))
     for line, name in zip(lines, names, strict=True):
         commit = line.commit.id[:8] if line.commit else ""
@@ -122,19 +125,20 @@ def _print_file(lines: list[TracedLine]) -> None:
         )  # fmt: skip
         screen.print(row, soft_wrap=not screen.is_terminal, no_wrap=True, overflow="ellipsis", crop=screen.is_terminal)
     screen.print()
-    counts: dict[str, tuple[Origin, int]] = {}
-    for origin in (origin for line in lines for origin in line.origins):
-        counts[address(origin)] = origin, counts.get(address(origin), (origin, 0))[1] + 1
-    for name, (origin, count) in counts.items():
-        facts = f"{name}  {origin.provider}  {plural(count, 'line')}  {one_line(origin.prompt, 200)}"
+    for origin, count in Counter(origin for line in lines for origin in line.origins).items():
+        facts = f"{addresses[origin]}  {origin.provider}  {plural(count, 'line')}  {one_line(origin.prompt, 200)}"
         screen.print(Text(facts), soft_wrap=True)
     untraced = sum(not line.origins for line in lines)
     screen.print(Text(f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"), soft_wrap=True)
 
 
-def address(origin: Origin) -> str:
-    """Where the edit stands, as TARGET takes it, with as much of the id as tells sessions apart mostly."""
-    return f"{origin.id[:8]}{origin.edit.place}"
+def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
+    """Where the edits stand, as TARGET takes it."""
+    from viewer.sessions.ids import ids_of, short_ids
+
+    origins = {origin for line in lines for origin in line.origins}
+    short = short_ids({origin.id for origin in origins}, ids_of(library.found.files, library))
+    return {origin: f"{short[origin.id]}{origin.edit.place}" for origin in origins}
 
 
 # -- for programs ----------------------------------------------------------------------------------------------------

@@ -125,7 +125,8 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     except OSError as error:
         raise GitError(f"git: {(error.strerror or str(error)).lower()}") from None
     if done.returncode:
-        raise GitError(one_line(done.stderr.decode("utf-8", "replace").strip() or "git failed", 300))
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise GitError(one_line(said or "git failed", 300))
     return done.stdout
 
 

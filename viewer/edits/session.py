@@ -279,13 +279,13 @@ def _without_numbers(lines: list[str]) -> tuple[list[str], int]:
     """Lines without the numbers before them, and the first number; none where they have none."""
     texts: list[str] = []
     first, mark = 0, ""
-    for line in lines:
+    for i, line in enumerate(lines):
         match = _NUMBERED.fullmatch(line)
         if match and not texts:
             first, mark = int(match[1]), match[2].strip(" ")
         if match and match[2].strip(" ") == mark and int(match[1]) == first + len(texts):
             texts.append(match[3])
-        elif texts:
+        elif texts or i > 3:  # a remark may stand before the first
             break
     return (texts, first) if 2 * len(texts) > len(lines) - 3 else ([], 0)
 

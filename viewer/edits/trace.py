@@ -32,7 +32,7 @@ _TELLING, _NAMING = 18, 6
 """Letters and digits that stand together in two texts by no accident, and in a line that others do not resemble."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Origin:
     """The edit from which a line came, and for which prompt of which session it was made."""
 
@@ -85,6 +85,8 @@ class Timeline:
         self.times: list[float] = []
         self.views: list[list[list[Line]]] = []
         """The lines that were known after each edit."""
+        self.lasts: list[int] = []
+        """The edits after which it was found to be another file."""
         self.spans: dict[Line, tuple[int, int, str]] = {}
         """After which edit a line stood there first, and after which it no longer did; its text as it is compared."""
         self.used: set[Line] = set()
@@ -99,11 +101,14 @@ class Timeline:
         file = FileLines()
         for step in sorted(self.steps, key=lambda step: step.time):
             if isinstance(step.what, Command):
-                file = file if step.what.how.endswith(" -i") else FileLines()
+                if not step.what.how.endswith(" -i"):
+                    self.lasts.append(len(self.views) - 1)
+                    file = FileLines()
             elif isinstance(step.what, (Edit, Read)):
                 try:
                     put(file, step.what)
                 except Contradiction:
+                    self.lasts.append(len(self.views) - 1)
                     put(file := FileLines(), step.what)
                 if isinstance(step.what, Edit):
                     self._keep(file, step.time)
@@ -148,10 +153,18 @@ class Timeline:
         """The lines of a version that an edit added, as far as they are among those that are new in it."""
         number = self._at(commit, texts, added)
         matched: dict[int, Line] = {}
-        if number < 0:
-            return matched
+        for at in [number, *(last for last in reversed(self.lasts) if self.passed < last < number)]:
+            if at >= 0:
+                self._lay(self.views[at], texts, added, matched)
+        named = [line for line in matched.values() if self._fresh(line) and self.common[self.spans[line][2]] == 1]
+        self.passed = max([self.passed, *(self.spans[line][0] - 1 for line in named)])
+        self.used.update(matched.values())
+        return matched
+
+    def _lay(self, runs: list[list[Line]], texts: Sequence[str], added: set[int], matched: dict[int, Line]) -> None:
+        """Match what is new in a version with the lines that were known after an edit."""
         free: dict[str, list[tuple[list[Line], int]]] = {}
-        for run in self.views[number]:
+        for run in runs:
             for j, line in enumerate(run):
                 if self._fresh(line):
                     free.setdefault(self.spans[line][2], []).append((run, j))
@@ -162,15 +175,10 @@ class Timeline:
                     self._extend(texts, at, *free[text][0], added, matched)
         taken = set(matched.values())
         for i in sorted(added - matched.keys()):  # what stands there more than once: by the lines around it
-            around = [
-                (run, j) for run, j in free.get(texts[i], ()) if run[j] not in taken and _between(texts, i, run, j)
-            ]
+            places = free.get(texts[i], ())
+            around = [(run, j) for run, j in places if run[j] not in taken and _between(texts, i, run, j)]
             if len(around) == 1:
                 matched[i] = around[0][0][around[0][1]]
-        named = [line for line in matched.values() if self._fresh(line) and self.common[self.spans[line][2]] == 1]
-        self.passed = max([self.passed, *(self.spans[line][0] - 1 for line in named)])
-        self.used.update(matched.values())
-        return matched
 
     def _fresh(self, line: Line) -> bool:
         return line.edit is not None and line not in self.used and self.spans[line][0] > self.passed
@@ -196,7 +204,7 @@ class Timeline:
             known[line.edit] += (1 if at in added else -1) if self._fresh(line) else 0
         for at, line in block.items():
             if line.edit is not None and (at in added or (known[line.edit] >= 0 and self._fresh(line))):
-                matched[at] = line
+                matched.setdefault(at, line)
 
 
 def plain(text: str) -> str:
@@ -338,10 +346,11 @@ def _move(
 
 
 def _doubt(texts: list[str], sources: list[Sources]) -> None:
-    """Believe of a line without letters and digits only that it is from the edit that wrote it in a row with those before
-    and behind it: it may have changed places with another blank line, or bracket.
+    """Believe of a short line like others in the file that it is from the edit that wrote it in a row with those before
+    and behind it: a blank line, a bracket or a `return None` may have changed places with another.
     """
-    telling = [i for i, text in enumerate(texts) if _telling(text)]
+    counts = Counter(texts)
+    telling = [i for i, text in enumerate(texts) if _telling(text) >= (_TELLING if counts[text] > 1 else 1)]
     for first, last in pairwise([-1, *telling, len(texts)]):
         if last - first > 1:
             ends = [sources[i] for i in (first, last) if 0 <= i < len(texts)]
