@@ -70,8 +70,9 @@ def _text(diff: FileDiff) -> str:
         head += [f"rename from {_quoted(diff.path)}", f"rename to {_quoted(diff.renamed_to)}"]
     body = ""
     if diff.hunks:
-        head += [f"--- {'/dev/null' if diff.operation == 'add' else old}"]
-        head += [f"+++ {'/dev/null' if diff.operation == 'delete' else new}"]
+        sides = "/dev/null" if diff.operation == "add" else old, "/dev/null" if diff.operation == "delete" else new
+        # The tab is where such a name ends.
+        head += [f"{sign} {name}" + "\t" * (" " in name) for sign, name in zip(("---", "+++"), sides, strict=True)]
         body = "".join(diff.unified().splitlines(keepends=True)[2:])
     return "\n".join(head) + "\n" + body
 
@@ -79,7 +80,7 @@ def _text(diff: FileDiff) -> str:
 def _quoted(path: str) -> str:
     """A path as Git writes it."""
     if not _SPECIAL.search(path):
-        return path + ("\t" if " " in path else "")
+        return path
     return '"' + _SPECIAL.sub(lambda match: f"\\{ord(match[0]):03o}", path) + '"'
 
 

@@ -6,18 +6,18 @@ import heapq
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderers.headline import headline, tool_command
 from renderers.places import place_of
 from schemas.costs.responses import members_of
-from schemas.diffs import FileDiff
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.path_hints import resolve_hints, shell_changes, shell_directory, shell_shown
-from schemas.values import text_of, whole
-from viewer.edits.lines import Contradiction, FileLines, Stage
+from schemas.values import list_of, text_of, whole
+from viewer.edits.lines import Contradiction, FileLines, Stage, differences
 
 if TYPE_CHECKING:
     from schemas.message import Tool
@@ -32,6 +32,7 @@ _NOT_DONE = {
     ToolStatus.PENDING: "without a result",
 }
 _READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
+_TEXTS = (OLD_TEXTS, NEW_TEXTS)
 _EVERYWHERE = ("replace_all", "replaceAll")
 _NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
 _REMARK = re.compile(r"Content of .*:|\(End of file.*\)|(?:\.\.\. ?)?[(\[].* lines?\b.*[)\]]")
@@ -214,7 +215,10 @@ def _happened(
         verb = headline(tool, root).verb
         everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
         exchange = session.messages.exchange[at] if 0 <= at < len(session.messages) else 0
+        given = _given(tool.input)
         for diff, path in zip(tool.diffs if not end else [], hints, strict=False):
+            if given and len(tool.diffs) == 1 and all(hunk.old_start is None for hunk in diff.hunks):
+                diff = replace(diff, hunks=given)
             if diff.renamed_to:
                 diff = replace(diff, renamed_to=_seen(diff.renamed_to, cwd, root))
             yield Edit(
@@ -226,6 +230,17 @@ def _happened(
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
         if not os.path.isabs(seen):  # a log in /tmp is no part of the project
             yield Command(seen, how, place, origin.subagent)
+
+
+def _given(asked: Mapping[str, Any]) -> list[Hunk]:
+    """The texts that a tool was to replace, with all of their lines: what is shown of them is cut."""
+    hunks: list[Hunk] = []
+    for one in [asked, *list_of(asked.get("edits"))]:
+        if isinstance(one, Mapping):
+            old, new = (next((text_of(one[key]) for key in keys if one.get(key)), "") for keys in _TEXTS)
+            sides = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
+            hunks += [Hunk(differences(*sides))] if old else []
+    return hunks
 
 
 def _seen(path: str, cwd: str | None, root: str | None) -> str:
