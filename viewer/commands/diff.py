@@ -137,7 +137,7 @@ def shown_name(file: FileChange) -> str:
 
 
 def notes(file: FileChange) -> list[str]:
-    """What is to be said of a file beside its lines."""
+    """Say what there is of a file beside its lines."""
     said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"]}.get(file.operation, [])
     if file.changed_meanwhile:
         said.append("changed by somebody else meanwhile")

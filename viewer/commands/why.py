@@ -73,7 +73,7 @@ def _split(place: str) -> tuple[Path, int | None]:
 
 
 def state_of(line: TracedLine) -> str:
-    """Whether a line is `traced` to one edit, may be from `several`, or is `untraced`."""
+    """Tell whether a line is `traced` to one edit, may be from `several`, or is `untraced`."""
     return "untraced" if not line.origins else "traced" if len(line.origins) == 1 else "several"
 
 
@@ -133,7 +133,7 @@ def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
 
 
 def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
-    """Where the edits stand, as TARGET takes it."""
+    """The places of the edits, as TARGET takes them."""
     from viewer.sessions.ids import ids_of, short_ids
 
     origins = {origin for line in lines for origin in line.origins}

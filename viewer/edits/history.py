@@ -1,4 +1,4 @@
-"""What Git knows of a file: its versions, and the commit from which each line came. Git is only asked, never told."""
+"""The history of a file in Git: its versions, and the commit from which each line came. Nothing in it is changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Repository:
     root: Path
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """What a command of Git prints. Raises GitError."""
+        """Return what a command of Git prints. Raises GitError."""
         return _git(self.root, *arguments, given=given)
 
     def worktrees(self) -> list[Path]:

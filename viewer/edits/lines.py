@@ -48,13 +48,13 @@ class Run:
 
     @property
     def growth(self) -> int:
-        """How many lines it has more than it had."""
+        """The number of lines that it has more than it had."""
         return sum(line.new - line.old for line in self.lines)
 
 
 @dataclass(slots=True)
 class Stage:
-    """What came of edits that follow each other."""
+    """The outcome of edits that follow each other."""
 
     diff: FileDiff
     open: list[Hunk] = field(default_factory=list)

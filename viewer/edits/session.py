@@ -1,4 +1,4 @@
-"""What a session and its subagents changed in files: the edits of each file, and what came of them."""
+"""The changes of a session and its subagents in files: the edits of each file, and what came of them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Command(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class FileChange:
-    """What became of one file."""
+    """A file that a session changed."""
 
     path: str
     """As it is called in the end, seen from the workspace."""
@@ -95,7 +95,7 @@ class FileChange:
 
     @property
     def operation(self) -> str:
-        """What became of it: add, update, delete or move; `none` where nothing came of its edits."""
+        """Tell what became of it: add, update, delete or move; `none` where nothing came of its edits."""
         if not self.stages:
             return "none" if self.edits or not self.commands else "update"
         first, last = self.diffs[0].operation, self.diffs[-1].operation
@@ -104,7 +104,7 @@ class FileChange:
 
 @dataclass(slots=True)
 class Changes:
-    """What a session changed, or a part of it."""
+    """The changes of a session, or of a part of it."""
 
     files: list[FileChange] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Step(NamedTuple):
 
 
 class _Origin(NamedTuple):
-    """Where a member of a session's family was started: in which message of the session itself, as which subagent."""
+    """The start of a subagent: in which message of the session itself, and what it is called."""
 
     message: int = -1
     subagent: str = ""
@@ -202,7 +202,7 @@ def _member_steps(
 def _happened(
     session: Session, member: Session, root: str | None, message: Message, tool: Tool, at: int, origin: _Origin
 ) -> Iterator[Edit | Left | Command]:
-    """What a tool use did to files."""
+    """Tell what a tool use did to files."""
     cwd = message.metadata.get("cwd") or member.workspace_root
     place = place_of(session, at) if 0 <= at < len(session.messages) else ""
     if tool.diffs or tool.type == "write":
@@ -360,7 +360,7 @@ def put(lines: FileLines, what: Edit | Read) -> None:
 
 
 def changes_of(session: Session, messages: range | None = None) -> Changes:
-    """What a session and its subagents changed: in all, or in some of its messages."""
+    """The changes of a session and its subagents: all, or those of some of its messages."""
     changes = Changes()
     files: dict[str, _File] = {}
     steps = steps_of(session, messages, changes.problems)

@@ -76,7 +76,7 @@ def sessions_touching(library: Library, paths: Sequence[str], progress: Callable
 
 
 class Timeline:
-    """What sessions made of one file in one place, edit by edit."""
+    """One file in one place as sessions changed it, edit by edit."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -367,7 +367,7 @@ def _wrote(edit: Edit, texts: list[str]) -> bool:
 
 
 def _uncommitted(olds: list[str], news: list[str]) -> tuple[list[Change], list[int | None]]:
-    """What is not committed, and for each line as it is now the committed line that it is; None for a new one."""
+    """Tell what is not committed, and for each line as it is now which committed line it is; None for a new one."""
     changes: list[Change] = []
     lines: list[int | None] = []
     old = 0
