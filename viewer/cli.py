@@ -22,6 +22,7 @@ COMMANDS = {
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",
     "search": "Search all sessions.",
+    "index": "Say what the index of all sessions holds, or delete it.",
     "events": "Write what model calls used as Normalized Events.",
     "snapshot": "Write a month's use and cost as a UI Snapshot.",
     "validate": "Check a document against its format.",

@@ -85,6 +85,23 @@ def fresh_ids(data: bytes, copy: int, keep: bytes) -> bytes:
     return _ID.sub(other, data)
 
 
+def home_of_texts(megabytes: int) -> Path:
+    """A Claude Code home of so many MB: the source once and again, with other ids, each time another session."""
+    _, one = source()
+    home = FOLDER / f"texts-{megabytes}"
+    project = home / ".claude/projects/-home-dev-texts"
+    session_id, written, copy = _session_id(one), 0, 1
+    while written < megabytes * MB:
+        own = f"{copy:08x}-0000-4000-8000-0000000000cc"
+        path = project / f"{own}.jsonl"
+        if not path.exists():
+            project.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(fresh_ids(one, copy, session_id).replace(session_id, own.encode()))
+            os.utime(path, (1_772_614_800 + copy * 60,) * 2)
+        written, copy = written + path.stat().st_size, copy + 1
+    return home
+
+
 def many_sessions(count: int) -> Path:
     """A Claude Code home with so many small sessions in 100 projects."""
     home = FOLDER / f"many-{count}"

@@ -703,6 +703,7 @@ def _is_ours(record: Data) -> bool:
 # -- beside a session --------------------------------------------------------------------------------------------------
 
 
+@lru_cache(64)  # it is asked for each tool use, and taking a path apart is slow
 def side_dir(path: Path) -> Path:
     """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
     for parent in list(path.parents)[:3]:
