@@ -66,10 +66,11 @@ def sessions_touching(library: Library, paths: Sequence[str], progress: Callable
     from viewer.index.query import Query
 
     library.bring_up_to_date(progress)
-    find, answer = Find(library), None
+    find, answer, missing = Find(library), None, 0
     try:
         for answer in find.groups(Query(paths=list(paths)), "newest"):
-            progress(len(library.states()) - answer.missing, len(library.states()))
+            missing = missing or answer.missing
+            progress(missing - answer.missing, missing)
     finally:
         find.close()
     return list(dict.fromkeys(group.parent or group.path for group in answer.groups)) if answer else []
