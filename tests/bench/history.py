@@ -311,14 +311,14 @@ def judge(history: History) -> Counter[str]:
     `untraced`; `wrong` with any of another edit, or of a person's.
     """
     from viewer.edits.history import Repository
-    from viewer.edits.trace import lay_beside, read_edits
+    from viewer.edits.trace import Places, lay_beside, read_edits
 
     repository, counts = Repository(history.root), Counter[str]()
     addresses = sorted(history.sessions.iterdir())
     for name, lines in history.files.items():
         commits = repository.versions(name)
-        wanted = {str(history.root / one): one for one in {name, *(commit.name for commit in commits)}}
-        owners, timelines = read_edits(addresses, wanted, [])
+        places = Places(repository, {name, *(commit.name for commit in commits)})
+        owners, timelines = read_edits(addresses, places, [])
         texts = [line.text for line in lines]
         for line, traced in zip(lines, lay_beside(repository, name, commits, texts, owners, timelines), strict=True):
             ids = [origin.edit.message.removesuffix(":0").rpartition(":")[2] for origin in traced.origins]

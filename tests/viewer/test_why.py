@@ -89,6 +89,18 @@ def test_a_line_and_a_file(shop: tuple[Machine, Path]) -> None:
     assert "untraced" in machine.run("why", "basket.py:5", cwd=file.parent).out
 
 
+def test_a_working_tree_that_is_gone(shop: tuple[Machine, Path]) -> None:
+    """A session in one below the repository counts, one in a project of another name does not."""
+    machine, file = shop
+    text = "def average(items):\n    return total(items) / count(items)"
+    for number, folder in enumerate((file.parent / ".trees/x", Path("/gone/shop-2"), Path("/gone/shop")), 7):
+        edit(machine, number, START + 400 + number, folder / "basket.py", "# by hand", text, f"in {folder.name}")
+    file.write_text(file.read_text("utf-8").replace("# by hand", text), "utf-8")
+    answer = machine.run("why", f"{file}:6", "--json").json
+    assert [origin["prompt"] for origin in answer["origins"]] == ["in x", "in shop"]
+    assert answer["state"] == "several"
+
+
 @pytest.mark.parametrize(
     ("place", "said"), [("basket.py:9", "no line 9"), ("nothing.py:1", "no such file"), ("..:1", "no such file")]
 )

@@ -60,20 +60,54 @@ class TracedLine:
 # -- which edits there are -------------------------------------------------------------------------------------------
 
 
-def sessions_touching(library: Library, paths: Sequence[str], progress: Callable[[int, int], None]) -> list[Path]:
-    """The addresses of the sessions that read or changed one of some files, subagents' with the session's own."""
+class Places:
+    """The paths at which sessions may have known a file: its names, in each working tree of the repository, and in one
+    that is gone, if it was below this one or bore its name.
+    """
+
+    def __init__(self, repository: Repository, names: set[str]) -> None:
+        self._root = os.path.realpath(repository.root)
+        self._roots = {os.path.realpath(root) for root in repository.worktrees()}
+        self.names = names
+
+    def name_at(self, path: str) -> str | None:
+        """The name under which a path is the file; None for another file."""
+        if not path.endswith(tuple(self.names)):
+            return None
+        path = os.path.realpath(path)
+        for name in self.names:
+            root = path.removesuffix(f"/{name}")
+            if root in self._roots or (root != path and self._was(root)):
+                return name
+        return None
+
+    def may_lie(self, workspace: str) -> bool:
+        """Tell whether paths in a workspace may be the file's."""
+        place = os.path.realpath(workspace) + "/"
+        near = any(place.startswith(f"{root}/") or f"{root}/".startswith(place) for root in self._roots)
+        return not workspace or near or self._was(place.rstrip("/"))
+
+    def _was(self, root: str) -> bool:
+        """Tell whether a folder was a working tree that is gone."""
+        known = root.startswith(f"{self._root}/") or os.path.basename(self._root) in root.split("/")
+        return known and not os.path.exists(root)
+
+
+def sessions_touching(library: Library, places: Places, progress: Callable[[int, int], None]) -> list[Path]:
+    """The addresses of the sessions that read or changed a file, subagents' with the session's own."""
     from viewer.index.find import Find
     from viewer.index.query import Query
 
     library.bring_up_to_date(progress)
     find, answer, missing = Find(library), None, 0
     try:
-        for answer in find.groups(Query(paths=list(paths)), "newest"):
+        for answer in find.groups(Query(paths=sorted(places.names)), "newest"):
             missing = missing or answer.missing
             progress(missing - answer.missing, missing)
     finally:
         find.close()
-    return list(dict.fromkeys(group.parent or group.path for group in answer.groups)) if answer else []
+    found = answer.groups if answer else []
+    return list(dict.fromkeys(group.parent or group.path for group in found if places.may_lie(group.root)))
 
 
 class Timeline:
@@ -233,19 +267,16 @@ def trace(
 ) -> list[TracedLine]:
     """Each line of a file as it is on disk, with the commit and the edit from which it came. Raises GitError."""
     commits = repository.versions(name)
-    names = {name, *(commit.name for commit in commits)}
-    paths = {os.fspath(root / one): one for root in repository.worktrees() for one in names}
-    addresses = sessions_touching(library, list(paths), progress)
-    wanted = {os.path.realpath(path): one for path, one in paths.items()}
-    owners, timelines = read_edits(addresses, wanted, problems)
+    places = Places(repository, {name, *(commit.name for commit in commits)})
+    owners, timelines = read_edits(sessions_touching(library, places, progress), places, problems)
     texts = lines_of((repository.root / name).read_bytes())
     return lay_beside(repository, name, commits, texts, owners, timelines)
 
 
 def read_edits(
-    addresses: Iterable[Path], wanted: dict[str, str], problems: list[Problem]
+    addresses: Iterable[Path], places: Places, problems: list[Problem]
 ) -> tuple[dict[Edit, Origin], list[Timeline]]:
-    """The edits of some files in sessions, and what they made of each. A file's path leads to its name."""
+    """The edits of a file in sessions, and what they made of it in each place."""
     from schemas.opening import read_session
     from schemas.provider import Problem
 
@@ -258,10 +289,10 @@ def read_edits(
             problems.append(Problem(address, error.reason))
             continue
         for step in steps_of(session, None, problems):
-            place = os.path.realpath(os.path.join(session.workspace_root or "/", step.what.path))
-            if not step.what.path or place not in wanted or not step.inside:
+            place = os.path.join(session.workspace_root or "/", step.what.path)
+            if not step.what.path or not step.inside or (called := places.name_at(place)) is None:
                 continue
-            timelines.setdefault(place, Timeline(wanted[place])).steps.append(step)
+            timelines.setdefault(place, Timeline(called)).steps.append(step)
             if isinstance(step.what, Edit):
                 exchange = session.exchanges[step.what.exchange]
                 owners[step.what] = Origin(
@@ -301,7 +332,7 @@ def lay_beside(
     _doubt(news, sources)
     traced: list[TracedLine] = []
     for i, (text, old) in enumerate(zip(texts, committed, strict=True)):
-        origins = list(dict.fromkeys(owners[line.edit] for line in sources[i]))
+        origins = sorted({owners[line.edit] for line in sources[i]}, key=lambda one: one.edit.time or 0)
         traced.append(TracedLine(i + 1, text, None if old is None else by_id.get(blamed[old][0]), origins))
     return traced
 
