@@ -32,6 +32,7 @@ _NOT_DONE = {
     ToolStatus.PENDING: "without a result",
 }
 _READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
+_SLICES = ("end_line", "view_range", "start_line")
 _TEXTS = (OLD_TEXTS, NEW_TEXTS)
 _EVERYWHERE = ("replace_all", "replaceAll")
 _NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
@@ -109,13 +110,10 @@ class Changes:
     files: list[FileChange] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     """Those that may have changed any file: `git apply`."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Edits that changed nothing, over all files."""
     problems: list[Problem] = field(default_factory=list)
     """Subagents that could not be read."""
-
-    @property
-    def left_out(self) -> Counter[str]:
-        """Edits that changed nothing, over all files."""
-        return sum((file.left_out for file in self.files), Counter[str]())
 
 
 class Read(NamedTuple):
@@ -176,7 +174,7 @@ def _member_steps(
     kinds, time = member.messages.kind, 0.0
     if not main and origin.message >= 0:
         time = session.messages.when(origin.message) or 0.0
-    shown: list[tuple[float, bool, Message]] = []
+    shown: list[tuple[float, bool, int, _Shown]] = []
     steps: list[tuple[int, Step]] = []
     for index in range(len(kinds)):
         time = max(time, member.messages.when(index) or 0.0)
@@ -187,15 +185,16 @@ def _member_steps(
         inside = (messages is None or at in messages) and not message.flags & Flag.INHERITED
         if message.tool is None:
             continue
-        if message.tool.type in ("read", "shell") and not message.tool.diffs:
-            shown.append((time, inside, message))
+        if (file := _shown(message, message.tool, member, root)) is not None:
+            shown.append((time, inside, index, file))
         for what in _happened(session, member, root, message, message.tool, at, origin):
             steps.append((index, Step(time, inside, what)))
             if isinstance(what, Edit):
                 reads |= {what.path, *filter(None, [what.diff.renamed_to])}
-    for at_time, inside, message in shown:
-        if message.tool is not None and (read := _read(message, message.tool, member, root, reads)) is not None:
-            steps.append((message.index, Step(at_time, inside, read)))
+    for at_time, inside, index, file in shown:  # what is in other files need not be kept until here
+        tool = member.message(index).tool if file.path in reads else None
+        if tool is not None and (read := _read(file, tool)) is not None:
+            steps.append((index, Step(at_time, inside, read)))
     yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
 
 
@@ -204,9 +203,11 @@ def _happened(
 ) -> Iterator[Edit | Left | Command]:
     """Tell what a tool use did to files."""
     cwd = message.metadata.get("cwd") or member.workspace_root
-    place = place_of(session, at) if 0 <= at < len(session.messages) else ""
+    started = 0 <= at < len(session.messages)
     if tool.diffs or tool.type == "write":
+        place = place_of(session, at) if started else ""
         hints = [_seen(diff.path, cwd, root) for diff in tool.diffs] or message.path_hints
+        hints = hints or [_seen(_path_in(tool.input), cwd, root)]
         end = "rewound" if message.flags & Flag.REWOUND else _NOT_DONE.get(tool.status, "")
         if end:
             yield from (Left(path, end) for path in dict.fromkeys(hints))
@@ -214,7 +215,7 @@ def _happened(
             yield from (Command(path, tool.name, place, origin.subagent) for path in hints)
         verb = headline(tool, root).verb
         everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
-        exchange = session.messages.exchange[at] if 0 <= at < len(session.messages) else 0
+        exchange = session.messages.exchange[at] if started else 0
         given = _given(tool.input)
         for diff, path in zip(tool.diffs if not end else [], hints, strict=False):
             if given and len(tool.diffs) == 1 and all(hunk.old_start is None for hunk in diff.hunks):
@@ -229,7 +230,7 @@ def _happened(
     for how, path in shell_changes(command) if command else []:
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
         if not os.path.isabs(seen):  # a log in /tmp is no part of the project
-            yield Command(seen, how, place, origin.subagent)
+            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
 
 
 def _given(asked: Mapping[str, Any]) -> list[Hunk]:
@@ -243,46 +244,58 @@ def _given(asked: Mapping[str, Any]) -> list[Hunk]:
     return hunks
 
 
+def _path_in(given: Mapping[str, Any]) -> str:
+    """The one file that a tool's input names; empty where it names none."""
+    files = given.get("files")
+    if isinstance(files, list) and len(files) == 1 and isinstance(files[0], dict):
+        given = files[0]
+    return next((text_of(given[key]) for key in _READ_PATHS if text_of(given.get(key))), "")
+
+
 def _seen(path: str, cwd: str | None, root: str | None) -> str:
-    return next(iter(resolve_hints([path], cwd, root)), path)
+    return path and next(iter(resolve_hints([path], cwd, root)), path)
 
 
 # -- reads -----------------------------------------------------------------------------------------------------------
 
 
-def _read(message: Message, tool: Tool, member: Session, root: str | None, wanted: set[str]) -> Read | None:
-    """The lines of a file that a tool use showed; None where it is not among the wanted, or that cannot be told."""
-    if tool.status is not ToolStatus.OK or not tool.text:
+class _Shown(NamedTuple):
+    """A file that a tool use showed, from which line on, and whether it was asked for up to its end."""
+
+    path: str
+    start: int
+    ends: bool
+
+
+def _shown(message: Message, tool: Tool, member: Session, root: str | None) -> _Shown | None:
+    """The file that a tool use showed, if it showed one."""
+    if tool.status is not ToolStatus.OK or not tool.text or tool.diffs or tool.type not in ("read", "shell"):
         return None
-    given, start, text = tool.input, 1, tool.text
-    cwd = message.metadata.get("cwd") or member.workspace_root
+    given, cwd = tool.input, message.metadata.get("cwd") or member.workspace_root
     if tool.type == "shell":
         shown = shell_shown(tool_command(tool) or "")
         if shown is None or tool.exit_code:
             return None
-        path, start = shown
-        ends, cwd = start == 1, shell_directory(given, cwd)
-    else:
-        files = given.get("files")
-        if isinstance(files, list) and len(files) == 1 and isinstance(files[0], dict):
-            given = files[0]
-        path = next((text_of(given[key]) for key in _READ_PATHS if text_of(given.get(key))), "")
-        start = whole(given.get("offset")) or 1
-        ends = not any(given.get(key) for key in ("limit", "offset", "end_line", "view_range", "start_line"))
-    path = _seen(path, cwd, root)
-    if path not in wanted:
-        return None
-    lines = text.split("\n")
+        return _Shown(_seen(shown[0], shell_directory(given, cwd), root), shown[1], shown[1] == 1)
+    if any(given.get(key) for key in _SLICES):
+        return _Shown(_seen(_path_in(given), cwd, root), 0, False)
+    start = whole(given.get("offset"))
+    return _Shown(_seen(_path_in(given), cwd, root), start or 1, not start and not given.get("limit"))
+
+
+def _read(file: _Shown, tool: Tool) -> Read | None:
+    """The lines that a tool use showed; None where that cannot be told."""
+    lines = tool.text.split("\n")
     numbered, first = _without_numbers(lines)
     if numbered:
-        return Read(path, first, *_ended(numbered, ends))
-    if "truncated" in text[:300] + text[-300:] or any(given.get(k) for k in ("end_line", "view_range", "start_line")):
+        return Read(file.path, first, *_ended(numbered, file.ends))
+    if not file.start or "truncated" in tool.text[:300] + tool.text[-300:]:
         return None
     if _REMARK.fullmatch(lines[0]):
         del lines[0]
     if lines and _REMARK.fullmatch(lines[-1]):
         del lines[-2 if lines[-2:-1] == [""] else -1 :]
-    return Read(path, start, *_ended(lines, ends))
+    return Read(file.path, file.start, *_ended(lines, file.ends))
 
 
 def _ended(lines: list[str], ends: bool) -> tuple[list[str], bool]:
@@ -372,6 +385,8 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
                 file.lines.settle()
         if not step.inside and i > asked[0] and not isinstance(what, Read):
             continue
+        if isinstance(what, Left) and step.inside:
+            changes.left_out[what.end] += 1
         if not what.path:
             changes.commands += [what] if step.inside and isinstance(what, Command) else []
             continue
@@ -379,7 +394,7 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
         if step.inside and file.change not in changes.files and not isinstance(what, Read):
             changes.files.append(file.change)
         if isinstance(what, Left):
-            file.change.left_out[what.end] += 1
+            file.change.left_out.update([what.end] * step.inside)
         elif isinstance(what, Command):
             file.change.commands += [what] if step.inside else []
             if not what.how.endswith(" -i"):  # else it is another file, and not the same with other lines
