@@ -135,6 +135,33 @@ def test_a_file_that_is_written_anew_over_an_unknown_one() -> None:
     assert file.stage("f", "f").diff.operation == "add"
 
 
+NUMBERS = st.one_of(st.none(), st.integers(0, 9), st.just(10**9))
+SIGNED = st.lists(st.builds(str.__add__, st.sampled_from("+- "), st.sampled_from(["a", "b", ""])), max_size=5)
+HUNKS = st.lists(st.builds(Hunk, SIGNED, NUMBERS, NUMBERS), max_size=3)
+HAPPENINGS = st.one_of(
+    HUNKS, st.tuples(st.integers(1, 9), st.lists(st.sampled_from("ab"), max_size=4), st.booleans()), TEXTS.map(tuple)
+)
+
+
+@given(st.lists(HAPPENINGS, max_size=6), st.booleans())
+def test_whatever_agents_record_is_taken_or_contradicts(happenings: list[object], everywhere: bool) -> None:
+    file = FileLines()
+    for one in happenings:
+        try:
+            if isinstance(one, list):
+                file.apply(one, "edit", everywhere=everywhere)
+            elif isinstance(one, tuple) and one and isinstance(one[0], int):
+                file.learn(one[0], one[1], ends=one[2])
+            elif isinstance(one, tuple):
+                file.write(one, "edit")
+            else:
+                file.delete()
+        except Contradiction:
+            file = FileLines()
+    diff = file.stage("f", "f").diff
+    assert all(hunk.lines and any(line[:1] != " " for line in hunk.lines) for hunk in diff.hunks)
+
+
 def stage_lines(stage: Stage) -> list[str]:
     """The lines of the only hunk."""
     (hunk,) = stage.diff.hunks

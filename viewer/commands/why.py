@@ -47,19 +47,19 @@ def command(place: str, as_json: bool) -> int:
             lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:
         raise CallError(f"{path_text(file)}: {error}") from None
-    for problem in problems:
+    for problem in [*library.found.problems, *problems]:
         warn(f"{path_text(problem.path)}: {problem.reason}")
     if line is not None:
         if not 0 < line <= len(lines):
             raise CallError(f"{path_text(file)}: there is no line {line}; it has {len(lines)}")
         lines = lines[line - 1 : line]
     if as_json:
-        made = [_object(name, one) for one in lines]
+        made = [_object(path_text(name), one) for one in lines]
         write_json(made if line is None else made[0])
     elif line is None:
         _print_file(lines, _addresses(lines, library))
     else:
-        _print_line(name, lines[0], _addresses(lines, library))
+        _print_line(path_text(name), lines[0], _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
 
 

@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.troubles import OpenError
+from schemas.troubles import OpenError, bug
 from viewer.edits.history import Change, Commit, Repository, lines_of
 from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
 from viewer.edits.session import Command, Edit, Read, Step, put, steps_of
@@ -93,7 +93,9 @@ class Places:
         return known and not os.path.exists(root)
 
 
-def sessions_touching(library: Library, places: Places, progress: Callable[[int, int], None]) -> list[Path]:
+def sessions_touching(
+    library: Library, places: Places, progress: Callable[[int, int], None], problems: list[Problem]
+) -> list[Path]:
     """The addresses of the sessions that read or changed a file, subagents' with the session's own."""
     from viewer.index.find import Find
     from viewer.index.query import Query
@@ -106,6 +108,7 @@ def sessions_touching(library: Library, places: Places, progress: Callable[[int,
             progress(missing - answer.missing, missing)
     finally:
         find.close()
+    problems += find.problems
     found = answer.groups if answer else []
     return list(dict.fromkeys(group.parent or group.path for group in found if places.may_lie(group.root)))
 
@@ -268,7 +271,7 @@ def trace(
     """Each line of a file as it is on disk, with the commit and the edit from which it came. Raises GitError."""
     commits = repository.versions(name)
     places = Places(repository, {name, *(commit.name for commit in commits)})
-    owners, timelines = read_edits(sessions_touching(library, places, progress), places, problems)
+    owners, timelines = read_edits(sessions_touching(library, places, progress, problems), places, problems)
     texts = lines_of((repository.root / name).read_bytes())
     return lay_beside(repository, name, commits, texts, owners, timelines)
 
@@ -285,10 +288,15 @@ def read_edits(
     for address in addresses:
         try:
             session = read_session(address)
+            steps = steps_of(session, None, problems)
+            session.close()
         except OpenError as error:
             problems.append(Problem(address, error.reason))
             continue
-        for step in steps_of(session, None, problems):
+        except Exception as error:  # noqa: BLE001
+            problems.append(Problem(address, bug(error)))  # which must not take the others away
+            continue
+        for step in steps:
             place = os.path.join(session.workspace_root or "/", step.what.path)
             if not step.what.path or not step.inside or (called := places.name_at(place)) is None:
                 continue
@@ -298,7 +306,6 @@ def read_edits(
                 owners[step.what] = Origin(
                     session.provider, session.id, address, exchange.id, exchange.prompt, step.what
                 )  # fmt: skip
-        session.close()
     for timeline in timelines.values():
         timeline.run()
     return owners, list(timelines.values())
