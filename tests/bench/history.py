@@ -45,6 +45,7 @@ class History:
     files: dict[str, list[Made]] = field(default_factory=dict)
     stream: list[bytes] = field(default_factory=list)
     committed: dict[str, list[str]] = field(default_factory=dict)
+    kept: dict[str, list[Made]] = field(default_factory=dict)
     commits: int = 0
     numbers: int = 0
 
@@ -155,6 +156,7 @@ class History:
                 data = "".join(text + "\n" for text in texts).encode()
                 out += [b"M 100644 inline " + name.encode(), b"data %d" % len(data), data]
         self.committed = {name: [line.text for line in lines] for name, lines in self.files.items()}
+        self.kept = {name: [Made(line.text, line.by) for line in lines] for name, lines in self.files.items()}
         self.stream.append(b"\n".join(out) + b"\n")
 
     def finish(self) -> None:
@@ -301,6 +303,9 @@ def make(folder: Path, commits: int, seed: int) -> History:
                 history.session(history.rng.randrange(1, 6))
             if history.rng.random() < 0.5:
                 history.person(history.rng.choice(list(history.files)))
+            if history.rng.random() < 0.1:  # what was not committed is thrown away
+                name = history.rng.choice(list(history.files))
+                history.files[name] = [Made(line.text, line.by) for line in history.kept[name]]
         history.commit(rebased=end if history.commits < commits // 2 else None)
     history.finish()
     return history

@@ -201,6 +201,13 @@ def test_what_a_patch_cannot_hold_is_said() -> None:
     ]
 
 
+def test_an_edit_whose_parts_contradict_each_other() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(FileDiff("a.py", "update", [Hunk(["-one", "+two"], 1, 1), Hunk(["-three", "+four"], 1, 1)])))
+    assert told(hand.session) == ["update a.py +2 -2 #1.2"]
+
+
 def test_names_in_a_patch_are_those_that_git_reads(tmp_path: Path) -> None:
     hand = Hand()
     hand.prompt("begin")

@@ -124,9 +124,12 @@ class FileLines:
                     known.lines[low:high] = run.lines
                     self.runs.remove(run)
 
-    def apply(self, hunks: Iterable[Hunk], edit: Any, *, everywhere: bool = False) -> None:
+    def apply(self, hunks: Sequence[Hunk], edit: Any, *, everywhere: bool = False) -> None:
         """Change it as an edit says, `everywhere` where that replaced each place. Raises Contradiction."""
         after: tuple[Run, int] | None = None
+        for hunk in hunks:  # all, before any of them changes something
+            if hunk.old_start and hunk.new_start is not None:
+                self.learn(hunk.old_start, [line[1:] for line in hunk.lines if line[:1] != "+"])
         for hunk in hunks:
             olds = [line[1:] for line in hunk.lines if line[:1] != "+"]
             if hunk.old_start is not None and hunk.new_start is not None:
@@ -250,9 +253,8 @@ class FileLines:
 
 
 def _ends(lines: list[str]) -> bool:
-    """Tell whether a file ends with a hunk: one that has context before it, but not as much behind."""
-    context = [line[:1] == " " for line in lines]
-    return all(context[:CONTEXT]) and len(context) > CONTEXT and not all(context[-CONTEXT:])
+    """Tell whether a file ends with a hunk: one that has all context before it, and none behind."""
+    return len(lines) > CONTEXT and lines[-1][:1] != " " and all(line[:1] == " " for line in lines[:CONTEXT])
 
 
 def _compare(line: Line, text: str) -> None:

@@ -352,7 +352,7 @@ class _File:
             self.end_stage()
             if self.change.edits:
                 self.change.changed_meanwhile = self.follows = True
-            put(self.lines, what)
+            self.lines = put_anew(what)
 
 
 def put(lines: FileLines, what: Edit | Read) -> None:
@@ -370,6 +370,18 @@ def put(lines: FileLines, what: Edit | Read) -> None:
         lines.delete()
     else:
         lines.apply(diff.hunks, what, everywhere=what.everywhere)
+
+
+def put_anew(what: Edit | Read) -> FileLines:
+    """A file of which nothing is known but an edit, or a read."""
+    lines = FileLines()
+    try:
+        put(lines, what)
+    except Contradiction:  # its hunks contradict each other, so none is where it says
+        lines = FileLines()
+        if isinstance(what, Edit):
+            lines.apply([Hunk(hunk.lines) for hunk in what.diff.hunks], what)
+    return lines
 
 
 def changes_of(session: Session, messages: range | None = None) -> Changes:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from schemas.troubles import OpenError, bug
 from viewer.edits.history import Change, Commit, Repository, lines_of
 from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
-from viewer.edits.session import Command, Edit, Read, Step, put, steps_of
+from viewer.edits.session import Command, Edit, Read, Step, put, put_anew, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,10 +127,11 @@ class Timeline:
         """The edits after which it was found to be another file."""
         self.spans: dict[Line, tuple[int, int, str]] = {}
         """After which edit a line stood there first, and after which it no longer did; its text as it is compared."""
+        self.open: list[Line] = []
+        """Those that may come in a version that was not looked at yet."""
         self.used: set[Line] = set()
         self.passed = -1
         """The edits until here are in the history: what of them is not in it never will be."""
-
         self.common: Counter[str] = Counter()
         """How many lines that edits added have a text."""
 
@@ -147,10 +148,11 @@ class Timeline:
                     put(file, step.what)
                 except Contradiction:
                     self.lasts.append(len(self.views) - 1)
-                    put(file := FileLines(), step.what)
+                    file = put_anew(step.what)
                 if isinstance(step.what, Edit):
                     self._keep(file, step.time)
         self.common.update(text for *_, text in self.spans.values())
+        self.open = list(self.spans)
 
     def _keep(self, file: FileLines, at: float) -> None:
         number = len(self.views)
@@ -166,9 +168,9 @@ class Timeline:
         """
         new, all_ = {texts[i] for i in added}, set(texts)
         same, other = [0.0] * (len(self.views) + 1), [0] * (len(self.views) + 1)
-        for line, (first, last, text) in self.spans.items():
-            if line in self.used or first <= self.passed:
-                continue
+        self.open = list(filter(self._fresh, self.open))
+        for line in self.open:
+            first, last, text = self.spans[line]
             if text in new:
                 worth = min(_telling(text), _TELLING) / self.common[text]
                 same[first] += worth
