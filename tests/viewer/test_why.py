@@ -20,7 +20,7 @@ def test_no_line_is_traced_wrong(seed: int, tmp_path: Path) -> None:
     """In a repository with rebases, squashed commits, renames, a formatter, moves, and edits of people in between."""
     counts: Counter[str] = judge(make(tmp_path, 40, seed))
     assert not counts["wrong"]
-    assert counts["right"] > 4 * counts["untraced"] > 0
+    assert counts["right"] > 3 * counts["untraced"] > 0
 
 
 def edit(machine: Machine, number: int, at: float, path: Path, old: str, new: str, prompt: str) -> None:
@@ -121,6 +121,13 @@ def test_a_file_that_is_in_no_repository_and_one_that_is_not_committed(tmp_path:
     edit(machine, 1, START, file, "old = 1", "new_and_longer = 123456789", "renew it")
     file.write_text("new_and_longer = 123456789\n", "utf-8")
     assert machine.run("why", "alone.py:1", "--json", cwd=tmp_path).json["origins"][0]["prompt"] == "renew it"
+    text = file.read_text("utf-8")
+    commit(tmp_path, START + 50, "Add it")
+    file.unlink()
+    commit(tmp_path, START + 60, "Delete it")
+    file.write_text(text, "utf-8")
+    again = machine.run("why", "alone.py:1", "--json", cwd=tmp_path).json
+    assert (again["commit"], again["state"]) == (None, "untraced")  # the edit's line went with the file
 
 
 def test_git_runs_nothing_of_the_repository(shop: tuple[Machine, Path], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -325,7 +325,8 @@ def lay_beside(
     timelines: list[Timeline],
 ) -> list[TracedLine]:
     """Align the edits with all versions of a file, `texts` as the last one, and trace each of its lines."""
-    blamed = repository.blame(name) if commits else []
+    versions = list(repository.contents(commits))
+    blamed = repository.blame(name) if versions and versions[-1] else []
     by_id = {commit.id: commit for commit in commits}
     news = list(map(plain, texts))
     changes, committed = _uncommitted([plain(text) for *_, text in blamed], news)
@@ -334,7 +335,7 @@ def lay_beside(
     before: list[str] = []
     called = ""
     sources: list[Sources] = []
-    for commit, lines in zip([*commits, last], chain(repository.contents(commits), [texts]), strict=True):
+    for commit, lines in zip([*commits, last], [*versions, texts], strict=True):
         plains = list(map(plain, lines))
         sources = _version(commit, called, before, plains, sources, timelines)
         before, called = plains, commit.name
