@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from schemas.clean import as_json, clean, one_line
+from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_structured_patch
 from schemas.folders import entries_of, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
@@ -491,11 +491,10 @@ class Claude(Lines):
         """Return the changes of a tool, from `structuredPatch`, else from its input. A use that failed has none."""
         details = dict_of(answer.details[1]) if answer is not None and answer.details else {}
         path = text_of(details.get("filePath")) or text_of(tool.input.get("file_path"))
-        diff = from_structured_patch(path, details.get("structuredPatch"))
-        if tool.status is not ToolStatus.OK or diff is None or not diff.hunks:
-            return super().diffs(tool, answer)
-        _give_tabs(diff, [details.get("originalFile"), *tool.input.values()])
-        return [diff]
+        texts = [details.get("originalFile"), *tool.input.values()]
+        diff = from_structured_patch(path, details.get("structuredPatch"), texts)
+        known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
+        return [diff] if known and diff is not None else super().diffs(tool, answer)
 
     # -- beside the talk -----------------------------------------------------------------------------------------------
 
@@ -798,13 +797,3 @@ def _object_in(path: Path) -> Data:
 
 
 PROVIDER = Claude()
-
-
-def _give_tabs(diff: FileDiff, texts: list[object]) -> None:
-    """Give lines their tabs back, from the texts of which the patch was made: in it each is two spaces."""
-    tabbed = [line for text in texts if isinstance(text, str) and "\t" in text for line in clean(text).split("\n")]
-    if not tabbed:
-        return
-    exact = {line.replace("\t", "  "): line for line in tabbed if "\t" in line}
-    for hunk in diff.hunks:
-        hunk.lines = [line[:1] + exact.get(line[1:], line[1:]) for line in hunk.lines]
