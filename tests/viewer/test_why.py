@@ -143,11 +143,14 @@ def test_git_runs_nothing_of_the_repository(shop: tuple[Machine, Path], tmp_path
         "filter.x.smudge",
     ):
         subprocess.run(["git", "config", setting, f"touch {mark};cat"], cwd=file.parent, check=True)
+    for setting in ("diff.interHunkContext=9", "log.showRoot=false", "diff.noprefix=true", "core.abbrev=40"):
+        subprocess.run(["git", "config", *setting.split("=")], cwd=file.parent, check=True)
     (file.parent / ".git/info/attributes").write_text("*.py diff=x filter=x\n", "utf-8")
     before = {path: path.stat().st_mtime_ns for path in file.parent.rglob("*")}
     repository = repository_of(file)
     commits = repository.versions("basket.py")
     assert [commit.summary for commit in commits] == ["Begin", "Sum", "Rename"]
+    assert [[len(change.new) for change in commit.hunks] for commit in commits] == [[2], [1], []]
     assert [len(lines) for lines in repository.contents(commits)] == [2, 2, 2]
     assert len(repository.blame("basket.py")) == 2
     assert repository.worktrees() == [repository.root]

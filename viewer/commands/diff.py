@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.clean import one_line
 from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from schemas.session import Session
     from viewer.edits.session import Changes, Command, Edit, FileChange
+
+
+_LONGEST = 4096
 
 
 @click.command("diff")
@@ -86,14 +90,16 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
     piped = not screen.is_terminal
     for file in changes.files:
-        line = Text.assemble((shown_name(file), "bold"), "  ")
+        line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"), "  ")
         line.append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
         screen.print(line, soft_wrap=True)
         for one in chain(file):
-            screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
+            screen.print(
+                Text(f"  {one_line(one, _LONGEST)}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis"
+            )
     for command_ in changes.commands:
-        screen.print(Text(f"any file may be changed by {_by(command_)}", "dim"), soft_wrap=True)
+        screen.print(Text(one_line(f"any file may be changed by {_by(command_)}", _LONGEST), "dim"), soft_wrap=True)
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
@@ -108,7 +114,8 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
                 sys.stdout.flush()
                 write_bytes(diff.unified().encode("utf-8", "replace"))
             else:
-                screen.print(Text(diff.path + (f" → {diff.renamed_to}" if diff.renamed_to else ""), "bold"))
+                name = diff.path + (f" → {diff.renamed_to}" if diff.renamed_to else "")
+                screen.print(Text(one_line(name, _LONGEST), "bold"))
                 _print_diff(screen, diff)
 
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from schemas.clean import clean, one_line
 
 _QUIET = (
-    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false", "log.showSignature=false",
-    "protocol.allow=never", "blame.ignoreRevsFile=", "color.ui=false", "diff.noprefix=false",
-    "diff.mnemonicPrefix=false",
+    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false", "protocol.allow=never",
+    "color.ui=false", "log.showSignature=false", "log.showRoot=true", "diff.interHunkContext=0", "diff.renames=true",
+    "blame.ignoreRevsFile=", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
+"""Settings that start programs, reach for the network or change what is read here."""
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
