@@ -211,11 +211,18 @@ def test_an_edit_whose_parts_contradict_each_other() -> None:
 def test_names_in_a_patch_are_those_that_git_reads(tmp_path: Path) -> None:
     hand = Hand()
     hand.prompt("begin")
-    hand.tool(tool(added_file('an odd "name".txt', "x"), added_file("with space.txt", "y"), added_file("empty", "")))
+    hand.tool(
+        tool(
+            added_file('an odd "name".txt', "x"),
+            added_file("with space.txt", "y"),
+            added_file("empty", ""),
+            added_file("two\nlines", "z"),
+        )
+    )
     text, _ = patch_of(changes_of(hand.session), "/")
     repository(tmp_path, {"a": ""})
     git(tmp_path, "apply", "-", given=text)
-    assert {path.name for path in tmp_path.iterdir()} >= {'an odd "name".txt', "with space.txt", "empty"}
+    assert {path.name for path in tmp_path.iterdir()} >= {'an odd "name".txt', "with space.txt", "empty", "two\nlines"}
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -91,15 +91,14 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
     piped = not screen.is_terminal
     for file in changes.files:
         line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"), "  ")
-        line.append_text(_lines(*totals(file.diffs)))
+        if file.stages:
+            line.append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
         screen.print(line, soft_wrap=True)
         for one in chain(file):
-            screen.print(
-                Text(f"  {one_line(one, _LONGEST)}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis"
-            )
+            screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
     for command_ in changes.commands:
-        screen.print(Text(one_line(f"any file may be changed by {_by(command_)}", _LONGEST), "dim"), soft_wrap=True)
+        screen.print(Text(f"any file may be changed by {_by(command_)}", "dim"), soft_wrap=True)
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
@@ -160,11 +159,11 @@ def chain(file: FileChange) -> list[str]:
 
 
 def _by(one: Command) -> str:
-    return f"{_whose(one)}`{one.how}`"
+    return f"{_whose(one)}`{one_line(one.how, 100)}`"
 
 
 def _whose(one: Edit | Command) -> str:
-    return f"{one.subagent}: " if one.subagent else ""
+    return f"{one_line(one.subagent, 100)}: " if one.subagent else ""
 
 
 def _counts(counts: Counter[str]) -> str:

@@ -103,7 +103,7 @@ def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> No
         edit = origin.edit
         age = f"  {format_age(time.time() - edit.time)} ago" if edit.time is not None else ""
         screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
-        whose = f" by {edit.subagent}" if edit.subagent else ""
+        whose = f" by {one_line(edit.subagent, 100)}" if edit.subagent else ""
         facts = f"edit  {edit.verb}{whose}  {addresses[origin]}  {origin.provider}{age}  {short_path(origin.path)}"
         screen.print(Text(facts, "dim"), soft_wrap=True)
 

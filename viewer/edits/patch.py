@@ -73,7 +73,7 @@ def _text(diff: FileDiff) -> str:
         sides = "/dev/null" if diff.operation == "add" else old, "/dev/null" if diff.operation == "delete" else new
         # The tab is where such a name ends.
         head += [f"{sign} {name}" + "\t" * (" " in name) for sign, name in zip(("---", "+++"), sides, strict=True)]
-        body = "".join(diff.unified().splitlines(keepends=True)[2:])
+        body = replace(diff, path="", renamed_to=None).unified().split("\n", 2)[2]
     return "\n".join(head) + "\n" + body
 
 
