@@ -90,9 +90,9 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
     piped = not screen.is_terminal
     for file in changes.files:
-        line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"), "  ")
+        line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"))
         if file.stages:
-            line.append_text(_lines(*totals(file.diffs)))
+            line.append("  ").append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
         screen.print(line, soft_wrap=True)
         for one in chain(file):
@@ -144,7 +144,9 @@ def shown_name(file: FileChange) -> str:
 
 def notes(file: FileChange) -> list[str]:
     """Say what there is of a file beside its lines."""
-    said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"]}.get(file.operation, [])
+    said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"] * bool(file.edits)}.get(
+        file.operation, []
+    )
     if file.changed_meanwhile:
         said.append("changed by somebody else meanwhile")
     if any(stage.rewritten for stage in file.stages):
