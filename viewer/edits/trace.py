@@ -185,7 +185,7 @@ class Timeline:
             late = made > commit.authored + _SLACK
             if made > commit.committed + _SLACK:
                 break
-            if equal > max(most, 2 * best[0]) if late else equal and (equal, -more) >= best:
+            if equal > max(most, 2 * best[0]) if late else equal > 1e-6 and (equal, -more) >= best:
                 best, found = (equal, -more), number
         return found
 
@@ -213,12 +213,6 @@ class Timeline:
                 at = next(i for i in added if texts[i] == text)
                 if at not in matched:
                     self._extend(texts, at, *free[text][0], added, matched)
-        taken = set(matched.values())
-        for i in sorted(added - matched.keys()):  # what stands there more than once: by the lines around it
-            places = free.get(texts[i], ())
-            around = [(run, j) for run, j in places if run[j] not in taken and _between(texts, i, run, j)]
-            if len(around) == 1:
-                matched[i] = around[0][0][around[0][1]]
 
     def _fresh(self, line: Line) -> bool:
         return line.edit is not None and line not in self.used and self.spans[line][0] > self.passed
@@ -254,14 +248,6 @@ def plain(text: str) -> str:
 
 def _telling(text: str) -> int:
     return sum(map(str.isalnum, text))
-
-
-def _between(texts: Sequence[str], i: int, run: list[Line], j: int) -> bool:
-    """Tell whether two lines are the same, as those before and behind them are, not all of them empty."""
-    if not (0 < i < len(texts) - 1 and 0 < j < len(run) - 1):
-        return False
-    around = texts[i - 1 : i + 2]
-    return sum(map(_telling, around)) >= _TELLING and [plain(line.text) for line in run[j - 1 : j + 2]] == list(around)
 
 
 # -- the answer ------------------------------------------------------------------------------------------------------
