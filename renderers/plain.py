@@ -26,6 +26,7 @@ from renderers.document import (
 )
 from renderers.facts import format_count, lacks_line, plural
 from renderers.options import Include
+from renderers.places import Part
 from renderers.plain_tables import aligned_tables
 from renderers.redact import Redactor
 from schemas.clean import one_line
@@ -35,17 +36,18 @@ _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶"
 
 
 def render(
-    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+    session: Session,
+    include: Include,
+    *,
+    redactor: Redactor | None = None,
+    subagents: Load | None = None,
+    part: Part | None = None,
 ) -> Iterator[str]:
-    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    document = Document(session, include, redactor, subagents)
+    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
+    Without a `part` it is of the whole session.
+    """
+    document = Document(session, include, redactor, subagents, part)
     yield from _written(document, document.pieces())
-
-
-def render_part(session: Session, include: Include, exchange: int, message: int | None = None) -> Iterator[str]:
-    """One exchange as text, or one message of it."""
-    document = Document(session, include, None, None)
-    yield from _written(document, document.exchange(exchange) if message is None else document.message(message))
 
 
 def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:

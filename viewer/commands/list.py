@@ -36,7 +36,7 @@ def command(
     """List sessions, newest first; this directory's first. WORDS filter by title, project and id."""
     from viewer.index.library import Library
 
-    chosen = _filter(words, here, agent, since, everything)
+    chosen = list_filter(words, here, agent, since, everything)
     library = Library()
     filtered = bool(words or here or agent or since)
     with progress("reading sessions") as bar:
@@ -62,9 +62,10 @@ def command(
     return NO if filtered and not rows else DONE
 
 
-def _filter(
+def list_filter(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
 ) -> Callable[[Summary], bool]:
+    """Return what tells whether a session is asked for. Raises CallError."""
     from viewer.index.library import in_directory
     from viewer.index.matching import search_key
 
