@@ -20,6 +20,7 @@ COMMANDS = {
     "watch": "Watch the sessions that run, and who waits for you.",
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",
+    "cache": "List the breaks of the prompt cache and what they cost.",
     "search": "Search all sessions.",
     "events": "Write what model calls used as Normalized Events.",
     "snapshot": "Write a month's use and cost as a UI Snapshot.",
