@@ -21,6 +21,7 @@ COMMANDS = {
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",
     "cache": "List the breaks of the prompt cache and what they cost.",
+    "compare": "Compare two sessions.",
     "search": "Search all sessions.",
     "events": "Write what model calls used as Normalized Events.",
     "snapshot": "Write a month's use and cost as a UI Snapshot.",
