@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, console, progress, table, warn, write_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _SHOWN = 40
 
 
 @click.command("cache")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(targets: tuple[str, ...], as_json: bool) -> int:
     """List the breaks of the prompt cache: calls that wrote again what was in the cache.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, console, path_text, progress, table, warn, write_json
 
 _ANSWER = 12
@@ -11,8 +12,8 @@ _ANSWER = 12
 
 
 @click.command("compare")
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=target_completion)
+@click.argument("b", metavar="B", shell_complete=target_completion)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(a: str, b: str, as_json: bool) -> int:
     """Compare two sessions: prompts, tool uses, failures, tokens, cost, time, files and last answers.

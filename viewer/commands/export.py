@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _part(name: str, words: str) -> Callable[[Callable[..., int]], Callable[...,
 
 
 @click.command("export")
-@click.argument("targets", nargs=-1, metavar="TARGET…")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
 @click.option("--to", "form", default="markdown", metavar="FORMAT", help=f"{_TOLD}; markdown by default.")
 @click.option("-o", "destination", metavar="FILE|DIR/", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
@@ -358,7 +359,7 @@ def _pieces(
         from renderers.html import render
     else:
         from renderers.plain import render
-    yield from _encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+    yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
 
 
 def _say_losses(form: str, lost: Counter[str], words: Mapping[str, str] | None = None) -> None:
@@ -380,7 +381,7 @@ def _say_foreign(session: Session) -> None:
         warn(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {known}")
 
 
-def _encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
+def encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
     """Text as UTF-8 in chunks worth a write."""
     waiting: list[str] = []
     length = 0

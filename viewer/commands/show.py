@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, progress, warn, write_bytes
 
 if TYPE_CHECKING:
@@ -15,16 +17,18 @@ if TYPE_CHECKING:
     from schemas.records import Unreadable
     from schemas.session import Session
 
+_COLOR = "Colours: on a terminal (auto, the default), always, or never."
 _NAMED = 5
 """Unreadable lines that the warning names."""
 
 
-@click.command("show")
-@click.argument("target", metavar="TARGET")
+@click.command("show", epilog="With a pager: turnlog show latest --color always | less -R")
+@click.argument("target", metavar="TARGET", shell_complete=target_completion)
 @click.option("--json", "as_json", is_flag=True, help="Print SessionData 1.0.")
 @click.option("--prompts", is_flag=True, help="Only what the person typed.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help=_COLOR)
 @click.option("--no-output", is_flag=True, help="Leave out what tools and commands printed; how much is said.")
-def command(target: str, as_json: bool, prompts: bool, no_output: bool) -> int:
+def command(target: str, as_json: bool, prompts: bool, color: str, no_output: bool) -> int:
     """Print a session as plain text, or with --json as SessionData 1.0.
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. TARGET#3 is its third
@@ -39,26 +43,30 @@ def command(target: str, as_json: bool, prompts: bool, no_output: bool) -> int:
     if as_json:
         _print_json(found.path)
     else:
-        print_text(found.path, found.place, Include(output=not no_output, prompts=prompts, redact=False))
+        include = Include(output=not no_output, prompts=prompts, redact=False)
+        auto = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print_text(found.path, found.place, include, colour=color == "always" or (color == "auto" and auto))
     return DONE
 
 
-def print_text(path: Path, place: str = "", include: Include | None = None) -> None:
+def print_text(path: Path, place: str = "", include: Include | None = None, *, colour: bool = False) -> None:
     """Print a session, or what is at a place in it, with everything unfolded. Like the screen it replaces nothing:
     redacting is the export's part.
 
     Raises OpenError for what is no session, CallError for no place.
     """
     from renderers.options import Include
-    from schemas.opening import read_session
-    from viewer.commands.export import document, part_at
+    from renderers.plain import render
+    from schemas.opening import read_session, read_subagent
+    from viewer.commands.export import encoded, part_at
     from viewer.sessions.selection import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
         part = part_at(session, place)
-        for chunk in document(session, "text", include or Include(redact=False), None, part):
+        include = include or Include(redact=False)
+        for chunk in encoded(render(session, include, subagents=read_subagent, part=part, colour=colour)):
             write_bytes(chunk)
         if part is not None:
             return

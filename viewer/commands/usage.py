@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.paths import address_json
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, console, progress, warn, write_bytes, write_json
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
@@ -25,7 +26,7 @@ _FROM_FILES = ("exchange", "group")
 
 
 @click.command("usage")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
 @click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
 @click.option("--since", metavar="WHEN", help="Only responses since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--until", metavar="WHEN", help="Only responses up to the end of a day, or of that age and older.")
