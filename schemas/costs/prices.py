@@ -41,6 +41,15 @@ class CostParts(NamedTuple):
         fresh, output, write, read, tool_input, tool_output = self
         return fresh + output + write + read + tool_input + tool_output
 
+    def by_kind(self) -> dict[str, float]:
+        """The same by the names of token figures, tools' tokens with the others."""
+        return {
+            "input": self.input + self.tool_input,
+            "cacheRead": self.cache_read,
+            "cacheWrite": self.cache_write,
+            "output": self.output + self.tool_output,
+        }
+
 
 class Prices:
     """The prices to use: `book` goes before genai-prices."""

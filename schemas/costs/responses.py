@@ -138,6 +138,15 @@ class Response:
         return self
 
 
+def costs_by_kind(rows: Iterable[Response], prices: Prices) -> dict[str, float]:
+    """US dollars by the kind of token, of what has a price; empty where nothing has."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        if (parts := prices.parts(row.provider, row.model, row.call, row.time)) is not None:
+            total.update(parts.by_kind())
+    return dict(total)
+
+
 @dataclass(slots=True)
 class Tally:
     """A sum of responses."""

@@ -115,7 +115,7 @@ def _print_sums(
         notes = _machine_notes(library) if not any(filters) else []
     code = DONE if rows or left_out else NO
     if as_json:
-        _print_json(kind, rows, total, explanation)
+        _print_json(kind, rows, total, explanation, prices)
         return code
     if code == NO:
         warn(_nothing(filters, spending.projects))
@@ -125,8 +125,8 @@ def _print_sums(
     screen = console()
     foot = spending.foot() if targets else []
     totals = foot if len(foot) > 1 else [("total", total)]
-    if explain:
-        print_explanation(screen, rows, totals, left_out)
+    if explanation is not None:
+        print_explanation(screen, rows, totals, explanation, prices)
     else:
         _print_table(screen, kind, rows, totals)
     _say(screen, [*notes, *unpriced_note(total), *copies_note(spending.copies)])
@@ -179,7 +179,7 @@ def _machine_notes(library: Library) -> list[str]:
     return notes
 
 
-def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanation | None) -> None:
+def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanation | None, prices: Prices) -> None:
     totals = total.to_json()
     answer: dict[str, Any] = {
         "by": kind,
@@ -189,10 +189,11 @@ def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanati
         "unpriced": totals["unpriced"],
     }
     if explanation is not None:
-        from viewer.usage.explain import responses_json
+        from viewer.usage.explain import kinds_json, responses_json
 
         for row, made in zip(rows, answer["rows"], strict=True):
-            made["from"] = responses_json(row.responses)
+            made["costByKind"] = kinds_json(row.responses, prices)
+            made["from"] = responses_json(row.responses, prices)
         answer["leftOut"] = [one.to_json() for one in explanation.left_out]
     write_json(answer)
 
