@@ -25,3 +25,16 @@ def test_additions_add_up_to_the_largest_context_and_hold_each_message_once(call
     named = [index for one in found for index in one.messages]
     assert len(named) == len(set(named))
     assert len(list(addition_lines(hand.session))) == min(len(found), 8)
+
+
+@given(st.lists(st.integers(1, 9_000), min_size=1, max_size=8))
+def test_an_exchange_has_the_additions_that_the_session_has_in_it(steps: list[int]) -> None:
+    hand, context = Hand(), 0
+    for step in steps:
+        context += step
+        hand.prompt("next")
+        hand.text("done", usage=TokenUsage(context, 1, 0, 0))
+    session = hand.session
+    for exchange in range(len(session.exchanges)):
+        own = [one for one in additions(session) if session.groups.exchange[one.group] == exchange]
+        assert additions(session, exchange) == own

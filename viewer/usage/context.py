@@ -11,10 +11,11 @@ from renderers.places import exchange_names, place_of
 from schemas.clean import one_line
 from schemas.costs.responses import counted_groups
 from schemas.session import Session
-from schemas.table import NONE
 
 _SHOWN = 8
 """Additions that are listed."""
+_BACK = 100
+"""Messages of the exchange before among which its last call is looked for."""
 
 
 class Addition(NamedTuple):
@@ -27,18 +28,26 @@ class Addition(NamedTuple):
     """The second call, which read them first."""
 
 
-def additions(session: Session) -> list[Addition]:
-    """The growth before each call whose context is known, the largest first. Before the first call that is its whole
-    context: the program's own instructions and tools are in no record.
+def additions(session: Session, exchange: int | None = None) -> list[Addition]:
+    """The growth before each call whose context is known, of a session or an exchange, the largest first. Before the
+    first call that is its whole context: the program's own instructions and tools are in no record.
     """
     table, groups = session.messages, session.groups
+    held, start, end = 0, 0, len(table)
+    if exchange is None:
+        calls = counted_groups(session)
+    else:
+        calls, messages = sorted(session.exchanges[exchange].groups), session.message_range(exchange)
+        start, end = messages.start, messages.stop
+        earlier = (max(e.groups) for e in reversed(session.exchanges[:exchange]) if e.groups)
+        if (before := next(earlier, None)) is not None:
+            held = groups.usage[before].context or 0
+            start = next((i for i in range(max(0, start - _BACK), start) if table.group[i] == before), start)
     firsts: dict[int, int] = {}
-    for index, group in enumerate(table.group):
-        if group != NONE:
-            firsts.setdefault(group, index)
+    for index in range(start, end):
+        firsts.setdefault(table.group[index], index)
     found: list[Addition] = []
-    held, start = 0, 0
-    for group in counted_groups(session):
+    for group in calls:
         usage = groups.usage[group]
         if (context := usage.context) is None or group not in firsts:
             continue
@@ -59,9 +68,7 @@ def context_line(session: Session) -> str:
 
 def addition_lines(session: Session, exchange: int | None = None) -> Iterator[str]:
     """The largest additions to the context in a session, or in an exchange, a line each."""
-    rows = additions(session)
-    if exchange is not None:
-        rows = [row for row in rows if session.groups.exchange[row.group] == exchange]
+    rows = additions(session, exchange)
     names = exchange_names(session)
     for row in rows[:_SHOWN]:
         more = f" and {plural(len(row.messages) - 1, 'more message')}" if len(row.messages) > 1 else ""
