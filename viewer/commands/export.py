@@ -26,7 +26,7 @@ FORMATS = {
     "toolpath-jsonl": ".path.jsonl", "agent-response": ".response.json",
 }  # fmt: skip
 """What can be written, and the ending of its files."""
-_READ = ("markdown", "html", "text")
+READ = ("markdown", "html", "text")
 """Those for people, of which parts can be left out."""
 _TOLD = ", ".join(FORMATS).replace("json,", "json (SessionData 1.0),", 1)
 _PARTS = ("thinking", "tools", "output", "subagents", "context")
@@ -96,7 +96,7 @@ def command(
         return export.many(_listed(targets, here, agent, since), str(destination), strict=False)
     resolver = Targets()
     found = [resolver.resolve(target, placed=True) for target in targets]
-    if any(target.place for target in found) and form not in _READ:
+    if any(target.place for target in found) and form not in READ:
         raise CallError(f"{found[0].given}: a JSON document holds the whole session, and no place in it")
     if many:
         return export.many(list(dict.fromkeys(found)), str(destination), strict=True)
@@ -264,18 +264,22 @@ def _say_size(session: Session, include: Include, part: Part | None, size: int) 
 
     if size <= MAX_COMMENT:
         return
-    changes: list[tuple[str, dict[str, bool]]] = [
-        (" ".join(f"--no-{name}" for name in names), dict.fromkeys(names, False)) for names in _SMALLER
-    ]
-    fitting = (
-        words for words, change in [*changes, ("--prompts", {"prompts": True})] if fits(session, include, part, change)
-    )
-    words = next(fitting, "")
-    advice = f"{words} makes it fit" if words else "only some of its exchanges fit, as in TARGET#3 or TARGET#3-5"
+    names = smaller(session, include, part)
+    options = " ".join("--prompts" if name == "prompts" else f"--no-{name}" for name in names)
+    advice = f"{options} makes it fit" if names else "only some of its exchanges fit, as in TARGET#3 or TARGET#3-5"
     warn(f"{size:,} characters; a comment on GitHub takes {MAX_COMMENT:,}: {advice}")
 
 
-def fits(session: Session, include: Include, part: Part | None, change: Mapping[str, bool]) -> bool:
+def smaller(session: Session, include: Include, part: Part | None) -> tuple[str, ...]:
+    """Name the parts without which a session's Markdown would fit into a comment; `prompts` where only those would; no
+    name where nothing does.
+    """
+    changes = [(names, dict.fromkeys(names, False)) for names in _SMALLER]
+    fitting = (names for names, change in changes if _fits(session, include, part, change))
+    return next(fitting, None) or (("prompts",) if _fits(session, include, part, {"prompts": True}) else ())
+
+
+def _fits(session: Session, include: Include, part: Part | None, change: Mapping[str, bool]) -> bool:
     """Tell whether a session's Markdown with other parts would fit into a comment."""
     from renderers.options import MAX_COMMENT
     from renderers.redact import Redactor
@@ -303,7 +307,7 @@ def _check(form: str, parts: dict[str, bool]) -> None:
         command = f"; `turnlog {form}` writes it" if form in ("events", "snapshot") else ""
         raise CallError(f"--to {form}: no such format; there are {_TOLD}{command}")
     left_out = [name for name in _PARTS if not parts[name] and name != "subagents"]
-    if form not in _READ and (left_out or parts["prompts"]):
+    if form not in READ and (left_out or parts["prompts"]):
         option = f"--no-{left_out[0]}" if left_out else "--prompts"
         raise CallError(f"{option}: a JSON document holds the whole session")
 
