@@ -215,8 +215,15 @@ class Session(Cleaned):
 
         Where the agent's code fails on them it is their raw text, and says so.
         """
+        return self._made(index, clean_message)
+
+    def unclean_message(self, index: int) -> Message:
+        """The same as its provider made it, a quarter quicker: for an index of words, and never to be shown."""
+        return self._made(index, lambda message: message)
+
+    def _made(self, index: int, ready: Callable[[Message], Message]) -> Message:
         try:
-            return clean_message(self.build(self, index))
+            return ready(self.build(self, index))
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001

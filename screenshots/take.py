@@ -27,8 +27,10 @@ from viewer.follow.follower import Follower  # noqa: E402
 from viewer.screens.app import TurnlogApp  # noqa: E402
 from viewer.screens.bindings import Config  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
+from viewer.screens.filter import Filter  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
+from viewer.widgets.hits import HitList  # noqa: E402
 
 NOW = 1_780_000_000.0
 CLOCK = SimpleNamespace(time=lambda: NOW)
@@ -58,6 +60,8 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
+            while size[0] >= 100 and "$" not in app.export_screenshot():  # costs come when prices are loaded
+                await pilot.pause(0.1)
             return picture(app)
 
 
@@ -98,6 +102,26 @@ async def follow(env: Environment, size: tuple[int, int]) -> str:
             return re.sub(r"new since \d\d:\d\d", "new since 20:22", picture(app))
 
 
+async def find(env: Environment, size: tuple[int, int]) -> str:
+    """The search over all sessions."""
+    library = demo_library(env)
+    library.bring_up_to_date()
+    app = TurnlogApp(Config(theme="turnlog-light"))
+    app.start_with(BrowserScreen(library, DIRECTORY, lambda: NOW))
+    # However long it takes here, the picture is the same.
+    with patch("viewer.screens.find.perf_counter", count(0, 0.004).__next__):
+        async with app.run_test(size=size) as pilot:
+            await pilot.press("/")
+            await pilot.pause(1.0)
+            app.screen.query_one(Filter).value = "test"
+            hits = app.screen.query_one(HitList)
+            while hits.current is None or hits.wanted():
+                await pilot.pause(0.1)
+            await pilot.press("down")
+            await pilot.pause(0.5)
+            return picture(app)
+
+
 def _live(env: Environment, begun: float) -> LiveWriter:
     """The writer of the live session, its records two seconds and a half apart."""
     ticks = count(begun, 2.5)
@@ -110,7 +134,13 @@ async def main() -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     load()  # costs are there from the start
-    shots: dict[str, Shot] = {"sessions": sessions, "transcript": transcript, "diff": diff, "follow": follow}
+    shots: dict[str, Shot] = {
+        "sessions": sessions,
+        "transcript": transcript,
+        "diff": diff,
+        "follow": follow,
+        "find": find,
+    }
     for name, shot in shots.items():
         for size in SIZES:
             with demo_home(NOW) as env:

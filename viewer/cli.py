@@ -26,6 +26,7 @@ COMMANDS = {
     "cache": "List the breaks of the prompt cache and what they cost.",
     "compare": "Compare two sessions.",
     "search": "Search all sessions.",
+    "index": "Say what the index of all sessions holds, or delete it.",
     "events": "Write what model calls used as Normalized Events.",
     "snapshot": "Write a month's use and cost as a UI Snapshot.",
     "validate": "Check a document against its format.",

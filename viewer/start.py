@@ -51,7 +51,7 @@ def _start(arguments: list[str]) -> int:
     return run(arguments)
 
 
-def _draw_where_people_look() -> None:
+def draw_where_people_look() -> None:
     """Textual draws on standard error; where that is no terminal (`2>log`) the screen belongs on standard output."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         vars(sys)["__stderr__"] = sys.__stdout__  # typed as final, but what Textual looks at
@@ -69,7 +69,7 @@ def open_screen(path: Path, *, follow: bool = False, place: str = "") -> None:
     except NotYet:
         if not follow:
             raise  # followed it is waited for
-    _draw_where_people_look()
+    draw_where_people_look()
     from viewer.screens.run import run_transcript
 
     run_transcript(path, follow, place=place)
@@ -81,7 +81,7 @@ def open_stream(spool: Spool, *, follow: bool | None = None) -> int:
     Raises OpenError for what is no session.
     """
     gc.disable()
-    _draw_where_people_look()
+    draw_where_people_look()
     from viewer.screens.run import run_stream  # takes a while, and the agent that was just started too
 
     spool.wait_for_session()
@@ -103,7 +103,7 @@ def browse() -> None:
 
     from viewer.index.library import Library
 
-    _draw_where_people_look()
+    draw_where_people_look()
     here, library = Path.cwd(), Library(texts=True)
     known: list[Summary] = []
     # SQLite reads while Textual is imported.

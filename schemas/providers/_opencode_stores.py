@@ -76,7 +76,7 @@ class Stores(Database, Tree):
     files: ClassVar[tuple[str, ...]] = ("opencode*.db",)
     has_files = True
     history: ClassVar[type[History]] = Copies
-    running = Running(questions=("question",))
+    running = Running(questions=("question",), draws=True)
 
     # -- which there are -------------------------------------------------------------------------------------------
 

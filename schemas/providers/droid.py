@@ -17,6 +17,7 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.files import Files
+from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Total, Turn, Use
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
@@ -48,6 +49,7 @@ class Droid(Tree):
     files = ("*/*.jsonl", "*.jsonl")
     lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("droid", "--resume")
+    running = Running(questions=("AskUser",), plans=("ExitSpecMode",))
     tools = {
         "Execute": "shell", "Script": "shell", "Read": "read", "FetchUrl": "read", "Create": "write", "Edit": "write",
         "MultiEdit": "write", "ApplyPatch": "write", "LS": "search", "Glob": "search", "Grep": "search", "WebSearch":

@@ -18,6 +18,7 @@ from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, task_in, texts_in
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.history import History
+from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, text_of, when, whole
@@ -56,6 +57,7 @@ class KimiCode(Lines):
     history: ClassVar[type[History]] = parts.Steps
     recount = "largest"
     resume = ("kimi", "--session")
+    running = Running(questions=("AskUser",))
     tools = {
         "Bash": "shell", "Shell": "shell", "BashOutput": "shell", "KillShell": "shell", "Read": "read", "ReadFile":
         "read", "FetchURL": "read", "ReadMediaFile": "read", "Write": "write", "WriteFile": "write", "Edit": "write",

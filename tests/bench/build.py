@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,6 +86,23 @@ def fresh_ids(data: bytes, copy: int, keep: bytes) -> bytes:
     return _ID.sub(other, data)
 
 
+def home_of_texts(megabytes: int) -> Path:
+    """A Claude Code home of so many MB: the source once and again, with other ids, each time another session."""
+    _, one = source()
+    home = FOLDER / f"texts-{megabytes}"
+    project = home / ".claude/projects/-home-dev-texts"
+    session_id, written, copy = _session_id(one), 0, 1
+    while written < megabytes * MB:
+        own = f"{copy:08x}-0000-4000-8000-0000000000cc"
+        path = project / f"{own}.jsonl"
+        if not path.exists():
+            project.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(fresh_ids(one, copy, session_id).replace(session_id, own.encode()))
+            os.utime(path, (1_772_614_800 + copy * 60,) * 2)
+        written, copy = written + path.stat().st_size, copy + 1
+    return home
+
+
 def many_sessions(count: int) -> Path:
     """A Claude Code home with so many small sessions in 100 projects."""
     home = FOLDER / f"many-{count}"
@@ -97,6 +115,20 @@ def many_sessions(count: int) -> Path:
         (project / f"{session_id}.jsonl").write_text(_small_session(number, session_id))
     (home / "ready").touch()
     return home
+
+
+def append_turn(path: Path, turn: int) -> None:
+    """Append a prompt to a session (even turns) or an answer, with the time that it is."""
+    now = time.time()
+    stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"
+    ids = {"uuid": f"{path.stem}-{turn}", "parentUuid": f"{path.stem}-{turn - 1}" if turn else None}
+    envelope = {"sessionId": path.stem, "cwd": f"/home/dev/{path.parent.name[-2:]}", "timestamp": stamp, **ids}
+    message: dict[str, object] = {"role": "user", "content": f"prompt {turn}"}
+    if turn % 2:
+        message = {"id": f"msg_{path.stem}_{turn}", "role": "assistant", "model": "claude-opus-5"}
+        message |= {"content": [{"type": "text", "text": f"answer {turn}"}], "usage": {"output_tokens": 40}}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "assistant" if turn % 2 else "user", "message": message, **envelope}) + "\n")
 
 
 def _small_session(number: int, session_id: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from tests.lab.agents import AGENTS, Agent, Missing
 from tests.lab.scene import GREETING, LONGEST, Item, counted, differs, endings, found, in_order, items, scene, total
 from tests.lab.server import Mock
-from tests.lab.watch import LIMIT, ROOT, Following, Replay, Tail, environment, turnlog
+from tests.lab.watch import LIMIT, ROOT, Following, Replay, Tail, Watching, environment, turnlog
 
 AFTER = 3.0
 """Seconds from a command's end by which its last message must be shown."""
@@ -63,7 +63,7 @@ class Run:
         env = environment(self.home) | self.agent.set_up(self.home, self.mock.url) | {"NO_PROXY": "127.0.0.1"}
         # Whomever it wants to reach besides, it asks the mock for, which refuses.
         env |= {"HTTP_PROXY": self.mock.url, "HTTPS_PROXY": self.mock.url, "no_proxy": "127.0.0.1"}
-        session = ""
+        session, watching = "", Watching(self.home)
         for prompt, steps in scene(str(project / "greet.py")):
             self.mock.play(prompt, steps)
             number, trouble = len(self.commands) + 1, self._command(env, prompt, session)
@@ -73,10 +73,12 @@ class Run:
                 self.mock.shutdown()
                 for tail in self.tails:
                     tail.process.kill()
+                watching.end()
                 return
             named = re.search(r'"(?:session_id|thread_id)": ?"([^"]+)"', self.commands[-1].printed.read_text())
             session = named[1] if named else "no id was printed"
         self.mock.shutdown()
+        yield from _watched(watching, session)
         if self.path is None:
             yield "a session is written", f"nothing matches {self.agent.sessions}"
         else:
@@ -193,6 +195,17 @@ def _pump(process: subprocess.Popen[bytes], command: Command) -> None:
             file.write(line)
             command.tail.process.stdin.write(line)
     command.tail.process.stdin.close()
+
+
+def _watched(watching: Watching, session: str) -> Iterator[Check]:
+    """What `turnlog watch` told of a session whose agent asks nobody."""
+    _wait(lambda: watching.ended(session))
+    yield "watch ends", watching.end()
+    states = watching.states.get(session, [])
+    told = [(state["state"], state["what"]) for state in states]
+    yield "watch: it is at work", "" if any(state == "works" for state, _ in told) else f"told {told}"
+    yield "watch: it waits for nobody", "" if all(state != "waits" for state, _ in told) else f"told {told}"
+    yield "watch: it has answered", "" if told and told[-1][1] == "answered" else f"told {told[-3:]}"
 
 
 def _wait(holds: Callable[[], bool]) -> None:

@@ -34,6 +34,38 @@ def turnlog(home: Path, *words: str) -> Any:
     return json.loads(subprocess.run(command, env=env, cwd=home, stdout=subprocess.PIPE, timeout=LIMIT).stdout)
 
 
+class Watching:
+    """A `turnlog watch --json` process, and the states it told of each session."""
+
+    def __init__(self, home: Path) -> None:
+        self.states: dict[str, list[dict[str, Any]]] = {}
+        self._kept = home / "watch.out"
+        command, pipe = [sys.executable, "-m", "viewer", "watch", "--json"], subprocess.PIPE
+        env = {**environment(home), "PYTHONPATH": str(ROOT)}
+        self._process = subprocess.Popen(command, env=env, cwd=home, stdin=subprocess.DEVNULL, stdout=pipe)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            state = json.loads(line)
+            self.states.setdefault(state["id"], []).append(state)
+
+    def ended(self, session: str) -> bool:
+        """Whether it told the end of a session, or that its turn is over."""
+        told = self.states.get(session) or [{}]
+        return told[-1].get("state") in ("done", "ended")
+
+    def end(self) -> str:
+        """Interrupt it; returns what is wrong with its end."""
+        self._process.send_signal(signal.SIGINT)
+        code = self._process.wait(LIMIT)
+        self._reader.join()
+        self._kept.write_text("".join(f"{json.dumps(state)}\n" for some in self.states.values() for state in some))
+        return f"exit {code}" if code else ""
+
+
 class Tail:
     """A `turnlog tail` process, and the lines that came from it, each with its time."""
 

@@ -51,7 +51,8 @@ def lay_out(agent: str, state: str, folder: Path) -> Machine:
         newest = _database(source / "db.txt", base / "opencode.db", home)
         written[base / "opencode.db"] = newest - ages.pop(str(base / "opencode.db-wal"), 0.0)
         ages.pop(str(base / "opencode.db"), None)  # its log was written last
-    now = newest or max(written.values(), default=0.0) + 2 or BOOTED + 20_000
+    begun = [BOOTED + process["starttime"] / 100 for process in facts["processes"]]
+    now = max(newest or max(written.values(), default=0.0) + 2, *(at + 1 for at in begun), BOOTED)
     for path, at in written.items():
         at = now - ages[str(path)] if str(path) in ages else at
         os.utime(path, (at, at))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ def summary(
         "touched_ns": int((NOW - ago) * 1e9),
         "lineage": Lineage(forked_from=fork),
     }
+    if "path" in fields:
+        fields["file"] = str(fields.pop("path"))
     return Summary(**values | fields)
 
 
@@ -59,12 +62,17 @@ class HandLibrary:
         self.found = Found()
         self.looks = 0
         self.responses: dict[Path, list[Response]] = {}
+        self.text_path = Path(os.devnull) / "no index"
+        self.reader = ""
 
     def cached(self) -> list[Summary]:
         return list(self._known)
 
     def first(self, directory: Path, limit: int = 200) -> list[Summary]:
         return self._known[:limit]
+
+    def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
+        return []
 
     def all(self) -> list[Summary]:
         return list(self._known)

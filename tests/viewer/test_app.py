@@ -202,6 +202,8 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
         assert app.screen.query_one("#dialog-body", Static).content.plain == HOSTILE
         await pilot.press("enter")
         await pilot.press(*"[/b")
+        await until(pilot, lambda: "[/b" in str(app.screen.query_one("#remark", Static).content))
+        await pilot.press("escape")
         await pilot.pause()
         assert "[/b" in str(app.screen.query_one("#empty", Static).content)
 

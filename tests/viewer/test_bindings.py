@@ -45,7 +45,7 @@ def test_own_keys_replace_those_of_the_table(tmp_path: Path) -> None:
     keys = {key.action: key.keys for key in effective("transcript", own.keymap)}
     assert keys["fold"] == ("enter", "v")
     assert keys["outline"] == ("tab",)
-    assert FooterItem(("^o",), ("export",), "export", 1) in footer_items(effective("list", own.keymap))
+    assert FooterItem(("^o",), ("export",), "export", 2) in footer_items(effective("list", own.keymap))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_own_keys_replace_those_of_the_table(tmp_path: Path) -> None:
         ("[keys]\nfold = 'x,'", "'' is not the name of a key"),
         ("[keys]\nfold = 't'", "the key 't' would do both"),
         ("[keys]\nfold = '?'", "would do both"),
-        ("[keys.list]\nexport = 'e'", "would go to the filter"),
+        ("[keys.list]\nexport = 'e'", "would be typed"),
         ("[keys.list]\nfold = 'f2'", "keys.list.fold: there is no such action"),
         ("keys = {list = 1}", "keys.list must be a table"),
         ("[keys", "config.toml"),

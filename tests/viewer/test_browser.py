@@ -15,6 +15,7 @@ from tests.waiting import until
 from viewer.index.summary import Summary
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.filter import Filter
 from viewer.widgets.chrome import KeyFooter, TitleBar
 from viewer.widgets.list_columns import HERE_FIRST, NEWEST
 from viewer.widgets.preview import Preview
@@ -152,7 +153,9 @@ async def test_the_list_is_there_at_once_and_a_key_opens(monkeypatch: pytest.Mon
     assert opened == [(Path("nowhere/b.jsonl"), False), (Path("nowhere/b.jsonl"), True)]
 
 
-async def test_what_is_typed_filters_and_escape_clears_and_never_leaves() -> None:
+async def test_what_is_typed_filters_and_escape_clears_and_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    sought: list[str] = []
+    monkeypatch.setattr(BrowserScreen, "action_find", lambda self, words="": sought.append(words))
     app = browser(HandLibrary([summary("a"), summary("b")]))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"title b")
@@ -160,12 +163,21 @@ async def test_what_is_typed_filters_and_escape_clears_and_never_leaves() -> Non
         await pilot.press(*"xyz")
         await pilot.pause()
         assert "Nothing fits title bxyz" in str(app.screen.query_one("#empty", Static).content)
+        await pilot.press("backspace")
+        assert sought == ["title bx", "title bxy", "title bxyz"], "with each letter more, and none less"
+        await pilot.press("enter")
+        assert sought[-1] == "title bxy"
         await pilot.press("escape")
         await pilot.pause()
         assert len([line for line in drawn(app) if "Title" in line]) == 2
         assert not app.screen.query("#empty")
         await pilot.press("escape", "escape")
         assert app.is_running
+        await pilot.press("/")
+        assert sought[-1] == ""
+        await pilot.press(*"a/b")
+        await pilot.pause()
+        assert app.screen.query_one(Filter).value == "a/b"
         await pilot.press("ctrl+q")
     assert app.return_code == 0
 
@@ -286,7 +298,6 @@ async def test_trouble_while_looking_is_said_and_the_list_stays(monkeypatch: pyt
     monkeypatch.setattr(HandLibrary, "refresh", broken)
     app = browser(HandLibrary([summary("a")]))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
-        await app.workers.wait_for_complete()
         await until(pilot, lambda: app.screen.query("Toast"))
         assert "Input/output error [b" in str(app.screen.query("Toast").first().render())
         assert "Title a" in drawn(app)[1]

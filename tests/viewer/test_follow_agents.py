@@ -25,7 +25,8 @@ from viewer.follow import family as followset
 from viewer.follow.family import Succession
 from viewer.follow.follower import Follower
 from viewer.index.library import Library
-from viewer.index.search import search
+from viewer.index.query import parse
+from viewer.index.scan import look_through
 
 ID = "11111111-2222-4333-8444-555555555555"
 HEADER = {"sessionId": ID, "projectHash": "ab" * 32, "startTime": "2026-05-07T18:28:01.404Z", "kind": "main"}
@@ -213,8 +214,8 @@ def test_the_library_notices_what_is_only_in_the_log(tmp_path):
     library = Library(env, tmp_path / "index.sqlite")
     assert list(library.refresh()) == []
     # Its other files are no sessions, and what is only in the log is found.
-    assert [file for file, _ in library.files()] == [path]
+    assert library.lacking({}) == [str(path)]
     problems: list[Problem] = []
-    assert [hit.message_id for hit in search(["lighthouse"], library.files(), problems)]
+    assert [text.path for text, _ in look_through(str(path), parse("lighthouse"), problems)] == [str(path)]
     assert problems == []
     database.close()

@@ -73,10 +73,10 @@ def test_facts_of_a_status_line_go_whole(width: int, line: str) -> None:
 
 
 async def test_help_opens_and_closes_and_shows_own_keys() -> None:
-    app = TurnlogApp(Config(keymap={"list.export": "ctrl+o"}))
+    app = TurnlogApp(Config(keymap={"list.follow": "ctrl+o"}))
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)) as pilot:
-        assert "^o export" in str(app.screen.query_one(KeyFooter).render())
+        assert "^o follow" in str(app.screen.query_one(KeyFooter).render())
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)
         assert "^o" in str(app.screen.query_one("#dialog-body").render())

@@ -119,6 +119,7 @@ def test_columns_fill_the_cells_they_say(width: int) -> None:
         ([(Kind.TOOL, Flag.ERROR)], "error"),
         ([(Kind.TOOL, Flag.ERROR), (Kind.TOOL, Flag(0))], ""),
         ([(Kind.TOOL, Flag.INTERRUPTED)], "interrupted"),
+        ([(Kind.INTERRUPT, Flag(0)), (Kind.TOOL, Flag.ERROR)], "interrupted"),
         ([(Kind.INTERRUPT, Flag(0))], "interrupted"),
         ([(Kind.INTERRUPT, Flag(0)), (Kind.PROMPT, Flag(0)), (Kind.TEXT, Flag(0))], ""),
         ([(Kind.ERROR, Flag.ERROR | Flag.REWOUND)], ""),

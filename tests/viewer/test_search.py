@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import json
+import os
+import random
+import sqlite3
+import stat
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from schemas.provider import Environment
 from tests.viewer.machine import Machine
-from viewer.index.search import Needles, snippet
+from viewer.index.find import Answer, Find
+from viewer.index.fulltext import TextStore
+from viewer.index.library import Library
+from viewer.index.query import parse
+from viewer.index.snippets import snippet_of, spans_in
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 
@@ -20,12 +30,29 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
+def open_library(machine: Machine) -> Library:
+    return Library(Environment({}, machine.home, "linux"), machine.home / "cache" / "index.sqlite", texts=True)
+
+
+def ask(library: Library, typed: str) -> tuple[Answer, list[tuple[str, str]]]:
+    """The last answer to a query, and its hits: whose they are and where."""
+    find = Find(library)
+    try:
+        *_, answer = find.groups(parse(typed), "newest")
+        return answer, [(group.id[:2], hit.place) for group in answer.groups for hit in find.hits(group)]
+    finally:
+        find.close()
+
+
 def test_json_has_the_agreed_shape_newest_first(machine: Machine) -> None:
     rows = machine.run("search", "--json", "lamp").json
-    assert [row["id"][:2] for row in rows] == ["bb", "aa", "aa"]
-    assert rows[0].keys() == {"provider", "id", "path", "key", "exchangeId", "messageId", "role", "snippet", "score"}
-    assert [row["role"] for row in rows] == ["user", "agent", "user"]
-    assert rows[0]["snippet"] == "buy a lamp"
+    assert [(row["id"][:2], row["place"]) for row in rows] == [("bb", "#1"), ("aa", "#1"), ("aa", "#1.2")]
+    assert list(rows[0]) == [
+        "provider", "id", "path", "key", "exchangeId", "messageId", "exchange", "place", "role", "snippet", "score",
+        "change", "added", "removed",
+    ]  # fmt: skip
+    assert [row["role"] for row in rows] == ["user", "user", "agent"]
+    assert (rows[0]["snippet"], rows[0]["exchange"]) == ("buy a lamp", 1)
 
 
 @pytest.mark.parametrize(
@@ -38,33 +65,43 @@ def test_json_has_the_agreed_shape_newest_first(machine: Machine) -> None:
         (["GRÖSSE"], 1),
         (["gro\u0308ße"], 1),
         (["GRÖẞE"], 1),
-        (["größe"], 1),
+        (["grosse"], 1),
         (["日本"], 1),
-        (["?"], 0),
-        ([":"], 1),
+        (["ulb"], 1),
+        (["lamp", "-bulb"], 2),
+        (["role:you", "agent:claude"], 2),
+        (["lamp role:agent"], 1),
         (["qqqzzz"], 0),
     ],
 )
 def test_words(machine: Machine, words: list[str], count: int) -> None:
-    result = machine.run("search", "--json", "--", *words)
+    result = machine.run("search", "--json", *words)
     assert len(result.json) == count
     assert result.code == (0 if count else 1)
 
 
-def test_subagents_are_searched(machine: Machine) -> None:
+def test_subagents_are_searched_and_their_hits_have_a_target(machine: Machine) -> None:
     parent = machine.session(ONE, ["go", "gone"], minute=1)
     child = machine.subagent(parent, "a1f00001", ["look", "NEEDLE"], {"output_tokens": 1})
     (row,) = machine.run("search", "--json", "needle").json
     assert row["path"] == str(child)
+    assert "NEEDLE" in machine.run("show", f"{row['path']}{row['place']}").out
 
 
 def test_for_people(machine: Machine) -> None:
     machine.session(TWO, ["[red]lamp[/red]", "bought"], minute=2)
     result = machine.run("search", "lamp")
     assert result.code == 0
-    assert "[red]lamp[/red]" in result.out
+    assert "[red]lamp[/red]" in result.out and "bbbbbbbb#1 " in result.out
+    assert machine.run("show", "bbbbbbbb#1").out.count("lamp") == 2
     result = machine.run("search", "qqqzzz")
     assert (result.code, result.out, result.err) == (1, "", "turnlog: nothing found\n")
+
+
+def test_what_is_left_out_is_said(machine: Machine) -> None:
+    result = machine.run("search", "lamp", "--limit", "1", "--json")
+    assert len(result.json) == 1
+    assert result.err == "turnlog: 1 of 3 hits; --limit 0 shows all\n"
 
 
 def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> None:
@@ -72,26 +109,235 @@ def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> No
     machine.session(ONE, [f"{long}\n{long}", "bought"], minute=2, cwd="", folder="-x")
     _, title, place, *hits = machine.run("search", "zebra", COLUMNS="40").out.splitlines()
     assert title.startswith("a zebra of many") and len(title) > 80
-    assert place.startswith("claude · ~/") and place.endswith(".jsonl")
+    assert place.startswith("claude · ~/") and ".jsonl · " in place
     assert len(hits) == 1 and len(hits[0]) > 80
 
 
 def test_bad_calls(machine: Machine) -> None:
-    for args in ([], [""], ["  "]):
+    for args in ([], [""], ["  "], ["is:green"], ["?"], ["show", "--limit", "x"]):
         result = machine.run("search", *args)
         assert result.code == 2 and result.err.count("\n") == 1
 
 
+def test_files_that_were_read_or_changed(machine: Machine) -> None:
+    path = machine.session(ONE, ["change it", "done"], minute=1)
+    records = path.read_text().splitlines()
+    for number, (name, given) in enumerate(
+        [("Read", {}), ("Edit", {"old_string": "a", "new_string": "b\nc"})], start=1
+    ):
+        use = json.loads(records[1])
+        use["uuid"], use["message"]["id"] = f"{use['uuid'][:-2]}9{number}", f"m{number}"
+        where = {"file_path": "/home/dev/lamp-shop/db/migrate.py", **given}
+        use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
+        records.append(json.dumps(use))
+    path.write_text("\n".join(records) + "\n")
+    for given in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
+        rows = machine.run("search", "--json", "--file", given).json
+        assert [(row["place"], row["change"], row["added"], row["removed"]) for row in rows] == [
+            ("#1.3", "read", 0, 0),
+            ("#1.4", "changed", 2, 1),
+        ]
+    assert machine.run("search", "--file", "rate.py").code == 1
+    assert len(machine.run("search", "--json", "file:rate.py", "tool:edit").json) == 1
+    assert [row["place"] for row in machine.run("search", "--json", "file:db/", "done").json] == ["#1.2"]
+
+
 def test_a_snippet_says_what_it_leaves_out() -> None:
     text = "alpha " * 50 + "needle" + " omega" * 50
-    line = snippet(text, (300, 306))
-    assert line.startswith("… alpha") and line.endswith("omega …") and "needle" in line
-    assert snippet("a needle", (2, 8)) == "a needle"
+    shown = snippet_of(text, parse("needle"))
+    assert shown.text.startswith("… alpha") and shown.text.endswith("omega …")
+    assert [shown.text[start:end] for start, end in shown.spans] == ["needle"]
+    assert snippet_of("a needle", parse("needle")).text == "a needle"
 
 
-@given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
-def test_a_text_is_found_in_what_holds_it(word: str, before: str, after: str) -> None:
-    needles = Needles([word])
-    assert needles.find(before + word + after) is not None
-    missing = needles.missing(word.lower().encode("utf-8", "surrogatepass"))
-    assert missing == [], "the file's bytes hold every piece of a word that stands in them"
+def test_a_snippet_is_where_the_words_are_closest() -> None:
+    text = "lock " + "alpha " * 60 + "the file has a lock" + " omega" * 60 + " file"
+    assert "the file has a lock" in snippet_of(text, parse("file lock")).text
+
+
+@pytest.mark.parametrize(
+    ("line", "typed", "found"),
+    [
+        ("tryLockFile, lock", "lock", ["Lock", "lock"]),
+        ("→ Große ﬁle", "grosse file", ["Große", "ﬁle"]),
+        ("日本語 e\u0301te\u0301", "本語 été", ["本語", "e\u0301te\u0301"]),
+        ("user_by userBy", "user_by", ["user_by", "userBy"]),
+    ],
+)
+def test_spans(line: str, typed: str, found: list[str]) -> None:
+    assert [line[start:end] for start, end in spans_in(line, parse(typed))] == found
+
+
+# -- the index ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_that_grows_is_searched_and_only_its_new_messages_are_added(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    Machine.to_now(machine.session(ONE, ["why is the Lamp dark", 'The "lamp"', "zebra", "a lamp"], minute=1))
+    library.bring_up_to_date()
+    assert ask(library, "lamp")[1] == [("aa", "#1"), ("aa", "#1.2"), ("aa", "#2.2"), ("bb", "#1")]
+    assert ask(library, "ebra")[1] == [("aa", "#2")], "a word that is new is found by a part"
+    assert ask(library, "bulb")[1] == [], "what it said before it was written anew is gone"
+
+
+def test_a_session_that_is_gone_is_not_found(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    (machine.projects / "-home-dev-lamp-shop" / f"{TWO}.jsonl").unlink()
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert (hits, answer.missing, answer.note) == ([("aa", "#1"), ("aa", "#1.2")], 0, "")
+
+
+def test_what_is_not_indexed_is_looked_through_and_said(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
+    fresh = open_library(machine)
+    fresh.cached()
+    fresh.text_path.unlink()
+    (machine.home / "cache" / "text.sqlite").write_text("no place")
+    find = Find(fresh)
+    first, *_, last = find.groups(parse("lamp"))
+    find.close()
+    assert (first.missing, first.done, last.missing, last.done) == (2, False, 0, True)
+    assert [group.hits for group in last.groups] == [2, 2]
+
+
+def test_without_a_place_for_the_index_search_still_works(machine: Machine) -> None:
+    (machine.home / "cache").write_text("a file where the folder should be")
+    library = open_library(machine)
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert len(hits) == 3 and answer.note.startswith("no full-text index: ")
+
+
+def test_without_fts5_search_still_works(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewer.index.fulltext._TABLES", ("CREATE VIRTUAL TABLE texts USING fts6(a)",))
+    library = open_library(machine)
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert len(hits) == 3 and "no such module" in answer.note
+
+
+def test_only_the_owner_can_read_it(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    kept = sqlite3.connect(library.text_path)
+    kept.execute("SELECT * FROM facts").fetchall()
+    for path in [library.text_path.parent, *library.text_path.parent.iterdir()]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    kept.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damage_is_no_error_and_search_finds_all_again(machine: Machine, seed: int) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    right = ask(library, "lamp")[1]
+    chance = random.Random(seed)
+    data = bytearray(library.text_path.read_bytes())
+    for _ in range(chance.choice([1, 20, 400])):
+        at = chance.randrange(len(data))
+        data[at : at + 16] = chance.randbytes(16)
+    if chance.random() < 0.3:
+        del data[chance.randrange(len(data)) :]
+    library.text_path.write_bytes(data)
+    for typed in ("lamp", "la*", "tool:bash", "file:x", "since:2020-01-01 lamp", '"the lamp" -x'):
+        ask(library, typed)
+    if ask(library, "lamp")[0].note:  # it was noticed: what is left to ask are the sessions
+        assert ask(library, "lamp")[1] == right
+    library.text_path.write_bytes(data[:200])
+    assert ask(library, "lamp")[1] == right
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert (hits, answer.missing) == (right, 0)
+
+
+def test_an_older_index_is_made_anew(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    store = sqlite3.connect(library.text_path)
+    store.execute("PRAGMA user_version = 999")
+    store.close()
+    assert len(ask(library, "lamp")[1]) == 3
+    library.bring_up_to_date()
+    assert ask(library, "lamp")[0].missing == 0
+
+
+def test_a_question_is_broken_off_by_the_next_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    find = Find(library)
+    asked, go_on = threading.Event(), threading.Event()
+    real = TextStore.counts_of
+
+    def slow(store: TextStore, expression: str) -> list[tuple[int, int]]:
+        asked.set()
+        assert go_on.wait(30)
+        return real(store, expression)
+
+    monkeypatch.setattr(TextStore, "counts_of", slow)
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.extend(find.groups(parse("lamp"))))
+    thread.start()
+    assert asked.wait(30)
+    find.cancel()
+    go_on.set()
+    thread.join()
+    assert answers == []
+    assert [answer.hits for answer in find.groups(parse("lamp"))] == [3], "and the next one is answered"
+    find.close()
+
+
+def test_a_program_that_is_killed_leaves_no_word_unlisted(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(TextStore, "finish", TextStore._write)
+        open_library(machine).bring_up_to_date()
+    library = open_library(machine)
+    assert ask(library, "amp")[1] == []
+    library.bring_up_to_date()
+    assert len(ask(library, "amp")[1]) == 3
+
+
+def test_two_programs_write_it_at_once(machine: Machine) -> None:
+    for number in range(6):
+        machine.session(f"cccccccc-0000-4000-8000-00000000000{number}", ["a lamp", "ok"], minute=number)
+    libraries = [open_library(machine) for _ in range(2)]
+    threads = [threading.Thread(target=library.bring_up_to_date) for library in libraries]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    answer, hits = ask(libraries[0], "lamp")
+    assert (len(hits), answer.missing) == (9, 0)
+
+
+def test_index_says_what_it_holds_and_goes(machine: Machine) -> None:
+    facts = machine.run("index", "--json").json
+    assert (facts["sessions"], facts["messages"], facts["missing"]) == (2, 4, [])
+    assert facts["textBytes"] > 0 and facts["textPath"].endswith("text.sqlite")
+    assert "2 sessions" in machine.run("index").out
+    assert machine.run("index", "--clear").code == 0
+    assert not os.path.exists(facts["textPath"]) and not os.path.exists(facts["path"])
+    assert len(machine.run("search", "--json", "lamp").json) == 3
+
+
+def test_what_may_yet_change_is_found_and_is_no_row_of_the_index(machine: Machine) -> None:
+    path = machine.session(ONE, ["go", "gone"], minute=1)
+    use = json.loads(path.read_text().splitlines()[1])
+    use["message"]["content"] = [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sleep zebra"}}]
+    path.write_text(
+        path.read_text() + json.dumps({**use, "uuid": "x", "message": {**use["message"], "id": "m9"}}) + "\n"
+    )
+    Machine.to_now(path)
+    library = open_library(machine)
+    library.bring_up_to_date()
+    assert ask(library, "zebra")[1] == [("aa", "#1.3")]
+    store = sqlite3.connect(library.text_path)
+    assert store.execute("SELECT count(*) FROM tails").fetchall() == [(1,)]
+    store.close()
+    os.utime(path, (time.time() - 3600,) * 2)
+    library.bring_up_to_date()
+    assert ask(library, "zebra")[1] == [("aa", "#1.3")], "nobody writes it any more: it is a row now"

@@ -41,6 +41,45 @@ def test_text_is_for_people(machine):
     assert "It shines again" in result.out
 
 
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("#1", ["Fix the lamp", "It shines again"]),
+        ("#1.1", ["Fix the lamp"]),
+        ("#1.2", ["It shines again"]),
+        ("#2", ["Thank you", "Welcome"]),
+    ],
+)
+def test_a_place_is_shown_alone(machine, place, shown):
+    for target in (f"{ONE[:8]}{place}", f"latest{place}", f"{next(machine.projects.rglob('*.jsonl'))}{place}"):
+        for command in (["show", target], [target]):
+            out = machine.run(*command).out
+            assert [
+                said for said in ("Fix the lamp", "It shines again", "Thank you", "Welcome") if said in out
+            ] == shown
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("#3", "no exchange #3; there are #1 to #2"),
+        ("#1.3", "no message #1.3; exchange #1 has 2 messages"),
+        ("#0", "no exchange #0; there are #1 to #2"),
+    ],
+)
+def test_a_place_that_is_not_there_is_said_with_what_there_is(machine, place, said):
+    result = machine.run("show", f"{ONE}{place}")
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err and result.err.count("\n") == 1
+
+
+def test_a_command_of_whole_sessions_takes_no_place(machine):
+    for command in (["usage"], ["export"], ["tail"], ["show", "--json"]):
+        result = machine.run(*command, f"{ONE}#1")
+        assert (result.code, result.out) == (2, "")
+        assert "no place in it" in result.err
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_line_that_cannot_be_read_is_said(machine, options):
     path = machine.session("bbbbbbbb-0000-4000-8000-000000000001", ["One", "Two"])

@@ -113,6 +113,6 @@ def test_it_does_not_stop_where_nobody_could_go_on_with_it(tmp_path: Path) -> No
         os.write(terminal.fd, b"\x1a")
         terminal.quiet()
         os.write(terminal.fd, b"no such")
-        assert terminal.wait_for(b"Nothing fits", 30)
+        assert terminal.wait_for(b"Nothing found", 30)
     finally:
         terminal.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.paths import source_of
 from schemas.provider import Environment, SessionFile
 from tests.viewer.machine import Machine
 from viewer.index.library import Library
@@ -213,6 +214,24 @@ def test_a_folder_is_the_session_in_it(
     if not at_home:
         folder = Path(shutil.copytree(folder, tmp_path / "elsewhere" / folder.name))
     assert Targets().resolve(str(folder)).path == folder / inside
+
+
+def test_a_place_stands_behind_any_target(targets: Targets, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").touch()
+    (tmp_path / "y#2").touch()
+    assert targets.resolve("abd#3.2", placed=True).place == "#3.2"
+    found = targets.resolve("x.jsonl#1", placed=True)
+    assert (found.path, found.place) == (Path("x.jsonl"), "#1")
+    found = targets.resolve("y#2")
+    assert (found.path, found.place) == (Path("y#2"), ""), "a file of that name goes before"
+
+
+def test_a_place_behind_the_key_of_a_session(tmp_path: Path) -> None:
+    samples = import_module("tests.fixtures.opencode").samples(tmp_path)
+    address = next(one.path for one in samples if source_of(one.path)[1])
+    found = Targets().resolve(f"{address}#1.2", placed=True)
+    assert (found.path, found.place) == (address, "#1.2")
+    assert Targets().resolve(str(address)).place == ""
 
 
 def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

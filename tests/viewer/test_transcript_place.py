@@ -114,7 +114,7 @@ async def test_words_are_looked_for_from_the_place_on() -> None:
 
 async def test_a_place_without_the_words_is_not_left_for_them() -> None:
     async with transcript(story(), place="#2.4", words="sentence") as (pilot, view, _):
-        await until(pilot, lambda: count(pilot).startswith("36"))
+        await until(pilot, lambda: count(pilot).startswith("36   n next"))
         assert "$ pytest -q 1" in cursor_line(view)
         await pilot.press("n")
         assert view.cursor.block == 14

@@ -277,3 +277,21 @@ async def test_a_subagent_within_its_parents_file_grows_while_one_reads_it() -> 
         inner.session.note_change(call)
         inner.text("found it")
         await until(pilot, lambda: any("found it" in row for row in lines(view)))
+
+
+async def test_what_a_followed_session_does_stands_below(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    path = machine.to_now(machine.session(ONE, ["go", "one"]))
+    record = json.loads(path.read_text().splitlines()[-1])
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sleep 60"}}
+    record |= {"uuid": "next", "parentUuid": record["uuid"]}
+    record["message"] |= {"id": "next", "content": [use]}
+    with path.open("a") as file:
+        file.write(json.dumps(record) + "\n")
+    screen = TranscriptScreen(Follower(path), follow=True)
+    async with Bare(screen).run_test(size=(120, 24)) as pilot:
+        status = screen.query_one("#status", TitleBar)
+        await until(pilot, lambda: "perhaps $ sleep 60" in str(status.left))
+        assert "tokens" in str(status.left)
+        await pilot.press("k")  # who reads on follows no more
+        await until(pilot, lambda: "sleep" not in str(status.left))

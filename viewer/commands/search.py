@@ -45,7 +45,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     from viewer.index.library import Library
     from viewer.index.query import of_arguments, parse
 
-    query = parse(of_arguments(words))
+    # In a poor locale Python takes the bytes of a letter apart.
+    query = parse(of_arguments(os.fsencode(word).decode("utf-8", "replace") for word in words))
     query.paths = list(map(_path, files))
     if query.problem or not query:
         raise CallError(f"search: {query.problem or 'nothing to look for'}")
@@ -54,8 +55,10 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     try:
         with progress("searching") as bar:
             library.bring_up_to_date(bar)
+            missing = 0
             for answer in find.groups(query, "newest"):
-                bar(len(library.states()) - answer.missing, len(library.states()))
+                missing = missing or answer.missing
+                bar(missing - answer.missing, missing)
         assert answer is not None
         count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
         for problem in [*library.found.problems, *find.problems]:
@@ -125,7 +128,7 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
         count += len(hits)
         for hit in hits:
             # A subagent's session has no id that TARGET knows: its path stands above.
-            address = f"{short[group.id] if group.parent is None else ''}{hit.place}"
+            address = f"{'' if group.above else short[group.id]}{hit.place}"
             _print_hit(screen, hit, address, of_files=query.of_files)
     return count
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.clean import one_line
 from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -29,13 +31,21 @@ if TYPE_CHECKING:
 def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str) -> int:
     """Watch the sessions that run: what each does, and which waits for you and why.
 
-    A state is printed when it changes; what is a guess says "perhaps". The command of --exec is run without a shell and
-    finds the facts in variables: TURNLOG_PROVIDER, _ID, _PATH, _TITLE, _WORKSPACE, _BRANCH, _STATE, _WHAT, _CERTAIN,
-    _SOURCE, _ASKS.
+    On a terminal this opens the screen, where they stand as tiles, those that need you first. Elsewhere a state is
+    printed when it changes; what is a guess says "perhaps". The command of --exec is run without a shell and finds the
+    facts in variables: TURNLOG_PROVIDER, _ID, _PATH, _TITLE, _WORKSPACE, _BRANCH, _STATE, _WHAT, _CERTAIN, _SOURCE,
+    _ASKS.
     """
     from viewer.watch.notices import Notices
     from viewer.watch.tiles import Watch
 
+    if sys.stdout.isatty() and not (as_json or once):
+        from viewer.screens.run import run_watch
+        from viewer.start import draw_where_people_look
+
+        draw_where_people_look()
+        run_watch(bell=bell, notify=notify, command=program)
+        return DONE
     notices = Notices(_to_terminal, bell=bell, notify=notify, command=program)
     printer = _Printer(as_json)
     if once:
@@ -119,36 +129,26 @@ class _Printer:
             write_json(tile_object(tile) | ({"state": "ended", "what": "", "source": gone} if gone else {}))
         else:
             from renderers.facts import local_time
+            from viewer.watch.words import state_words
 
             state = "ended" if gone else state_words(tile.state)
             asks = "; ".join(ask.question for ask in tile.state.asks) if not gone else ""
-            where = f"{tile.project or tile.id}  {tile.provider}"
-            line = (
-                f"{local_time(time.time())}  {where}  {state}{': ' * bool(asks)}{asks}  ({gone or tile.state.source})"
-            )
-            write_bytes(f"{line}\n".encode("utf-8", "replace"))
+            where, known = f"{tile.project or tile.id} ({tile.provider})", gone or tile.state.source
+            line = f"{local_time(time.time())} {where}: {state}{': ' * bool(asks)}{asks} ({known})"
+            write_bytes(f"{one_line(line, 1000)}\n".encode())
 
 
 _GONE = "its process has ended"
 
 
 def _mark(tile: Tile) -> object:
-    """What makes a change of state."""
-    state = tile.state
-    helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
-    return state.does, state.what, state.certain, state.asks, state.source, helpers, tile.shared
-
-
-def state_words(state: State) -> str:
-    """`waits for you: a question`, `perhaps waits for you: a permission`, `$ pytest -q`, `done, answered`."""
+    """The facts whose change is a change of state."""
     from viewer.watch.state import Does
 
-    perhaps = "" if state.certain else "perhaps "
-    if state.does is Does.WAITS:
-        return f"{perhaps}waits for you: a {state.what}"
-    if state.does is Does.WORKS:
-        return perhaps + state.what
-    return f"{perhaps}{state.does}{', ' * bool(state.what)}{state.what}"
+    state = tile.state
+    helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
+    sure = state.certain or state.does is not Does.WAITS
+    return state.does, state.what, sure, state.asks, helpers, tile.shared
 
 
 def tile_object(tile: Tile) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -73,9 +74,12 @@ class Store:
             try:
                 return _connect(self._path)
             except sqlite3.DatabaseError as error:
-                if attempt == 1 and _is_broken(error) and _remove(self._path):
+                if attempt == 1 and is_broken(error) and remove(self._path):
                     continue
                 self._report(f"no index: {error}")
+            except OSError as error:
+                self._report(f"no index: {(error.strerror or str(error)).lower()}")
+                return None
         return None
 
     def close(self) -> None:
@@ -198,7 +202,7 @@ class Store:
     def _give_up(self, error: sqlite3.DatabaseError) -> None:
         """A database that fails while it is used: one that is broken goes, so that the next start makes a new one."""
         self.close()
-        if not _is_broken(error) or not _remove(self._path):
+        if not is_broken(error) or not remove(self._path):
             self._report(f"no index: {error}")
 
 
@@ -209,14 +213,23 @@ def row_of(item: Indexed) -> Row:
     return Row(item.size, item.mtime_ns, 1, listed, blank, item.when, touched, item.newest, item.side, item.error)
 
 
+def private(path: Path) -> None:
+    """Let a file be there that only its owner can read: what was said in sessions is nobody else's. Raises OSError."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+
+
 def _connect(path: Path) -> sqlite3.Connection:
+    private(path)
     connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         layout = connection.execute("PRAGMA user_version").fetchone()[0]
         if (application, layout) != (_APPLICATION, LAYOUT):
             if application not in (0, _APPLICATION) or (application == 0 and _tables(connection)):
-                raise _Foreign("not turnlog's index")
+                raise Foreign("not turnlog's index")
             _create(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"SELECT {_COLUMNS}, groups FROM sessions LEFT JOIN usage USING (path) LIMIT 1")
@@ -229,7 +242,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-class _Foreign(sqlite3.DatabaseError):
+class Foreign(sqlite3.DatabaseError):
     """Somebody else's database lies under our name."""
 
 
@@ -254,20 +267,29 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
 
-def _is_broken(error: sqlite3.DatabaseError) -> bool:
+def is_broken(error: sqlite3.DatabaseError) -> bool:
     """Tell whether the file is at fault, and not a lock, a right or a full disk."""
-    if isinstance(error, _Foreign):
+    if isinstance(error, Foreign):
         return True
     # A missing table or column is a plain SQLITE_ERROR.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _remove(path: Path) -> bool:
+def remove(path: Path) -> bool:
     """Take the database and its side files away; whether that worked."""
     try:
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        for file in _files(path):
+            file.unlink(missing_ok=True)
     except OSError:
         return False
     return True
+
+
+def size_of(path: Path) -> int:
+    """The bytes of the database and its side files."""
+    return sum(file.stat().st_size for file in _files(path) if file.exists())
+
+
+def _files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import decompress
 
-from schemas.clean import clean, one_line
+from schemas.clean import clean
 from schemas.diffs import totals
 from schemas.message import Kind, Message
 from schemas.troubles import OpenError
 from viewer.index.fulltext import (
     MESSAGE,
     MOST_WORDS,
+    WRONG_VALUES,
     Interrupted,
     Kept,
     TextStore,
@@ -33,32 +34,50 @@ from viewer.index.fulltext import (
     tools_in,
     words_with,
 )
+from viewer.index.matching import words_of
 from viewer.index.query import Facts, Query
+from viewer.index.reread import Rereader
 from viewer.index.scan import TITLE, look_through
 from viewer.index.snippets import snippet_of, snippet_of_message
-from viewer.index.texts import PROMPTS, Column, Places, Row, SessionText, columns_of, exchanges_from, touches_of
+from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, touches_of
 
 if TYPE_CHECKING:
     from schemas.provider import Problem
-    from schemas.session import Session
     from viewer.index.library import Library
 
 _WEIGHTS = (1.0, 3.0, 8.0, 8.0)
 """What a hit is worth by its lane: what a person typed stands above tool noise."""
 _PART = 0.3
 """The share of it that counts where only parts of words were found."""
-_OPEN_SESSIONS = 8
 _EVERY_SECONDS = 0.15
 """How often an answer is given while sessions are looked through."""
 Order = Literal["best", "newest"]
+
+
+class _Ask(NamedTuple):
+    """A query as it was put to the index."""
+
+    query: Query
+    expression: str
+    outright: str
+    """The same for words in full, where parts of words are meant too."""
+    tails: dict[int, list[Row]]
+    """Messages found among those that may yet change, by session."""
+    touched: dict[int, list[tuple[int, int]]] | None
+    """Where files that are asked for were read or changed, by session: first messages and those behind the last, in
+    order; None where no file is asked for."""
+    rows: dict[str, dict[int, list[int]]]
+    """The rows of each expression by session, once somebody wanted to see some."""
 
 
 @dataclass(slots=True)
 class Group:
     """The hits of one session. A subagent's session is a group of its own; `parent` is the session it belongs to."""
 
-    path: Path
-    """Its address."""
+    address: str
+    """Its address as text: of thousands that are found a screen shows ten."""
+    above: str
+    """That of the session it belongs to; empty where it is no subagent's."""
     provider: str
     id: str
     title: str
@@ -67,26 +86,32 @@ class Group:
     branch: str
     updated: float
     """When it was said to last, in seconds since 1970."""
-    parent: Path | None
     query: Query
-    rows: list[int]
-    """The hits, best first: lane and message, as `viewer.index.fulltext.row_of` packs them."""
+    hits: int
     score: float
-    outright: set[int]
-    """The rows, of all groups, in which the words stand, and not only parts of words."""
-    sid: int
+    sid: int = -1
     """Its number in the index; -1 where it was looked through."""
+    rows: list[int] | None = None
+    """The hits, best first, as `viewer.index.fulltext.row_of` packs them; None until somebody wants to see them."""
+    outright: set[int] = field(default_factory=set)
+    """The rows in which the words stand, and not only parts of words."""
+    ask: _Ask | None = None
     scanned: SessionText | None = None
 
     @property
-    def hits(self) -> int:
-        """Count its hits."""
-        return len(self.rows)
+    def path(self) -> Path:
+        """Its address."""
+        return Path(self.address)
+
+    @property
+    def parent(self) -> Path | None:
+        """The address of the session it belongs to; None where it is no subagent's."""
+        return Path(self.above) if self.above else None
 
     @property
     def target(self) -> str:
         """The TARGET that opens it on the command line: its id; of a subagent its address."""
-        return self.id if self.parent is None else clean(str(self.path))
+        return clean(self.address) if self.above else self.id
 
 
 class Hit(NamedTuple):
@@ -143,14 +168,14 @@ class Answer:
     @property
     def hits(self) -> int:
         """Count the hits of all groups."""
-        return sum(map(len, (group.rows for group in self.groups)))
+        return sum(group.hits for group in self.groups)
 
 
 class _Held(NamedTuple):
     """The exchanges and messages of a session, as the index has them."""
 
     exchanges: list[Places]
-    columns: list[Column]
+    columns: Columns
 
 
 class Find:
@@ -162,12 +187,14 @@ class Find:
         self._store: TextStore | None = None
         self._version: object = None
         self._sessions: dict[int, Kept] = {}
+        self._known: dict[str, tuple[int, int]] = {}
+        self._titles = ""
         self._words = b""
         self._tools: list[str] = []
         self._files: list[tuple[int, str, str]] = []
         self._tails: list[tuple[int, Row]] = []
         self._held: OrderedDict[int, _Held] = OrderedDict()
-        self._open: OrderedDict[Path, Session] = OrderedDict()
+        self._reread = Rereader()
         self._cancelled = False
         self.problems: list[Problem] = []
         """What could not be read while sessions were looked through."""
@@ -177,8 +204,7 @@ class Find:
         if self._store is not None:
             self._store.close()
         self._store = None
-        while self._open:
-            self._open.popitem()[1].close()
+        self._reread.close()
 
     def cancel(self) -> None:
         """Break off what another thread asks: its `groups` ends without another answer."""
@@ -197,8 +223,8 @@ class Find:
             if not query:
                 yield Answer(done=True)
                 return
-            answer = self._indexed(query)
-            missing = self._missing()
+            answer = self._asked(query)
+            missing = self._library.lacking(self._known)
             answer.missing, answer.note = len(missing), self._note
             answer.done = not missing
             _sort(answer.groups, order)
@@ -207,11 +233,20 @@ class Find:
         except Interrupted:
             return
 
-    def _indexed(self, query: Query) -> Answer:
-        """Ask the index."""
+    def _asked(self, query: Query) -> Answer:
+        """Ask the index. One that fails meanwhile holds nothing: the sessions are looked through."""
         self._load()
-        if self._store is None or self._store.connection is None:
+        assert self._store is not None
+        try:
+            answer = self._indexed(query)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+        if self._store.connection is None:
+            self._known = {}
             return Answer()
+        return answer
+
+    def _indexed(self, query: Query) -> Answer:
         capped = False
 
         def words(part: str) -> list[str]:
@@ -220,93 +255,150 @@ class Find:
             capped = capped or len(found) > MOST_WORDS
             return found[:MOST_WORDS]
 
-        expression = query.match(words, self._tools)
-        rows = self._store.rows(expression)
+        tails: dict[int, list[Row]] = {}
         for sid, row in self._tails:
             if query.finds(row.words, row.marks):
-                rows.append(row_of(row.lane, sid, row.message))
-        plainly = query.outright().match(words, self._tools)
-        outright = set(rows if plainly == expression else self._store.rows(plainly))
-        groups: list[Group] = []
-        for sid, own in self._by_session(query, rows).items():
-            kept = self._sessions[sid]
-            groups.append(_group(query, kept.facts, kept.path, kept.parent, kept.mtime_ns, own, sid, outright))
+                tails.setdefault(sid, []).append(row)
+        touched = self._touched(query) if query.of_files else None
+        ask = _Ask(
+            query, query.match(words, self._tools), query.outright().match(words, self._tools), tails, touched, {}
+        )
+        groups = [self._group(ask, sid, *found) for sid, found in self._counts(ask).items() if found[0]]
         return Answer(groups, capped)
 
-    def _by_session(self, query: Query, rows: list[int]) -> dict[int, list[int]]:
-        """The rows that the filters leave, by their session."""
-        touched = self._touched(query) if query.of_files else None
-        if touched is not None and not query.of_exchanges:
-            rows = [row for row in rows if row in touched]
-        found: dict[int, list[int]] = {}
-        for row in rows:
-            sid = sid_of_row(row)
-            if sid in found:
-                found[sid].append(row)
-            else:
-                found[sid] = [row]
-        self._look()
-        if query.of_sessions:
-            for sid, kept in self._sessions.items():
-                if query.titled(kept.facts["title"]) and not any(map(_is_prompt, found.get(sid, ()))):
-                    found.setdefault(sid, []).append(row_of(TITLE, sid, MESSAGE))
-        exchanges = _exchanges_of(touched, self) if touched is not None and query.of_exchanges else None
-        left: dict[int, list[int]] = {}
-        for sid, own in found.items():
-            if sid not in self._sessions or not query.session(_facts(self._sessions[sid].facts)):
-                continue
-            if exchanges is not None:
-                own = [row for row in own if _in_ranges(row & MESSAGE, exchanges.get(sid, ()))]
-            if query.timed and not _all_in_time(query, self._sessions[sid].facts):
-                own = self._in_time(query, sid, own)
-            if own:
-                left[sid] = own
-        return left
-
-    def _touched(self, query: Query) -> set[int]:
-        """The rows of messages that read or changed a file that is asked for."""
+    def _counts(self, ask: _Ask) -> dict[int, tuple[int, float]]:
+        """Count the hits of each session that the filters leave, and what they are worth."""
         assert self._store is not None
-        files = [file for file, root, path in self._files if query.file(root, path)]
-        rows: set[int] = set()
-        for at in range(0, len(files), 500):
-            some = files[at : at + 500]
-            marks = ",".join("?" * len(some))
-            rows.update(
-                r for (r,) in self._store.fetch(f"SELECT row FROM touches WHERE file IN ({marks})", tuple(some))
-            )
-        return rows
+        query = ask.query
+        every: dict[int, list[int]] = {}
+        if ask.touched is None:
+            self._add_counts(every, ask.expression, 0)
+            if ask.outright != ask.expression:
+                self._add_counts(every, ask.outright, 4)
+            for sid, tail in ask.tails.items():
+                counts = every.setdefault(sid, [0] * 8)
+                for row in tail:
+                    counts[row.lane] += 1
+                    counts[row.lane + 4] += query.in_full(row.words)
+        else:
+            every = {sid: [0] * 8 for sid in ask.touched}
+        titled = self._titled(query) if query.of_sessions else ()
+        for sid in titled:
+            every.setdefault(sid, [0] * 8)
+        found: dict[int, tuple[int, float]] = {}
+        plain = ask.outright == ask.expression
+        for sid, counts in every.items():
+            allowed, whole = self._allowed(query, sid)
+            if not allowed:
+                continue
+            if not whole or ask.touched is not None:
+                rows, outright = self._rows(ask, sid)
+                counts = [0] * 8
+                for one in rows:
+                    counts[lane_of_row(one)] += 1
+                    counts[lane_of_row(one) + 4] += one in outright
+            else:
+                counts[TITLE] = counts[TITLE + 4] = sid in titled and not counts[PROMPTS]
+            found[sid] = sum(counts[:4]), _score(counts[:4], counts[:4] if plain else counts[4:])
+            self._look()
+        return found
 
-    def _in_time(self, query: Query, sid: int, rows: list[int]) -> list[int]:
-        created = self._sessions[sid].facts["created"]
-        columns = self.held(sid).columns
-        return [row for row in rows if query.when(created if row & MESSAGE == MESSAGE else columns[row & MESSAGE].time)]
+    def _add_counts(self, every: dict[int, list[int]], expression: str, at: int) -> None:
+        assert self._store is not None
+        for key, count in self._store.counts_of(expression):
+            sid, lane = sid_of_row(key << 20), lane_of_row(key << 20)
+            counts = every.get(sid)
+            if counts is None:
+                counts = every[sid] = [0] * 8
+            counts[lane + at] = count
+
+    def _allowed(self, query: Query, sid: int) -> tuple[bool, bool]:
+        """Tell whether the filters leave a session, and whether all that was said in it lies in the time asked for."""
+        kept = self._sessions.get(sid)
+        if kept is None:
+            return False, False
+        facts = kept.facts
+        created, updated = facts["created"], facts["updated"]
+        if query.filters and not query.session(Facts(facts["provider"], facts["root"], facts["branch"])):
+            return False, False
+        return query.overlaps(created, updated), not query.timed or (query.when(created) and query.when(updated))
+
+    def _titled(self, query: Query) -> set[int]:
+        """The sessions whose title is meant."""
+        if not all(pattern.search(self._titles) for pattern in query.patterns):
+            return set()
+        return {
+            sid
+            for (sid, kept), words in zip(self._sessions.items(), self._titles.split("\n"), strict=True)
+            if query.titled(words) and query.when(kept.facts["created"])
+        }
+
+    def _touched(self, query: Query) -> dict[int, list[tuple[int, int]]]:
+        """The messages that read or changed a file that is asked for, by session; with words all of their exchanges."""
+        assert self._store is not None
+        touches: dict[int, set[int]] = {}
+        for row in self._store.touches([file for file, root, path in self._files if query.file(root, path)]):
+            if sid_of_row(row) in self._sessions:
+                touches.setdefault(sid_of_row(row), set()).add(row & MESSAGE)
+        found = {sid: [(message, message + 1) for message in sorted(those)] for sid, those in touches.items()}
+        if query.of_exchanges:
+            for sid, exchanges in self._store.exchanges(list(found)).items():
+                starts = [exchange.start for exchange in exchanges]
+                ends = [*starts[1:], MESSAGE]
+                touched = sorted({bisect_right(starts, message) - 1 for message in touches[sid]})
+                found[sid] = [(starts[at], ends[at]) for at in touched]
+        return found
+
+    def _rows(self, ask: _Ask, sid: int) -> tuple[list[int], set[int]]:
+        """The hits of a session, best first, and those of them in which the words stand in full."""
+        assert self._store is not None
+        query, facts = ask.query, self._sessions[sid].facts
+        rows, outright = list(self._found(ask, ask.expression, sid)), set(self._found(ask, ask.outright, sid))
+        for tail in ask.tails.get(sid, ()):
+            rows.append(row_of(tail.lane, sid, tail.message))
+            if query.in_full(tail.words):
+                outright.add(rows[-1])
+        if ask.touched is not None:
+            rows = [row for row in rows if _is_in(row & MESSAGE, ask.touched.get(sid, []))]
+        if query.timed:
+            columns = self.held(sid).columns
+            rows = [row for row in rows if query.when(columns.time(row & MESSAGE))]
+        titled = query.of_sessions and query.titled(words_of(facts["title"])) and query.when(facts["created"])
+        if titled and not any(lane_of_row(row) == PROMPTS for row in rows):
+            rows.append(row_of(TITLE, sid, MESSAGE))
+            outright.add(rows[-1])
+        return _in_order(rows, outright), outright
+
+    def _found(self, ask: _Ask, expression: str, sid: int) -> list[int]:
+        """The rows of a session that an expression finds. It is asked for all sessions at once: FTS5 joins the words
+        that begin so before it looks at numbers, so that one session takes as long.
+        """
+        assert self._store is not None
+        if expression not in ask.rows:
+            found = ask.rows[expression] = {}
+            for row in self._store.rows(expression):
+                of = sid_of_row(row)
+                if of in found:
+                    found[of].append(row)
+                else:
+                    found[of] = [row]
+        return ask.rows[expression].get(sid, [])
+
+    def _group(self, ask: _Ask, sid: int, hits: int, score: float) -> Group:
+        kept = self._sessions[sid]
+        group = _group_of(ask.query, kept.facts, kept.path, kept.parent, kept.mtime_ns, hits, score)
+        group.sid, group.ask = sid, ask
+        return group
 
     # -- sessions that the index does not hold ---------------------------------------------------------------------
-
-    def _missing(self) -> list[str]:
-        """The addresses of the sessions that are not in the index as they are now, newest first."""
-        known = {kept.path: (kept.size, kept.mtime_ns) for kept in self._sessions.values() if not kept.parent}
-        return [path for path, state in self._library.states() if known.get(path) != state]
 
     def _scan(self, query: Query, answer: Answer, missing: list[str], order: Order) -> Iterator[Answer]:
         due = time.monotonic() + _EVERY_SECONDS
         paths = set(missing)
-        groups = [group for group in answer.groups if str(group.parent or group.path) not in paths]
+        groups = [group for group in answer.groups if (group.above or group.address) not in paths]
         for number, path in enumerate(missing, 1):
             for text, rows in look_through(path, query, self.problems):
-                outright = (
-                    set(rows)
-                    if not query.terms
-                    else {
-                        row_of(r.lane, 0, r.message) for r in text.rows if all(p.search(r.words) for p in query.exact)
-                    }
-                )
-                facts = text.facts
-                groups.append(
-                    _group(
-                        query, facts, text.path, text.parent, text.mtime_ns, rows, -1, outright, text._replace(rows=[])
-                    )
-                )
+                groups.append(_scanned(query, text, rows))
                 self._look()
             self._look()
             last = number == len(missing)
@@ -322,8 +414,15 @@ class Find:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def hits(self, group: Group, start: int = 0, stop: int | None = None) -> list[Hit]:
-        """The lines of some of a group's hits, the best first. Costs a read of the session's file."""
-        return [hit for row in group.rows[start:stop] if (hit := self._hit(group, row)) is not None]
+        """The lines of some of a group's hits, the best first; none where `cancel` is called meanwhile, or where the
+        session is not there any more. Costs a look into the session's file.
+        """
+        try:
+            if group.rows is None and group.ask is not None and group.sid in self._sessions:
+                group.rows, group.outright = self._rows(group.ask, group.sid)
+        except Interrupted:
+            return []
+        return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
 
     def _hit(self, group: Group, row: int) -> Hit | None:
         index = row & MESSAGE
@@ -333,39 +432,26 @@ class Find:
             return Hit(group.path, -1, 0, "", "title", None, group.updated, *line, score=_WEIGHTS[TITLE])
         held = self.held(group.sid) if group.sid >= 0 else None
         if held is None and group.scanned is not None:
-            held = _Held(group.scanned.exchanges, list(columns_of(group.scanned.columns, group.scanned.spans)))
-        if held is None or index >= len(held.columns):
+            held = _Held(group.scanned.exchanges, Columns(group.scanned.columns, group.scanned.spans))
+        if held is None or index >= len(held.columns) or not held.exchanges:
             return None
         place, exchange = _place(held.exchanges, index)
-        name = held.exchanges[exchange].name
-        column = held.columns[index]
+        name, lies = held.exchanges[exchange].name, held.columns.lies(index)
         try:
-            session = self._session(group.path)
-            if index >= len(session.messages) or session.messages.key[index] != column.key:
+            found = self._reread.message(group.path, group.provider, group.root, lies)
+            if found is None:
                 return None  # rewritten since: the next answer knows
-            message = session.message(index)
+            session, message = found
             shown = snippet_of_message(session, message, group.query)
         except (OSError, OpenError):
             return None
         change, added, removed = _change_of(message, group.query, group.root)
         return Hit(
-            group.path, index, column.key, place, shown.who, message.kind, message.timestamp, shown.text, shown.spans,
+            group.path, index, lies.key, place, shown.who, message.kind, message.timestamp, shown.text, shown.spans,
             change, added, removed, message.id, exchange,
             int(name) if name.isdecimal() and name != "0" else None,
             _WEIGHTS[lane_of_row(row)] * (1.0 if row in group.outright else _PART),
         )  # fmt: skip
-
-    def _session(self, path: Path) -> Session:
-        """A session, read and kept for the next hits."""
-        from schemas.opening import read_session
-
-        session = self._open.get(path)
-        if session is None:
-            session = self._open[path] = read_session(path)
-            if len(self._open) > _OPEN_SESSIONS:
-                self._open.popitem(last=False)[1].close()
-        self._open.move_to_end(path)
-        return session
 
     # -- what the index holds --------------------------------------------------------------------------------------
 
@@ -377,9 +463,9 @@ class Find:
             rows = self._store.fetch("SELECT exchanges, columns, spans FROM messages WHERE sid = ?", (sid,))
             try:
                 exchanges, columns, spans = rows[0]
-                held = _Held(exchanges_from(exchanges), list(columns_of(decompress(columns), decompress(spans))))
-            except (LookupError, ValueError, TypeError):
-                held = _Held([], [])
+                held = _Held(exchanges_from(exchanges), Columns(decompress(columns), decompress(spans)))
+            except WRONG_VALUES:  # damaged, or written anew meanwhile: there is nothing to show
+                held = _Held([], Columns())
             self._held[sid] = held
             if len(self._held) > 200:
                 self._held.popitem(last=False)
@@ -395,85 +481,63 @@ class Find:
         if version == self._version and version:
             return
         self._version = version
-        self._sessions = self._store.sessions()
-        self._words = self._store.words()
-        self._tools = list(tools_in(self._words))
-        self._files = self._store.fetch("SELECT file, root, path FROM files")
-        self._tails = self._store.tails()
         self._held.clear()
-        while self._open:
-            self._open.popitem()[1].close()
+        self._reread.close()
+        try:
+            self._take_in(self._store)
+        except WRONG_VALUES as error:
+            self._store.give_up(error)
+
+    def _take_in(self, store: TextStore) -> None:
+        self._sessions = store.sessions()
+        self._known = {k.path: (k.size, k.mtime_ns) for k in self._sessions.values() if not k.parent}
+        self._titles = "\n".join(words_of(kept.facts["title"]) for kept in self._sessions.values())
+        self._words = store.words()
+        self._tools = list(tools_in(self._words))
+        self._files = store.fetch("SELECT file, root, path FROM files")
+        self._tails = store.tails()
 
     def _report(self, reason: str) -> None:
         self._note = reason
 
 
-def _group(
-    query: Query,
-    facts: dict[str, Any],
-    path: str,
-    parent: str,
-    mtime_ns: int,
-    rows: list[int],
-    sid: int,
-    outright: set[int],
-    scanned: SessionText | None = None,
+def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
+    """The group of a session that was looked through."""
+    exact = {row.message for row in text.rows if query.in_full(row.words)}
+    outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
+    counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
+    score = _score(*([count(lane) for lane in range(4)] for count in counts))
+    group = _group_of(query, text.facts, text.path, text.parent, text.mtime_ns, len(rows), score)
+    group.rows, group.outright, group.scanned = _in_order(rows, outright), outright, text._replace(rows=[])
+    return group
+
+
+def _group_of(
+    query: Query, facts: dict[str, Any], path: str, parent: str, mtime_ns: int, hits: int, score: float
 ) -> Group:
-    """A group of rows, which are put in order: by lane, words before parts of words, as they stand in the session."""
-    rows.sort(key=lambda row: (-lane_of_row(row), row not in outright, row))
-    counts = [[0, 0] for _ in _WEIGHTS]
-    for row in rows:
-        counts[lane_of_row(row)][row in outright or lane_of_row(row) == TITLE] += 1
-    score = sum(w * (log(1 + whole) + _PART * log(1 + part)) for w, (part, whole) in zip(_WEIGHTS, counts, strict=True))
-    return Group(
-        Path(path),
-        facts["provider"],
-        facts["id"],
-        one_line(facts["title"], 300) or facts["id"],
-        facts["root"],
-        facts["branch"],
-        facts["updated"] if facts["updated"] is not None else mtime_ns / 1e9,
-        Path(parent) if parent else None,
-        query,
-        rows,
-        score,
-        outright,
-        sid,
-        scanned,
-    )
+    updated = facts["updated"] if facts["updated"] is not None else mtime_ns / 1e9
+    title = facts["title"] or facts["id"]
+    about = (facts["provider"], facts["id"], title, facts["root"], facts["branch"], updated)
+    return Group(path, parent, *about, query, hits, score)
+
+
+def _is_in(message: int, ranges: list[tuple[int, int]]) -> bool:
+    at = bisect_right(ranges, (message, MESSAGE + 1)) - 1
+    return at >= 0 and message < ranges[at][1]
+
+
+def _in_order(rows: list[int], outright: set[int]) -> list[int]:
+    """Rows by their lane, words before parts of words, else as they stand in the session."""
+    return sorted(rows, key=lambda row: (-lane_of_row(row), row not in outright, row))
+
+
+def _score(every: list[int], whole: list[int]) -> float:
+    """The worth of hits by their lanes: of all, and of those in which the words stand in full."""
+    return sum(w * (log(1 + n) + _PART * log(1 + all_ - n)) for w, all_, n in zip(_WEIGHTS, every, whole, strict=True))
 
 
 def _sort(groups: list[Group], order: Order) -> None:
-    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, str(g.path)), reverse=True)
-
-
-def _facts(facts: dict[str, Any]) -> Facts:
-    return Facts(facts["provider"], facts["root"], facts["branch"])
-
-
-def _is_prompt(row: int) -> bool:
-    return lane_of_row(row) == PROMPTS
-
-
-def _all_in_time(query: Query, facts: dict[str, Any]) -> bool:
-    """Tell whether every message of a session lies in the time that is asked for."""
-    return query.when(facts["created"]) and query.when(facts["updated"])
-
-
-def _exchanges_of(rows: set[int], find: Find) -> dict[int, list[tuple[int, int]]]:
-    """The first and the last message of each exchange in which one of the rows stands, by session."""
-    found: dict[int, set[tuple[int, int]]] = {}
-    for row in rows:
-        sid, message = sid_of_row(row), row & MESSAGE
-        starts = [exchange.start for exchange in find.held(sid).exchanges]
-        at = bisect_right(starts, message)
-        if at:
-            found.setdefault(sid, set()).add((starts[at - 1], starts[at] - 1 if at < len(starts) else MESSAGE - 1))
-    return {sid: sorted(ranges) for sid, ranges in found.items()}
-
-
-def _in_ranges(message: int, ranges: list[tuple[int, int]] | tuple[()]) -> bool:
-    return any(first <= message <= last for first, last in ranges)
+    groups.sort(key=lambda g: (g.score if order == "best" else 0.0, g.updated, g.address), reverse=True)
 
 
 def _place(exchanges: list[Places], index: int) -> tuple[str, int]:

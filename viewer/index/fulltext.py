@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sqlite3
+import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,8 +24,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.json_output import json_bytes
-from viewer.index.query import EVERY, MARK, Marks, tool_name
-from viewer.index.texts import Row, SessionText, exchanges_json, head_of_columns
+from viewer.index.database import Foreign, is_broken, private, remove
+from viewer.index.query import MARK, Marks, tool_name
+from viewer.index.texts import Places, Row, SessionText, exchanges_from, exchanges_json, head_of_columns
 
 LAYOUT = 1
 """Raise it when the tables, or what stands in them, change."""
@@ -34,7 +36,7 @@ _TABLES = (
     " mtime_ns INTEGER, reader TEXT, messages INTEGER, chars INTEGER, state INTEGER, facts BLOB)",
     "CREATE INDEX parents ON sessions (parent)",
     "CREATE TABLE messages (sid INTEGER PRIMARY KEY, exchanges BLOB, columns BLOB, spans BLOB)",
-    "CREATE TABLE tails (sid INTEGER PRIMARY KEY, rows BLOB)",
+    "CREATE TABLE tails (sid INTEGER, message INTEGER, row BLOB, PRIMARY KEY (sid, message))",
     "CREATE TABLE files (file INTEGER PRIMARY KEY, root TEXT, path TEXT, UNIQUE (root, path))",
     "CREATE TABLE touches (file INTEGER, row INTEGER, changed INTEGER, added INTEGER, removed INTEGER,"
     " PRIMARY KEY (file, row)) WITHOUT ROWID",
@@ -48,8 +50,12 @@ _TABLES = (
     "INSERT INTO texts(texts, rank) VALUES ('crisismerge', 32)",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, 'row')",
 )
+WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
+"""What reading values of a damaged database ends in, where SQLite notices nothing."""
+_ADD = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
 _WAIT = 5.0
-_BATCH_CHARS = 24 << 20
+_BATCH_CHARS = 16 << 20
+_FEW_DEAD = 1000
 _FEW_CHARS = 4 << 20
 """So little new text has its words counted here; of more FTS5 lists them."""
 MOST_WORDS = 400
@@ -85,12 +91,33 @@ class Kept(NamedTuple):
     facts: dict[str, Any]
 
 
+class Holds(NamedTuple):
+    """The contents of the index in figures."""
+
+    sessions: int
+    subagents: int
+    messages: int
+    chars: int
+    """Of their text, as it is searched."""
+    size: int
+    """Bytes of the sessions' files."""
+    files: int
+    """Names of files that were read or changed."""
+    dead: int
+    """Rows that stand for nothing any more."""
+    written: str | None
+    """When it was written last, in UTC."""
+
+
 class TextStore:
     """A connection to the full-text index. Where there can be none, it holds nothing and says why to `report`."""
 
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
         self.path, self._reader, self._report = path, reader, report
         self._batch: list[SessionText] = []
+        self._families: dict[str, set[bytes]] = {}
+        self._parts: dict[str, tuple[int, int]] = {}
+        """Sessions of which slices are to come: their number, and how many of their messages were known."""
         self._chars = 0
         self._new_chars = 0
         self._new_words: set[str] = set()
@@ -105,10 +132,13 @@ class TextStore:
         for attempt in (1, 2):
             try:
                 return _connect(self.path)
-            except (sqlite3.DatabaseError, OSError) as error:
+            except sqlite3.DatabaseError as error:
                 if attempt == 1 and is_broken(error) and remove(self.path):
                     continue
                 self._report(f"no full-text index: {error}")
+            except OSError as error:
+                self._report(f"no full-text index: {(error.strerror or str(error)).lower()}")
+                return None
         return None
 
     def close(self) -> None:
@@ -128,9 +158,9 @@ class TextStore:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
                 raise Interrupted from None
-            self._give_up(error)
+            self.give_up(error)
         except sqlite3.DatabaseError as error:
-            self._give_up(error)
+            self.give_up(error)
         return []
 
     def known(self) -> dict[str, tuple[int, int]]:
@@ -150,9 +180,33 @@ class TextStore:
                 )
         return kept
 
+    def counts_of(self, expression: str) -> list[tuple[int, int]]:
+        """Count what an FTS5 expression finds by session and lane: the upper bits of rows, and how many of each."""
+        asked = f"SELECT rowid >> {_SID}, count(*) FROM texts WHERE texts MATCH ? GROUP BY 1"
+        return self.fetch(asked, (expression,))
+
     def rows(self, expression: str) -> list[int]:
         """The rows that an FTS5 expression finds."""
         return [row for (row,) in self.fetch("SELECT rowid FROM texts WHERE texts MATCH ?", (expression,))]
+
+    def touches(self, files: list[int]) -> list[int]:
+        """The rows of messages that read or changed one of some files."""
+        rows: list[int] = []
+        for at in range(0, len(files), 500):
+            some = tuple(files[at : at + 500])
+            asked = f"SELECT row FROM touches WHERE file IN ({','.join('?' * len(some))})"
+            rows += [row for (row,) in self.fetch(asked, some)]
+        return rows
+
+    def exchanges(self, sids: list[int]) -> dict[int, list[Places]]:
+        """The exchanges of some sessions."""
+        found: dict[int, list[Places]] = {}
+        for at in range(0, len(sids), 500):
+            some = tuple(sids[at : at + 500])
+            asked = f"SELECT sid, exchanges FROM messages WHERE sid IN ({','.join('?' * len(some))})"
+            with suppress(ValueError, TypeError):
+                found |= {sid: exchanges_from(data) for sid, data in self.fetch(asked, some)}
+        return found
 
     def words(self) -> bytes:
         """All words of the index, the commonest first, a newline before and after each."""
@@ -161,9 +215,10 @@ class TextStore:
     def tails(self) -> list[tuple[int, Row]]:
         """The messages that may yet change, each with its session's number."""
         found = []
-        for sid, data in self.fetch("SELECT sid, rows FROM tails"):
+        for sid, data in self.fetch("SELECT sid, row FROM tails"):
             with suppress(ValueError, TypeError):
-                found += [(sid, Row(m, lane, Marks(*marks), words)) for m, lane, marks, words in json.loads(data)]
+                message, lane, marks, words = json.loads(data)
+                found.append((sid, Row(message, lane, Marks(*marks), words)))
         return found
 
     # -- writing ---------------------------------------------------------------------------------------------------
@@ -183,96 +238,108 @@ class TextStore:
         if names:
             self._change(forget)
 
-    def add(self, texts: Iterable[SessionText]) -> None:
-        """Take in sessions; they are written when enough of them came, and with `finish`."""
-        for text in texts:
-            self._batch.append(text)
-            self._chars += sum(len(row.words) for row in text.rows)
+    def start(self) -> None:
+        """Throw away what is in it where that is old for the most part: sessions that changed or went, or that other
+        parsers read. It is made anew then; asked while it is made, sessions are looked through.
+        """
+        held = self.holds()
+        sums = "SELECT coalesce(sum(messages), 0) FROM sessions WHERE reader <> ?"
+        old = held.dead + sum(count for (count,) in self.fetch(sums, (self._reader,)))
+        if old > _FEW_DEAD and old * 3 > held.messages:
+            self._change(_clear)
+
+    def add(self, text: SessionText) -> None:
+        """Take in a session, or a slice of one; written when enough of them came, and with `finish`."""
+        self._batch.append(text)
+        self._chars += sum(len(row.words) for row in text.rows)
         if self._chars >= _BATCH_CHARS:
             self._write()
+
+    def keep(self, path: str, members: list[str]) -> None:
+        """Note which sessions are all that there are of a session and its subagents."""
+        self._families[path] = set(map(os.fsencode, members))
 
     def finish(self) -> None:
         """Write what waits, and make the index quick to ask where much came."""
         self._write()
-        if not self._new_chars:
-            return
-        if self._new_chars < _FEW_CHARS:
-            self._change(self._add_words)
-        else:
-            self._change(_optimize)
+        unlisted = sum(chars for (chars,) in self.fetch("SELECT value FROM facts WHERE name = 'unlisted'"))
+        if unlisted:  # more than this program wrote where another one writes too, or was killed
+            own = unlisted == self._new_chars and unlisted < _FEW_CHARS
+            self._change(self._add_words if own else _list_words if unlisted < _FEW_CHARS else _optimize)
         self._new_chars = 0
         self._new_words.clear()
-        total, dead = self.counts()
-        if dead > 1000 and dead * 4 > total + dead:
-            self._change(_clear)  # most of what it holds is old: what is left is read again next time
 
-    def counts(self) -> tuple[int, int]:
-        """Count the messages that it holds, and the rows that are dead."""
-        (total,), *_ = self.fetch("SELECT coalesce(sum(messages), 0) FROM sessions") or [(0,)]
-        dead = self.fetch("SELECT value FROM facts WHERE name = 'dead'")
-        return total, dead[0][0] if dead else 0
+    def holds(self) -> Holds:
+        """Say what is in it."""
+        sums = "count(*), count(parent), coalesce(sum(messages), 0), coalesce(sum(chars), 0), coalesce(sum(size), 0)"
+        count, subagents, messages, chars, size = (self.fetch(f"SELECT {sums} FROM sessions") or [(0,) * 5])[0]
+        facts = dict(self.fetch("SELECT name, value FROM facts"))
+        files = (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0]
+        dead, built = facts.get("dead", 0), facts.get("written")
+        return Holds(count - subagents, subagents, messages, chars, size, files, dead, built)
 
     def _write(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0
-        if batch:
-            self._change(lambda connection: self._take(connection, batch))
+        families, self._families = self._families, {}
+        if batch or families:
+            self._change(lambda connection: self._take(connection, batch, families))
 
-    def _take(self, connection: sqlite3.Connection, batch: list[SessionText]) -> None:
+    def _take(self, connection: sqlite3.Connection, batch: list[SessionText], families: dict[str, set[bytes]]) -> None:
         rows: list[tuple[int, str]] = []
-        families: dict[str, set[bytes]] = {}
-        for text in {text.path: text for text in batch}.values():
-            families.setdefault(text.parent or text.path, set()).add(os.fsencode(text.path))
-            sid, known = self._number(connection, text)
-            if sid < 0:
-                continue
-            settled = [row for row in text.rows if row.message < text.settled]
-            rows += [(row_of(row.lane, sid, row.message), _row_text(row)) for row in settled[known:]]
-            tail = [row for row in text.rows if row.message >= text.settled]
-            connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
-            if tail:
-                connection.execute("INSERT INTO tails VALUES (?, ?)", (sid, json.dumps(tail).encode()))
-            data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
-            connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        for text in batch:
+            sid, known = self._number(connection, text) if text.first else self._parts[text.path]
+            new = [row for row in text.rows if row.message >= known]
+            rows += [(row_of(r.lane, sid, r.message), _row_text(r)) for r in new if r.message < text.settled]
+            tail = [(sid, r.message, json.dumps(r)) for r in new if r.message >= text.settled]
+            connection.executemany("INSERT INTO tails VALUES (?, ?, ?)", tail)
             self._touch(connection, text, sid)
+            chars = sum(len(row.words) for row in text.rows)
+            connection.execute("UPDATE sessions SET chars = chars + ? WHERE sid = ?", (chars, sid))
+            self._parts[text.path] = sid, known
+            if text.last:
+                del self._parts[text.path]
+                state = text.size, text.mtime_ns, self._reader, sid
+                connection.execute("UPDATE sessions SET size = ?, mtime_ns = ?, reader = ? WHERE sid = ?", state)
         for parent, members in families.items():
-            name = os.fsencode(parent)
-            for sid, path, messages in connection.execute(
-                "SELECT sid, path, messages FROM sessions WHERE parent = ?", (name,)
-            ).fetchall():
-                if path not in members and name in members:
+            family = "SELECT sid, path, messages FROM sessions WHERE parent = ?"
+            for sid, path, messages in connection.execute(family, (os.fsencode(parent),)).fetchall():
+                if path not in members:
                     _drop(connection, sid, messages)
         rows.sort()  # FTS5 writes out what it has whenever numbers do not ascend
         connection.executemany("INSERT INTO texts(rowid, a) VALUES (?, ?)", rows)
-        new = sum(len(words) for _, words in rows)
-        self._new_chars += new
+        connection.execute("INSERT OR REPLACE INTO facts VALUES ('written', datetime())")
+        chars = sum(len(words) for _, words in rows)
+        connection.execute(_ADD, ("unlisted", chars))
+        self._new_chars += chars
         if self._new_chars < _FEW_CHARS:
             self._new_words.update(*(_TOKEN.findall(words) for _, words in rows))
 
     def _number(self, connection: sqlite3.Connection, text: SessionText) -> tuple[int, int]:
-        """The number of a session, and how many of its messages are there already; -1 where all is as it was."""
+        """The number of a session, and how many of its messages have their rows already. Until its last slice is here
+        it is of no size, and read by nobody.
+        """
         name, head = os.fsencode(text.path), head_of_columns(text.columns, text.settled)
-        values = (
-            os.fsencode(text.parent) or None, text.size, text.mtime_ns, self._reader, text.settled,
-            sum(len(row.words) for row in text.rows), zlib.crc32(head), json_bytes(text.facts),
-        )  # fmt: skip
+        values = (os.fsencode(text.parent) or None, text.settled, zlib.crc32(head), json_bytes(text.facts))
         old = connection.execute("SELECT sid, messages, state, reader FROM sessions WHERE path = ?", (name,)).fetchone()
+        sid = known = 0
         if old is not None:
             sid, known, state, reader = old
-            goes_on = known <= text.settled and zlib.crc32(head_of_columns(text.columns, known)) == state
-            if goes_on and reader == self._reader:
-                connection.execute(
-                    "UPDATE sessions SET parent = ?, size = ?, mtime_ns = ?, reader = ?, messages = ?, chars = ?,"
-                    " state = ?, facts = ? WHERE sid = ?",
-                    (*values, sid),
-                )
-                return sid, known
-            _drop(connection, sid, known)
-        cursor = connection.execute(
-            "INSERT INTO sessions (path, parent, size, mtime_ns, reader, messages, chars, state, facts)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (name, *values),
-        )
-        return cursor.lastrowid or 0, 0
+            grew = known <= text.settled and zlib.crc32(head_of_columns(text.columns, known)) == state
+            if not grew or reader != self._reader:
+                _drop(connection, sid, known)
+                sid = known = 0
+        if sid:
+            unread = "chars = 0, size = -1, reader = ''"
+            changed = f"UPDATE sessions SET parent = ?, messages = ?, state = ?, facts = ?, {unread} WHERE sid = ?"
+            connection.execute(changed, (*values, sid))
+        else:
+            columns = "parent, messages, state, facts, path, chars, size, mtime_ns, reader"
+            made = f"INSERT INTO sessions ({columns}) VALUES (?, ?, ?, ?, ?, 0, -1, 0, '')"
+            sid = connection.execute(made, (*values, name)).lastrowid or 0
+        connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
+        data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
+        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        return sid, known
 
     def _touch(self, connection: sqlite3.Connection, text: SessionText, sid: int) -> None:
         root = text.facts["root"]
@@ -294,6 +361,7 @@ class TextStore:
         new = sorted(word for word in self._new_words if f"\n{word}\n".encode() not in known)
         if new:
             connection.execute("INSERT INTO words (text) VALUES (?)", ("\n".join(new).encode(),))
+        connection.execute("UPDATE facts SET value = 0 WHERE name = 'unlisted'")
 
     def _change(self, change: Callable[[sqlite3.Connection], None]) -> bool:
         """Do all of a change, or none; whether it is done."""
@@ -303,16 +371,19 @@ class TextStore:
             with self.connection:
                 self.connection.execute("BEGIN IMMEDIATE")
                 change(self.connection)
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
+        except (sqlite3.DatabaseError, *WRONG_VALUES) as error:
+            self.give_up(error)
             return False
         return True
 
-    def _give_up(self, error: sqlite3.DatabaseError) -> None:
-        """A database that fails while it is used: one that is broken goes, so that the next start makes a new one."""
+    def give_up(self, error: Exception) -> None:
+        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
+        one.
+        """
         self.close()
-        broken = is_broken(error) and remove(self.path)
-        self._report(f"no full-text index: {'it was damaged, and is made anew' if broken else error}")
+        at_fault = is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
+        broken = at_fault and remove(self.path)
+        self._report(f"no full-text index: {'it was damaged' if broken else error}")
 
 
 class Interrupted(Exception):
@@ -327,19 +398,22 @@ def _drop(connection: sqlite3.Connection, sid: int, messages: int) -> None:
     """Forget a session; its rows stay in the index, and stand for nothing."""
     for table in ("sessions", "messages", "tails"):
         connection.execute(f"DELETE FROM {table} WHERE sid = ?", (sid,))
-    connection.execute(
-        "INSERT INTO facts VALUES ('dead', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-        (messages,),
-    )
+    connection.execute(_ADD, ("dead", messages))
 
 
 def _optimize(connection: sqlite3.Connection) -> None:
-    """Make one segment of all, and list its words by how common they are."""
+    """Make one segment of all, and list its words."""
     connection.execute("INSERT INTO texts(texts) VALUES ('optimize')")
+    _list_words(connection)
+
+
+def _list_words(connection: sqlite3.Connection) -> None:
+    """List all words by how common they are."""
     words = connection.execute("SELECT term FROM vocabulary ORDER BY doc DESC")
     text = "\n".join(word for (word,) in words)
     connection.execute("DELETE FROM words")
     connection.execute("INSERT INTO words (text) VALUES (?)", (text.encode(),))
+    connection.execute("UPDATE facts SET value = 0 WHERE name = 'unlisted'")
 
 
 def _clear(connection: sqlite3.Connection) -> None:
@@ -371,8 +445,7 @@ def tools_in(words: bytes) -> Iterator[str]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    with suppress(FileExistsError):  # sessions hold what was said in private: nobody else may read it
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    private(path)
     connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
     try:
         state = tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
@@ -406,31 +479,6 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
 
-class Foreign(sqlite3.DatabaseError):
-    """A database of another layout, or somebody else's, under our name."""
-
-
-def is_broken(error: Exception) -> bool:
-    """Tell whether the file is at fault, and not a lock, a right or a full disk."""
-    if isinstance(error, Foreign):
-        return True
-    if not isinstance(error, sqlite3.DatabaseError):
-        return False
-    # A missing table or column is a plain SQLITE_ERROR.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    return code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def remove(path: Path) -> bool:
-    """Take a database and its side files away; whether that worked."""
-    try:
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
-
-
 @contextmanager
 def text_store(path: Path, reader: str, report: Callable[[str], None]) -> Iterator[TextStore]:
     """The full-text index for a while."""
@@ -439,6 +487,3 @@ def text_store(path: Path, reader: str, report: Callable[[str], None]) -> Iterat
         yield store
     finally:
         store.close()
-
-
-assert EVERY.startswith(MARK)

@@ -11,7 +11,6 @@ viewer/index/summary.py is imported where a summary is wanted: it brings the who
 from __future__ import annotations
 
 import gc
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -94,7 +93,8 @@ class Library:
         """What could not be stored."""
         self._loaded = False
         self._reader = _reader()
-        self._store_problem = ""
+        self.store_problem = ""
+        """Why there is no index, if there is none."""
         self.text_problem = ""
         """Why there is no full-text index, if there is none."""
         self._found: Found | None = None
@@ -158,7 +158,9 @@ class Library:
             with uncollected():
                 found_only = list(map(summary_of_found, new))
             yield found_only
-        with self._store() as store, text_store(self.text_path, self._reader, self._note_text_problem) as text:
+        with self._store() as store, text_store(self.text_path, self._reader, self.note_text_problem) as text:
+            if self._texts:
+                text.start()
             if self._texts and text.connection is not None:
                 known, waiting = text.known(), {file.file for file in stale}
                 stale += [
@@ -172,13 +174,12 @@ class Library:
             total, done = sum(file.size for file in stale), 0
             batch: list[Indexed] = []
             due = time.monotonic() + _BATCH_SECONDS
-            for indexed in index_all(stale):
+            for indexed in index_all(stale, text.add):
                 batch.append(indexed)
                 done += indexed.size
                 if progress:
                     progress(done, total)
-                text.add(indexed.texts)
-                indexed.texts = []
+                text.keep(indexed.path, indexed.members)
                 if time.monotonic() >= due:
                     yield self._take(batch, store)
                     batch, due = [], time.monotonic() + _BATCH_SECONDS
@@ -258,20 +259,12 @@ class Library:
         pieces.append(b"]\n")
         return b"".join(pieces)
 
-    def files(self) -> list[tuple[Path, int]]:
-        """Every file that holds messages, with its size: the sessions newest first, each followed by its subagents."""
-        files: dict[Path, int] = {}
-        for _, name, row in self._sorted():
-            files[Path(name)] = row.size
-            for path, size, _, holds in json.loads(row.side):
-                if size > 0 and holds:
-                    files.setdefault(Path(path), size)
-        return list(files.items())
-
-    def states(self) -> list[tuple[str, tuple[int, int]]]:
-        """The address of every session, newest first, with the size and the time of its file."""
+    def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
+        """The addresses of the sessions whose file is not of the size and time that are known of it, newest first."""
         self._load()
-        return [(path, (row.size, row.mtime_ns)) for _, path, row in self._sorted()]
+        rows = list(self._rows.items())
+        lacking = [(r.when, p) for p, r in rows if known.get(p) != (r.size, r.mtime_ns) and r.listed]
+        return [path for _, path in sorted(lacking, reverse=True)]
 
     @property
     def found(self) -> Found:
@@ -292,8 +285,8 @@ class Library:
         """List what could not be looked into or read, and why there is no index if there is none."""
         from schemas.provider import Problem
 
-        store = [Problem(self._path, self._store_problem)] if self._store_problem else []
-        return [*self.found.problems, *self.unread, *store]
+        stores = ((self._path, self.store_problem), (self.text_path, self.text_problem))
+        return [*self.found.problems, *self.unread, *(Problem(path, reason) for path, reason in stores if reason)]
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
@@ -345,9 +338,10 @@ class Library:
         return Store(self._path, self._reader, self._note_store_problem)
 
     def _note_store_problem(self, reason: str) -> None:
-        self._store_problem = reason
+        self.store_problem = reason
 
-    def _note_text_problem(self, reason: str) -> None:
+    def note_text_problem(self, reason: str) -> None:
+        """Note why there is no full-text index."""
         self.text_problem = reason
 
     def _load(self) -> None:

@@ -76,8 +76,8 @@ def plain_runs(sought: str) -> list[str]:
 
 
 _BLOB = re.compile(r"[a-z0-9+/=]{256,}")
-_BLOB_SAMPLE = re.compile(r"[a-z0-9+/=]{15}")
-"""Every sixteenth character of such a run, which is looked for first: that is quick."""
+_BLOB_SAMPLE = re.compile(r"[a-z0-9+/=]{31}")
+"""Every eighth character of such a run, which is looked for first: that is quick."""
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _MARKS = range(0x300, 0x370)
 _SINGLE = re.compile(
@@ -102,15 +102,22 @@ class _Letters(dict[int, str]):
 _LETTERS = _Letters()
 
 
+def _letters(match: re.Match[str]) -> str:
+    return match[0].translate(_LETTERS)
+
+
 def words_of(text: str) -> str:
     """A text as the index has it: lower case, without accents, its tokens the runs of letters and digits, a Chinese,
     Japanese or Korean character a token by itself. What is no token stays as it is where it is ASCII. A long run of
     base64 is left out.
     """
+    if not text.isascii():
+        text = text.replace("→", " ")  # in every line of a file as one agent shows it to the model
     words = text.lower()
     if not text.isascii():
-        words = _FOREIGN.sub(lambda match: match[0].translate(_LETTERS), normalize("NFC", text).lower())
-    if len(words) >= 256 and _BLOB_SAMPLE.search(words[::16]):
+        lines = normalize("NFC", text).lower().split("\n")  # most are ASCII, which is quick to see
+        words = "\n".join([line if line.isascii() else _FOREIGN.sub(_letters, line) for line in lines])
+    if len(words) >= 256 and _BLOB_SAMPLE.search(words[::8]):
         words = _BLOB.sub(" ", words)
     return words
 

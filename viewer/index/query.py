@@ -216,6 +216,10 @@ class Query:
                     return False
         return self.when(marks.time)
 
+    def in_full(self, words: str) -> bool:
+        """Return whether a text holds the words as such, and not only as parts of others."""
+        return all(pattern.search(words) for pattern in self.exact)
+
     def titled(self, title: str) -> bool:
         """Return whether a session's title is meant."""
         words = words_of(title)
@@ -226,6 +230,14 @@ class Query:
         if not self.timed:
             return True
         return time is not None and (self.since or 0.0) <= time and (self.before is None or time < self.before)
+
+    def overlaps(self, first: float | None, last: float | None) -> bool:
+        """Return whether something between two times can be meant."""
+        if not self.timed:
+            return True
+        first, last = first if first is not None else last, last if last is not None else first
+        early = first is not None and self.before is not None and first >= self.before
+        return not early and not (last is not None and self.since is not None and last < self.since)
 
     def session(self, facts: Facts) -> bool:
         """Return whether such a session is meant."""

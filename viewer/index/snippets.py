@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
+from unicodedata import combining
 
 from renderers.headline import headline
 from schemas.clean import one_line
@@ -14,6 +16,8 @@ from viewer.index.query import Query
 from viewer.index.texts import inner_of, pieces_of
 
 _AROUND = 70
+_MOST = 100
+"""Places of a word that are looked at."""
 _OBJECT = 60
 """Characters of what a tool use was about that stand before the hit itself."""
 _NAMES = {
@@ -52,17 +56,23 @@ def _count(words: str, query: Query) -> int:
 
 
 def snippet_of(text: str, query: Query) -> Snippet:
-    """The line of a text: around the first place of what was looked for, at its beginning where that is not in it."""
+    """The line of a text: around what was looked for, where all of it is closest; its beginning where none is in it."""
     words = words_of(text)
-    exact = [match.start() for pattern in query.exact if (match := pattern.search(words))]
-    found = (
-        exact
-        if len(exact) == len(query.patterns)
-        else [match.start() for pattern in query.patterns if (match := pattern.search(words))]
-    )
-    at = _in_text(text, words, min(found)) if found else 0
+    patterns = query.exact if query.in_full(words) else query.patterns
+    found = [places for p in patterns if (places := [m.start() for m in islice(p.finditer(words), _MOST)])]
+    at = _in_text(text, words, _closest(found)) if found else 0
     line = _cut(text, at, at + 1)
     return Snippet(line, spans_in(line, query))
+
+
+def _closest(found: list[list[int]]) -> int:
+    """The place of the rarest word that has the others nearest to it."""
+
+    def apart(place: int) -> int:
+        return sum(min(abs(place - other) for other in places) for places in found)
+
+    rarest: list[int] = min(found, key=len)
+    return min(rarest, key=apart) if len(found) > 1 else rarest[0]
 
 
 def spans_in(line: str, query: Query) -> list[tuple[int, int]]:
@@ -72,6 +82,8 @@ def spans_in(line: str, query: Query) -> list[tuple[int, int]]:
     found = sorted(match.span() for pattern in query.patterns for match in pattern.finditer(words))
     for start, end in found:
         start, last = _in_text(line, words, start), _in_text(line, words, end - 1)
+        while last + 1 < len(line) and combining(line[last + 1]):
+            last += 1
         if not spans or start >= spans[-1][1]:
             spans.append((start, last + 1))
         elif last >= spans[-1][1]:

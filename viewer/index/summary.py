@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
@@ -18,11 +19,11 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
-from viewer.index.texts import SessionText, text_of_session
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading, SessionFile
+    from viewer.index.texts import SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 
@@ -136,8 +137,8 @@ class Indexed:
     error: str = ""
     root: str | None = None
     """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
-    texts: list[SessionText] = field(default_factory=list)
-    """What the full-text index has of it and of its subagents."""
+    members: list[str] = field(default_factory=list)
+    """The addresses of the session and of its subagents whose text was taken."""
 
 
 def pack(summary: Summary) -> bytes:
@@ -251,14 +252,20 @@ def list_object(summary: Summary) -> dict[str, Any]:
     }
 
 
-def index_file(path: str, found: tuple[int, int] | None = None, agent: str = "") -> Indexed:
-    """Read a session and its subagents, one after the other, and keep what a list needs.
+def index_file(
+    path: str,
+    found: tuple[int, int] | None = None,
+    agent: str = "",
+    take: Callable[[SessionText], None] = lambda text: None,
+) -> Indexed:
+    """Read a session and its subagents, one after the other, and keep what a list needs; `take` is given their text.
 
     `found` is the size and the time of the session as discovery saw it: of a source with several files they are not
     those of one of them. `agent` is the one in whose home it was found.
     """
     # Imported here: a list that is up to date reads no session.
     from schemas.opening import OpenError, open_reading, read_to_end
+    from viewer.index.texts import slices_of_session
 
     state = file_state(path) if found is None else Side(path, *found)
     indexed = Indexed(path, state.size, state.mtime_ns)
@@ -280,17 +287,18 @@ def index_file(path: str, found: tuple[int, int] | None = None, agent: str = "")
             newest = max((t for t in (newest, member.updated or member.created) if t is not None), default=None)
             responses += rows
             members += 1
-            if member is session:
-                indexed.texts.append(text_of_session(member, state))
-            elif member.path != session.path:
-                indexed.texts.append(text_of_session(member, file_state(member.path), path))
+            if member is session or member.path != session.path:
+                own = state if member is session else file_state(member.path)
+                for text in slices_of_session(member, own, "" if member is session else path):
+                    take(text)
+                indexed.members.append(own.path)
             if member.path != session.path:
                 for beside in (str(member.path), str(member.path.parent)):
-                    sides[beside] = sides.get(beside, file_state(beside))._replace(holds=beside == str(member.path))
+                    sides.setdefault(beside, file_state(beside))
         if any(flags & Flag.SUBAGENT for flags in session.messages.flags):
             # The folder may be made later, without a change of the session's own file.
             beside = str(Path(path).with_suffix(""))
-            sides.setdefault(beside, file_state(beside)._replace(holds=False))
+            sides.setdefault(beside, file_state(beside))
         indexed.groups = Table.of(responses).to_bytes()
         both = session.usage() if members == 1 else tally(each_once(responses)).usage
         summary = summarise(session, state, both, members - 1)
@@ -317,7 +325,7 @@ def _add_sources(reading: Reading, sides: dict[str, Side]) -> None:
     """Note the files beside its own that a session is read from: a database's log, a transcript."""
     for source in map(str, reading.sources):
         if source != str(reading.session.path) and source not in sides:
-            sides[source] = file_state(source)._replace(holds=False)
+            sides[source] = file_state(source)
 
 
 def says_something(session: Session) -> bool:
@@ -369,17 +377,19 @@ def _failure(session: Session, last: Exchange) -> str:
     """Tell how the last exchange ended, if not well: with an error (the program's, or that of a tool that no answer
     came after), or interrupted or refused by the person.
     """
-    messages = session.messages
+    messages, failure = session.messages, ""
     for index in reversed(session.message_range(last.index)):
         kind, flags = messages.kind[index], messages.flags[index]
         if kind in _AFTERWORDS or flags & (Flag.REWOUND | Flag.INHERITED):
             continue
         if kind == Kind.INTERRUPT or flags & Flag.INTERRUPTED:
             return "interrupted"
-        if kind == Kind.ERROR or (kind == Kind.TOOL and flags & Flag.ERROR):
+        if kind == Kind.ERROR:
             return "error"
-        return ""
-    return ""
+        if kind != Kind.TOOL or not flags & Flag.ERROR:
+            break
+        failure = "error"  # unless somebody interrupted it: that may stand before
+    return failure
 
 
 def _last_text(session: Session) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
 
 from renderers.places import exchange_names
-from schemas.clean import clean
-from schemas.message import USER_KINDS, Flag, Kind, Message
+from schemas.clean import clean, one_line
+from schemas.message import USER_KINDS, Flag, Kind, Message, Span, SpanRole, Tool
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Marks
+from viewer.index.reread import Lies
 from viewer.sessions.freshness import RECENT_SECONDS, Side
 
 PROMPTS, TALK, WORK = 2, 1, 0
@@ -24,6 +26,7 @@ MOST_MESSAGES = (1 << 20) - 1
 _COLUMNS = Struct("<QdIHBB")
 """Of a message: key, time, size, flags that stay, kind, and how many records it was made from."""
 _SPAN = Struct("<QIHB")
+"""Of a record: offset, length, item and role."""
 _STAYS = int(Flag.ERROR | Flag.PENDING)
 _OPEN = int(Flag.PENDING | Flag.GROWING)
 _TALK_KINDS = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION)
@@ -50,16 +53,6 @@ class Touch(NamedTuple):
     removed: int
 
 
-class Column(NamedTuple):
-    """The facts that are kept of a message beside its words."""
-
-    key: int
-    time: float | None
-    kind: int
-    spans: list[tuple[int, int, int, int]]
-    """Offset, length, item and role of each of its records."""
-
-
 class Places(NamedTuple):
     """An exchange: its first message, what it is called in a place, and whether that message opens it."""
 
@@ -69,7 +62,7 @@ class Places(NamedTuple):
 
 
 class SessionText(NamedTuple):
-    """A session, or the session of a subagent, as the index takes it in."""
+    """A session, or the session of a subagent, as the index takes it in: whole, or a slice of its rows and touches."""
 
     path: str
     parent: str
@@ -84,31 +77,23 @@ class SessionText(NamedTuple):
     """Messages from here on may yet change."""
     columns: bytes
     spans: bytes
+    first: bool = True
+    """Whether no slice of it came before."""
+    last: bool = True
 
 
 def text_of_session(session: Session, state: Side, parent: str = "") -> SessionText:
     """The text of a session that has been read, subagents in files of their own apart."""
+    return next(slices_of_session(session, state, parent, most=sys.maxsize))
+
+
+def slices_of_session(session: Session, state: Side, parent: str = "", most: int = 4 << 20) -> Iterator[SessionText]:
+    """The same in slices of so many characters, so that it need not lie in memory at once."""
     rows: list[Row] = []
     touches: list[Touch] = []
-    columns, spans = bytearray(), bytearray()
-    table, inner = session.messages, within(session)
-    plain = len(session.stores) == 1 and hasattr(session.stores[0], "fd")
-    for index in range(len(table)):
-        message = session.message(index)
-        marks = marks_of(message)
-        rows.append(Row(index, lane_of(message.kind), marks, words_of(searchable(message, inner.get(index, ())))))
-        if message.path_hints:
-            touches += touches_of(message)
-        chain = session.message_spans(index) if plain else []
-        chain = chain if len(chain) < 256 else []
-        time_ = math.nan if marks.time is None else marks.time
-        columns += _COLUMNS.pack(
-            table.key[index], time_, table.chars[index], table.flags[index] & _STAYS, table.kind[index], len(chain)
-        )
-        for span in chain:
-            spans += _SPAN.pack(span.offset, span.length, span.item, span.role)
+    chars, first, inner = 0, True, within(session)
     names = exchange_names(session)
-    return SessionText(
+    whole = SessionText(
         state.path,
         parent,
         state.size,
@@ -118,9 +103,36 @@ def text_of_session(session: Session, state: Side, parent: str = "") -> SessionT
         rows,
         touches,
         _settled(session, state.mtime_ns),
-        bytes(columns),
-        bytes(spans),
+        *_columns(session),
+        first,
+        False,
     )
+    for index in range(len(session.messages)):
+        message = session.unclean_message(index)
+        words = words_of(searchable(message, inner.get(index, ())))
+        rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
+        if message.path_hints:
+            touches += touches_of(message)
+        chars += len(words)
+        if chars >= most:
+            yield whole._replace(rows=rows, touches=touches, first=first)
+            chars, first, rows, touches = 0, False, [], []
+    yield whole._replace(rows=rows, touches=touches, first=first, last=True)
+
+
+def _columns(session: Session) -> tuple[bytes, bytes]:
+    columns, spans, table = bytearray(), bytearray(), session.messages
+    plain = len(session.stores) == 1 and session.in_lines(Span(0, 0, 0, 0, SpanRole.BODY))
+    for index in range(len(table)):
+        chain = session.message_spans(index) if plain else []
+        chain = chain if len(chain) < 256 else []
+        flags = table.flags[index] & _STAYS
+        columns += _COLUMNS.pack(
+            table.key[index], table.time[index], table.chars[index], flags, table.kind[index], len(chain)
+        )
+        for span in chain:
+            spans += _SPAN.pack(span.offset, span.length, span.item, span.role)
+    return bytes(columns), bytes(spans)
 
 
 def facts_of(session: Session) -> dict[str, Any]:
@@ -129,7 +141,7 @@ def facts_of(session: Session) -> dict[str, Any]:
     return {
         "provider": session.provider,
         "id": session.id,
-        "title": session.title or (live[0].prompt if live else ""),
+        "title": one_line(session.title or (live[0].prompt if live else ""), 300),
         "root": session.workspace_root or "",
         "branch": session.branch or "",
         "created": session.created,
@@ -137,13 +149,28 @@ def facts_of(session: Session) -> dict[str, Any]:
     }
 
 
-def columns_of(columns: bytes, spans: bytes) -> Iterator[Column]:
-    """Read the columns of all messages, in order."""
-    at = 0
-    for key, time_, _, _, kind, count in _COLUMNS.iter_unpack(columns):
-        size = count * _SPAN.size
-        yield Column(key, None if time_ != time_ else time_, kind, list(_SPAN.iter_unpack(spans[at : at + size])))
-        at += size
+class Columns:
+    """The columns of all messages of a session, in order."""
+
+    def __init__(self, columns: bytes = b"", spans: bytes = b"") -> None:
+        self._rows = list(_COLUMNS.iter_unpack(columns))
+        self._starts = [0, *accumulate(row[5] for row in self._rows)]
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def time(self, index: int) -> float | None:
+        """The time of a message."""
+        time_: float = self._rows[index][1]
+        return None if time_ != time_ else time_
+
+    def lies(self, index: int) -> Lies:
+        """The place of a message's records."""
+        key, _, _, flags, kind, _ = self._rows[index]
+        first, last = self._starts[index] * _SPAN.size, self._starts[index + 1] * _SPAN.size
+        spans = list(_SPAN.iter_unpack(self._spans[first:last]))
+        return Lies(index, key, kind, flags, self.time(index), spans)
 
 
 def head_of_columns(columns: bytes, messages: int) -> bytes:
@@ -170,13 +197,19 @@ def pieces_of(message: Message, inner: Sequence[Session] = ()) -> Iterator[str]:
     """The same in pieces, each of which a reader sees by itself."""
     pieces = [message.label, *(part.text for part in message.parts)]
     if message.tool is not None:
-        pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text]
-        pieces += ["\n".join(hunk.lines) for diff in message.tool.diffs for hunk in diff.hunks]
+        pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text, *_changes(message.tool)]
     yield from filter(None, pieces)
     for session in inner:
         below = within(session)
         for index in range(len(session.messages)):
-            yield from pieces_of(session.message(index), below.get(index, ()))
+            yield from pieces_of(session.unclean_message(index), below.get(index, ()))
+
+
+def _changes(tool: Tool) -> list[str]:
+    """The lines that a tool changed, where its input does not hold them."""
+    lines = [line[1:] for diff in tool.diffs for hunk in diff.hunks for line in hunk.lines if line[:1] in ("+", "-")]
+    changed = sum(map(len, lines))
+    return ["\n".join(lines)] if changed and changed > sum(map(len, _strings(tool.input))) else []
 
 
 def _strings(value: Any) -> Iterator[str]:

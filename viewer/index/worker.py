@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
@@ -20,6 +20,7 @@ from viewer.index.summary import Indexed, index_file
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
+    from viewer.index.texts import SessionText
 
 _PARALLEL_BYTES = 20 << 20
 """So much to read is worth the start of other processes."""
@@ -31,8 +32,9 @@ _NEWEST = 50
 _WORKER = "import sys; sys.path[:] = sys.argv[1:]; from viewer.index.worker import work; work()"
 
 
-def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
-    """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it.
+def index_all(files: list[SessionFile], take: Callable[[SessionText], None] = lambda text: None) -> Iterator[Indexed]:
+    """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it; its text goes to `take`
+    before that.
 
     Where a worker is killed, by the kernel for memory or by a person, this process reads what is left.
     """
@@ -40,10 +42,14 @@ def index_all(files: list[SessionFile]) -> Iterator[Indexed]:
     left = {file.file: _Job(file.file, file.size, file.mtime_ns, file.provider) for file in _in_order(files)}
     workers = min(os.cpu_count() or 1, 4)
     if workers > 1 and len(left) > 1 and sum(job.cost for job in left.values()) >= _PARALLEL_BYTES:
-        for indexed in _in_parallel(list(left.values()), workers):
-            left.pop(indexed.path, None)
-            yield indexed
-    yield from map(index_one, left.values())
+        for given in _in_parallel(list(left.values()), workers):
+            if isinstance(given, Indexed):
+                left.pop(given.path, None)
+                yield given
+            else:
+                take(given)
+    for job in left.values():
+        yield index_one(job, take)
 
 
 def _in_order(files: list[SessionFile]) -> list[SessionFile]:
@@ -71,16 +77,16 @@ class _Job(NamedTuple):
         return self.size + _FILE_BYTES
 
 
-def index_one(job: _Job) -> Indexed:
+def index_one(job: _Job, take: Callable[[SessionText], None]) -> Indexed:
     """`index_file`, with an error for whatever it raises."""
     try:
-        return index_file(job.path, (job.size, job.mtime_ns), job.agent)
+        return index_file(job.path, (job.size, job.mtime_ns), job.agent, take)
     except Exception as error:  # noqa: BLE001
         # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
         return Indexed(job.path, job.size, job.mtime_ns, error=bug(error))
 
 
-def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
+def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed | SessionText]:
     """Read as many of the files as the workers live to; all of them, unless something kills one.
 
     A worker is a program of its own that reads parcels from a pipe. It ends when that pipe does, and so with this
@@ -89,7 +95,7 @@ def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
     """
     parcels = deque(_parcels(jobs))
     # Full when its reader is slow: the index of 100,000 sessions need not wait in memory.
-    results: Queue[list[Indexed] | None] = Queue(2 * workers)
+    results: Queue[Indexed | SessionText | None] = Queue(4 * workers)
     running: list[Popen[bytes]] = []
 
     def stop() -> None:
@@ -117,18 +123,22 @@ def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed]:
             if done is None:
                 ended += 1
             else:
-                yield from done
+                yield done
 
 
-def _drive(worker: Popen[bytes], parcels: deque[list[_Job]], results: Queue[list[Indexed] | None]) -> None:
+def _drive(worker: Popen[bytes], parcels: deque[list[_Job]], results: Queue[Indexed | SessionText | None]) -> None:
     """Give a worker parcels as long as there are any, and pass on what comes back; at the end None."""
     assert worker.stdin is not None and worker.stdout is not None
     try:
         with worker.stdin, worker.stdout:
             while parcels:
-                pickle.dump(parcels.popleft(), worker.stdin)
+                pickle.dump(parcel := parcels.popleft(), worker.stdin)
                 worker.stdin.flush()
-                results.put(pickle.load(worker.stdout))
+                left = len(parcel)
+                while left:
+                    given = pickle.load(worker.stdout)
+                    left -= isinstance(given, Indexed)
+                    results.put(given)
     except (IndexError, OSError, EOFError, pickle.UnpicklingError):
         pass  # another worker got the last parcel; or something killed this one, and the caller reads what it had
     finally:
@@ -140,8 +150,13 @@ def work() -> None:
     signal(SIGINT, SIG_IGN)  # ctrl+c is for the process that started us
     parcels: SimpleQueue[list[_Job]] = SimpleQueue()
     Thread(target=_receive, args=(parcels,), daemon=True).start()
+
+    def give(done: Indexed | SessionText) -> None:
+        pickle.dump(done, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+
     while True:
-        pickle.dump([index_one(job) for job in parcels.get()], sys.stdout.buffer)
+        for job in parcels.get():
+            give(index_one(job, give))
         sys.stdout.buffer.flush()
 
 

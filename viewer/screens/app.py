@@ -153,7 +153,16 @@ class TurnlogApp(App[None]):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(self, path: Path, *, follow: bool = False, place: str = "", words: str = "") -> None:
+    def open_session(
+        self,
+        path: Path,
+        *,
+        follow: bool = False,
+        place: str = "",
+        words: str = "",
+        above: str = "",
+        outline: bool = False,
+    ) -> None:
         """Open a transcript above what is shown; all but the path is TranscriptScreen's."""
         from schemas.opening import OpenError
         from viewer.follow.follower import Follower
@@ -166,7 +175,8 @@ class TurnlogApp(App[None]):
         from viewer.screens.transcript import TranscriptScreen
 
         kept = self.state.of_session(path)
-        self.push_screen(TranscriptScreen(follower, follow, place=place, words=words, kept=kept))
+        screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
+        self.push_screen(screen)
 
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""

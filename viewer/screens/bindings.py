@@ -25,15 +25,16 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, Key
+from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, WATCH, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT}
+TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH}
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {
     "question_mark": "?",
     "colon": ":",
     "number_sign": "#",
+    "exclamation_mark": "!",
     "slash": "/",
     "comma": ",",
     "full_stop": ".",
@@ -139,11 +140,13 @@ def _config(data: dict[str, Any]) -> Config:
     if not isinstance(keys, dict):
         raise ConfigError("keys must be a table: [keys]")
     keymap: dict[str, str] = {}
-    for name in TABLES:
-        own = keys if name == "transcript" else keys.pop(name, {})
+    for name in TABLES.keys() - {"transcript"}:
+        own = keys.pop(name, {})
         if not isinstance(own, dict):
             raise ConfigError(f"keys.{name} must be a table: [keys.{name}]")
         keymap |= _keymap(name, own)
+    keymap |= _keymap("transcript", keys)
+    for name in TABLES:
         _refuse_clashes(name, keymap)
     return Config(theme, keymap)
 
@@ -161,7 +164,7 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
         for name in names:
             if not _is_key(name):
                 raise ConfigError(f"{where}.{action}: {name!r} is not the name of a key")
-            if screen != "transcript" and len(name) == 1:
+            if screen in ("list", "find") and len(name) == 1:
                 raise ConfigError(f"{where}.{action}: {name!r} would be typed; take one with ctrl+")
         keymap[f"{screen}.{action}"] = ",".join(names)
     return keymap

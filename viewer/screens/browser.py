@@ -94,7 +94,7 @@ class BrowserScreen(Screen[None]):
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
-        self._filter = Filter(placeholder="type to filter", compact=True, select_on_focus=False)
+        self._filter = Filter("type to filter")
         self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")
@@ -244,11 +244,13 @@ class BrowserScreen(Screen[None]):
             self._preview.show(self._list.current, self._costs_of(self._list.current))
         if self._order != "cost" and not self._facets.cost:
             return
-        sessions = self._shelf.sessions()
+        sessions, shown_at = self._shelf.sessions(), time.monotonic()
         while due := self._costs.due(sessions):
             self._pricing = f"pricing {100 - 100 * len(due) // len(sessions)} %   "
+            self._bar.right = self._counts()
             await self._price_some(due)
-            if time.monotonic() >= self._show_after:
+            if time.monotonic() > shown_at + WATCH_SECONDS:
+                shown_at = time.monotonic()
                 self._show(to_top=self._list.at_top)
         if self._pricing:
             self._pricing = ""
@@ -439,6 +441,13 @@ class BrowserScreen(Screen[None]):
         """Show and copy the command that resumes the session under the cursor."""
         if summary := self._list.current:
             self._app.resume_path(summary.path)
+
+    def action_watch(self) -> None:
+        """Show the sessions that run."""
+        from viewer.screens.watch import WatchScreen
+        from viewer.watch.tiles import Watch
+
+        self.app.push_screen(WatchScreen(Watch()))
 
     def action_reload(self) -> None:
         """Look for sessions again."""

@@ -37,6 +37,7 @@ class Figures:
         self._costs_due = asyncio.Event()
         self._shown_at, self.due = 0.0, True
         self._cut_shown: int | None = None
+        self._doing = "", ""
         self._why: LookupScreen | None = None
         """The figures that were looked up last, and perhaps are still looked at; and of which message they are."""
         self._why_of = 0
@@ -97,7 +98,13 @@ class Figures:
         if self._bar.is_attached and now - self._shown_at > TOTALS_EVERY:
             self._shown_at, self.due = now, False
             self._cut_shown = self._cut_line()
-            self._bar.left = totals_line(self._view.session, self.family, self._cut_shown, self._costs.total)
+            session, cost = self._view.session, self._costs.total
+            self._bar.left = totals_line(session, self.family, self._cut_shown, cost, self._doing)
+
+    def show_doing(self, doing: tuple[str, str]) -> None:
+        """Show beside them what the session does now: words and their colour."""
+        self.due = self.due or doing != self._doing
+        self._doing = doing
 
     def show_if_due(self) -> None:
         """The totals where they are others than those shown."""

@@ -28,6 +28,10 @@ class Filter(Input, inherit_bindings=False):
         Binding("ctrl+v", "paste", show=False),
     ]
 
+    def __init__(self, placeholder: str) -> None:
+        super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
+        self.set_reactive(Input.cursor_blink, False)
+
     async def _on_key(self, event: Key) -> None:
         if event.character == "/" and not self.value:
             event.prevent_default()

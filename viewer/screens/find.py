@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
+from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -21,6 +22,7 @@ from textual.widgets import Input, Static
 
 from renderers.facts import plural
 from viewer.index.find import Answer, Find
+from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
 from viewer.screens.bindings import bindings
 from viewer.screens.filter import Filter
@@ -88,7 +90,7 @@ class Asker:
     def ask(self, query: Query) -> None:
         """Ask something, and nothing else any more."""
         with self._state:
-            self._query, self.number, self._asked, self._wanted = query, self.number + 1, time.perf_counter(), []
+            self._query, self.number, self._asked, self._wanted = query, self.number + 1, perf_counter(), []
             self._state.notify()
         self._find.cancel()
 
@@ -117,14 +119,16 @@ class Asker:
     def _answer(self) -> None:
         """Answer the newest query to its end, then make lines until there is another."""
         with self._state:
+            self._state.wait_for(lambda: self.number or self._closed)
             number, query, asked = self.number, self._query, self._asked
         answers = self._find.groups(query)
         while not self._is_over(number):
             if self._draw(number):
                 continue
-            answer = next(answers, None)
+            with uncollected():
+                answer = next(answers, None)
             if answer is not None and not self._is_over(number):
-                self._post(self.Answered(number, answer, time.perf_counter() - asked))
+                self._post(self.Answered(number, answer, perf_counter() - asked))
             elif answer is None:
                 with self._state:
                     self._state.wait_for(lambda: self._wanted or self._is_over(number))
@@ -137,7 +141,7 @@ class Asker:
         for group, hit in some:
             if self._is_over(number):
                 break
-            lines[group.path, group.rows[hit]] = next(iter(self._find.hits(group, hit, hit + 1)), None)
+            lines[group.path, hit] = next(iter(self._find.hits(group, hit, hit + 1)), None)
         if lines:
             self._post(self.Drawn(number, lines))
         return bool(some)
@@ -173,7 +177,7 @@ class FindScreen(Screen[None]):
         self._took = 0.0
         """Seconds until the first answer."""
         self._bar = TitleBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
-        self._box = Filter(placeholder="words in any session", compact=True, select_on_focus=False)
+        self._box = Filter("words in any session")
         self._narrowed = FacetLine()
         self._hits = HitList(clock)
         self._remark = Static("", id="remark", markup=False)
@@ -241,14 +245,15 @@ class FindScreen(Screen[None]):
     @on(HitList.Wanted)
     @on(HitList.Scrolled)
     def _lines_wanted(self) -> None:
-        self._asker.want(self._hits.wanted())
+        if not self._anew:  # else these are hits of a query before
+            self._asker.want(self._hits.wanted())
 
     def _counts(self, answer: Answer) -> str:
         pieces = []
         if not answer.done:
             pieces.append(answer.note or self._reading().strip() or "not all is read yet")
             pieces.append(f"looking through {plural(answer.missing, 'session')} …")
-        if self._box.value.strip() and not self._problem:
+        if (self._box.value.strip() or answer.groups) and not self._problem:
             more = "+" if answer.at_least else ""
             hits = f"{answer.hits:,}{more} {'hit' if answer.hits == 1 and not more else 'hits'}"
             pieces.append(f"{hits} in {plural(len(answer.groups), 'session')} · {self._took * 1000:.0f} ms")

@@ -120,11 +120,11 @@ class FindBar(Horizontal):
         self.screen.set_focus(self.box)
 
     def begin_with(self, words: str) -> None:
-        """Look for words that were asked for elsewhere. The keys stay the transcript's, and so does the place: a hit in
-        the message under the cursor is gone to, and no other.
+        """Look for words that were asked for elsewhere, a line each. The keys stay the transcript's, and so does the
+        place: a hit in the message under the cursor is gone to, and no other.
         """
         with self.box.prevent(Input.Changed):
-            self.box.value = words
+            self.box.value = " ".join(words.split("\n"))
         self.box.keep()
         self.look_for(words, go=False)
         if self.finder is not None:

@@ -21,6 +21,7 @@ _TITLES = {
     "list": "Keys in the list of sessions",
     "find": "Keys in the search over all sessions",
     "transcript": "Keys in a transcript",
+    "watch": "Keys on the watch screen",
 }
 _AROUND = 7
 """Lines for the box's title, hint and padding, and one that shows that it is a box."""

@@ -26,9 +26,11 @@ class OpeningPlace:
         self.go()
 
     @property
-    def is_awaited(self) -> bool:
-        """Tell whether the place is still to be read."""
-        return bool(self.wanted) and not self._gone
+    def awaited(self) -> str:
+        """The place that is still to be read, in words; empty where none is."""
+        if self._gone or self._view.following:
+            return ""
+        return self.wanted or ("where you were" if "message" in self._before else "")
 
     def go(self) -> bool:
         """Go there, if it has been read; returns whether that was asked for and has been read. What is read later may

@@ -47,6 +47,19 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False, pla
     _run(app)
 
 
+def run_watch(*, bell: bool = False, notify: bool = False, command: str = "") -> None:
+    """Show the sessions that run until the person leaves; the options are those of `Notices`.
+
+    Raises CallError for a command that cannot be run, and ConfigError.
+    """
+    from viewer.screens.watch import WatchScreen
+    from viewer.watch.tiles import Watch
+
+    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
+    app.start_with(WatchScreen(Watch(), bell=bell, notify=notify, command=command))
+    _run(app)
+
+
 def run_stream(spool: Spool, follow: bool | None = None) -> bool:
     """Show what comes on standard input until the person leaves; returns whether the rest is to be read all the same.
 

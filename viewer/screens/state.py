@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ class State:
             if state:
                 sessions[name] = state
         data = json.dumps({"list": self.list, "sessions": dict(list(sessions.items())[-_KEPT:])}).encode()
-        beside = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
+        beside = self._path.with_name(f"{self._path.name}.{os.urandom(8).hex()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -27,7 +27,7 @@ from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
-from viewer.follow.follower import SLICE
+from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 
     from schemas.session import Subagent
     from viewer.follow.family import Succession
-    from viewer.follow.follower import Follower, Within
+    from viewer.follow.follower import Within
     from viewer.follow.pipe import StreamFollower
+    from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
     from viewer.screens.state import State
     from viewer.transcript.clipboard import Copy
@@ -61,6 +62,7 @@ _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
 _FAMILY_EVERY = 3.0
+_WATCH_EVERY = 0.5
 
 
 class TranscriptScreen(Screen[None]):
@@ -69,7 +71,8 @@ class TranscriptScreen(Screen[None]):
     `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
     any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
     standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
-    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it.
+    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it. With
+    `outline` the list of exchanges is there to begin with.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,12 +96,13 @@ class TranscriptScreen(Screen[None]):
         words: str = "",
         above: str = "",
         kept: dict[str, Any] | None = None,
+        outline: bool = False,
     ) -> None:
         super().__init__()
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._words, self._above = words, above
+        self._words, self._above, self._outline = words, above, outline
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
@@ -113,6 +117,7 @@ class TranscriptScreen(Screen[None]):
         self._copied: Copy | None = None
         """What was copied last."""
         self._hints = Hints()
+        self._doing: Doing | None = None
         self._names: list[str] = []
         """What each exchange is called in a place."""
         self._last = self._rewound = 0
@@ -163,6 +168,9 @@ class TranscriptScreen(Screen[None]):
                 last = f"; its last exchange is #{self._last}" if self._last else ""
                 self._say(f"There is no {self._place.wanted} in this session{last}.")
             self._place.loaded()
+            if self._outline:
+                self._outline = False
+                self.action_outline()
 
     def shows_nothing(self) -> str:
         """Say why there is nothing to show, where the source could not be read."""
@@ -196,6 +204,8 @@ class TranscriptScreen(Screen[None]):
         if self._stream is not None:
             self._stream.spool.listen(None)
         await self._hints.close()
+        if self._doing is not None:
+            self._doing.close()
         self._follower.close()
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -211,7 +221,7 @@ class TranscriptScreen(Screen[None]):
         if self._stream is not None:
             loop = asyncio.get_running_loop()
             self._stream.spool.listen(lambda: loop.call_soon_threadsafe(self._hints.wake))
-        family_at = 0.0
+        family_at = watched_at = 0.0
         async for _ in self._hints.ticks():
             self._follower.poll()
             if changed := self._take():
@@ -226,6 +236,9 @@ class TranscriptScreen(Screen[None]):
             if self.session.subagents and now - family_at > _FAMILY_EVERY:
                 await self._figures.count_family()
                 family_at = time.monotonic()
+            if now - watched_at > _WATCH_EVERY:
+                await self._see_what_it_does()
+                watched_at = time.monotonic()
             self._show_activity()
             if self._stream is not None and self._stream.finished:
                 await self._show_end()
@@ -243,10 +256,27 @@ class TranscriptScreen(Screen[None]):
             self._figures.show()
             await asyncio.sleep(TOTALS_EVERY)
 
+    async def _see_what_it_does(self) -> None:
+        """See what a session does that is followed. One within its parent's file, or a stream, has no process of its
+        own.
+        """
+        words = "", ""
+        if self._view.following and isinstance(self._follower, Follower) and self._stream is None:
+            if self._doing is None:
+                await aside(_import_doing)  # takes longer than a key may
+                from viewer.screens.doing import Doing
+
+                self._doing = Doing(self._follower)
+            words = self._doing.look()
+        self._figures.show_doing(words)
+
     def _show_activity(self) -> None:
-        """Show what goes on in the exchange that is being worked on, and what the subagents did."""
+        """Show what goes on in the exchange that is being worked on, and what the subagents did and do."""
         running = running_exchange(self.session, self._follower.live)
-        self._view.set_activity(running, self._figures.family.by_message(self.session))
+        said = self._figures.family.by_message(self.session)
+        if self._doing is not None and self._view.following:
+            said = self._doing.of_subagents(self.session, said)
+        self._view.set_activity(running, said)
 
     def _look_for_next(self) -> None:
         """Go on with the session that takes this one's place, if its end is followed; else say that it is there."""
@@ -400,7 +430,8 @@ class TranscriptScreen(Screen[None]):
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
-            pieces.append(f"reading on to {self._place.wanted} …" if self._place.is_awaited else "reading …")
+            awaited = self._place.awaited
+            pieces.append(f"reading on to {awaited} …" if awaited else "reading …")
         if len(self._names) != len(session.exchanges):  # walked once, not with every key
             self._names = exchange_names(session)
             self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
@@ -755,3 +786,7 @@ class TranscriptScreen(Screen[None]):
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
+
+
+def _import_doing() -> None:
+    from viewer.screens import doing as doing

@@ -38,8 +38,6 @@ class Side(NamedTuple):
     path: str
     size: int
     mtime_ns: int
-    holds: bool = True
-    """Whether it is a file that holds messages, and can be opened by itself."""
 
 
 def file_state(path: str | Path) -> Side:
@@ -56,7 +54,7 @@ def sides_changed(data: str) -> bool:
     """Tell whether a file or folder beside a session is not as `index_file` noted it."""
     if data == "[]":
         return False
-    return any(file_state(path)[:3] != (path, size, mtime_ns) for path, size, mtime_ns, _ in json.loads(data))
+    return any(file_state(path) != (path, size, mtime_ns) for path, size, mtime_ns, *_ in json.loads(data))
 
 
 def newest_side(data: str) -> int:

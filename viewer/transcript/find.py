@@ -111,7 +111,9 @@ def _cases(text: str) -> set[str]:
 
 
 class Finder:
-    """The places of a session that show a query. `hits` grows in order while `run` is driven."""
+    """The places of a session that show a query; where that has lines, those of each, in messages that show all of
+    them. `hits` grows in order while `run` is driven.
+    """
 
     def __init__(self, session: Session, query: str, start: int, look: Callable[[], Look]) -> None:
         self.session = session
@@ -200,7 +202,7 @@ class Finder:
         """Count how often a message shows the query."""
         look = self._look()
         # The lines that open exchanges show facts of the whole exchange, and they are few.
-        if not self.session.messages.has(index, Flag.OPENER):
+        if not self.session.messages.has(index, Flag.OPENER) or "\n" in self.query:
             message = self.session.message(index)
             text = search_key("\n".join(material(self.session, message, look)))
             if not self._holds(text) and not (_is_markdown(message) and self._holds(text.translate(_MARKS))):
@@ -230,7 +232,7 @@ class Finder:
         return array("Q", found)
 
     def _scan(self, store: FileStore, places: array[int], start: int, stop: int | None) -> Iterator[None]:
-        sought = needles(self.query)
+        sought = needles(max(self.query.split("\n"), key=len))
         overlap = max(map(len, sought)) - 1
         at = start
         while stop is None or at < stop:

@@ -123,7 +123,7 @@ class Folds:
         return folds
 
     def kept(self) -> dict[str, Any]:
-        """What a person folded, as JSON that `restore` takes; messages are named by their keys."""
+        """The folds as JSON that `restore` takes; messages are named by their keys."""
         key, exchanges = self.table.key, self._session.exchanges
         return {
             "level": self.level if self.chosen else None,

@@ -25,11 +25,11 @@ Place = list[Stretch]
 
 
 def matches(rows: list[Row], key: str) -> list[Place]:
-    """Each match of `key`, a `search_key`, in the order in which it is read."""
+    """Each match of `key`, a `search_key`, in the order in which it is read; with lines in it, of each of them."""
     pieces, text = _pieces(rows)
     starts = [at for at, _ in pieces]
     found: list[Place] = []
-    for begin, end in find_all(text, key):
+    for begin, end in sorted(span for part in key.split("\n") for span in find_all(text, part)):
         place: Place = []
         number = max(0, bisect_right(starts, begin) - 1)
         while number < len(pieces) and starts[number] < end:

@@ -77,12 +77,20 @@ def state_line(
     return Content.assemble(origin, (f"  {said}" if said else "", "$accent"))
 
 
-def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, cost: Tally | None = None) -> Content:
-    """Say what could not be read, which must not be missed, then the totals. `cut`: an unfinished last line. `cost`: of
-    the session without its subagents, once it is known.
+def totals_line(
+    session: Session,
+    family: FamilyUsage,
+    cut: int | None = None,
+    cost: Tally | None = None,
+    doing: tuple[str, str] = ("", ""),
+) -> Content:
+    """Say what could not be read, which must not be missed, what it does now (`doing`: words and their colour) and the
+    totals. `cut`: an unfinished last line. `cost`: of the session without its subagents, once it is known.
     """
     faults = _faults(session, cut)
     parts: list[tuple[str, str]] = [(" · ".join(faults), "$warning")] if faults else []
+    if doing[0]:
+        parts += [(" · " if parts else "", "$text-muted"), doing]
     pieces: list[str] = []
     usage = session.usage()
     if usage is not None and usage.total is not None:
@@ -105,7 +113,7 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
     elif family.unread:
         pieces.append("subagents not included")
     if session.context_used and session.context_window:
-        pieces.append(f"context {_share(session.context_used, session.context_window)} %")
+        pieces.append(context_fact(session.context_used, session.context_window))
     if lacks := lacks_line(lack_names(session.lacks)):
         pieces.append(lacks)
     if pieces:
@@ -113,10 +121,10 @@ def totals_line(session: Session, family: FamilyUsage, cut: int | None = None, c
     return Content.assemble(*parts)
 
 
-def _share(part: int, whole: int) -> str:
-    """Return a share in percent; what is not nothing is never 0, and what is not all never 100."""
+def context_fact(part: int, whole: int) -> str:
+    """`context 61 %`: how far the context is filled; what is not nothing is never 0, and what is not all never 100."""
     percent = 100 * part / whole
-    return "<1" if percent < 1 else str(99 if 99 <= percent < 100 else round(percent))
+    return f"context {'<1' if percent < 1 else 99 if 99 <= percent < 100 else round(percent)} %"
 
 
 def _faults(session: Session, cut: int | None) -> list[str]:

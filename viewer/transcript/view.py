@@ -157,7 +157,7 @@ class TranscriptView(TranscriptWindow):
         self.layout_of.refold(self.session.message_range(exchange))
 
     def kept(self) -> dict[str, Any]:
-        """Where one is and what is folded, as JSON that `restore` takes; nothing of what is as it was to begin with."""
+        """The place where one is and the folds, as JSON that `restore` takes; nothing where all is as it began."""
         kept = self.folds.kept()
         if not any(kept.values()) and self.cursor == Position(0, 0):
             return {}

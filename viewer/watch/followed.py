@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from schemas.costs.responses import Tally
 from schemas.message import Flag, Kind
+from schemas.paths import source_of
 from schemas.running import Agent
 from schemas.session import Session, Subagent
 from schemas.table import NONE
@@ -25,7 +27,7 @@ from viewer.watch.links import Seat
 from viewer.watch.state import Evidence, Turn, judge, turn_of
 from viewer.watch.tile import Helper, Shared, Tile
 
-_FIGURES_EVERY = 2.0
+_FIGURES_EVERY = 0.25
 """Seconds between two sums of what a session cost; fifty times as long as they take, where that is more."""
 _UNSETTLED = 8
 """Responses at the end whose figures may still become others."""
@@ -34,14 +36,19 @@ _MOST_HELPERS = 32
 _MOST_FILES = 100
 """Tool uses of a session met late whose files are looked at."""
 _MINUTE = 60.0
+_REST = 10.0
+"""Seconds after which a session is looked at whole though none of its files was written."""
 
 
 class Followed:
-    """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then."""
+    """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then. Of one that
+    somebody else follows, `given`, nothing is added up, and it is not closed.
+    """
 
-    def __init__(self, path: Path, agent: Agent) -> None:
+    def __init__(self, path: Path, agent: Agent, given: Follower | None = None) -> None:
         self.path, self.agent = path, agent
-        self.follower = Follower(path, from_end=True)
+        self._given = given
+        self.follower = given or Follower(path, from_end=True)
         self.evidence: Evidence | None = None
         """What is known of its process; None before anybody looked."""
         self.tile: Tile | None = None
@@ -57,6 +64,8 @@ class Followed:
         self._turns: dict[Path, tuple[object, Turn]] = {}
         self._files_of: tuple[Session, int] = self.session, 0
         self._figures = _Figures()
+        self._stepped = 0.0
+        self._seen: tuple[object, ...] = ()
 
     @property
     def session(self) -> Session:
@@ -87,12 +96,18 @@ class Followed:
     def seat(self) -> Seat:
         """The facts by which its process is found."""
         session = self.session
-        return Seat(self.path, self.agent, session.id, session.workspace_root, session.created, self.touched)
+        place, over = session.workspace_root, self.turn.over
+        return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
 
     @property
     def turn(self) -> Turn:
         """The session's turn."""
         return self._turn(self.follower)
+
+    @property
+    def may_wait(self) -> bool:
+        """Tell whether it may wait for a person, as far as its records tell, so that its terminal is to be measured."""
+        return self.agent.running.late or bool(self.turn.calls) or not self.turn.over
 
     def is_recent(self, now: float) -> bool:
         """Tell whether it was written in the last minutes, and its newest record says so too."""
@@ -101,8 +116,15 @@ class Followed:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    def is_at_rest(self, now: float) -> bool:
+        """Tell whether there is nothing to read, and nothing that would change its tile. Costs a `stat` a file."""
+        before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
+        busy = self.tile is not None and (self.tile.recent or self._figures.is_due)
+        return self.loaded and self.judged and not busy and before == self._seen and now - self._stepped < _REST
+
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
+        self._stepped = now
         for follower in self.followers:
             follower.poll()
             follower.step(seconds)
@@ -114,7 +136,7 @@ class Followed:
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
         self._note_files()
-        if self.loaded:
+        if self.loaded and self._given is None:
             self._figures.run(self.session, self.touched, seconds)
 
     def _find_helpers(self, session: Session, now: float) -> None:
@@ -155,13 +177,16 @@ class Followed:
     def close(self) -> None:
         """Let go of the files."""
         for follower in self.followers:
-            follower.close()
+            if follower is not self._given:
+                follower.close()
 
     # -- its tile --------------------------------------------------------------------------------------------------
 
     def made(self, now: float) -> Tile | None:
         """The tile of the session; None where there is none: nothing was said, or it has ended long ago."""
         session, turn, evidence = self.session, self.turn, self.evidence or Evidence()
+        if evidence.still is not None and evidence.still_since != turn.since:
+            evidence = replace(evidence, still=None)  # it was measured while it did something else
         if not (evidence.alive or self.is_recent(now)) or not says_something(session):
             return None
         live = is_live(self.touched, session.updated or self.touched, now)
@@ -215,6 +240,14 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     return subagent.path
 
 
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        stat = os.stat(source_of(path)[0])
+    except OSError:
+        return -1, 0
+    return stat.st_size, stat.st_mtime_ns
+
+
 def _is_open(session: Session, subagent: Subagent) -> bool:
     """Tell whether the tool use that started a subagent has no result."""
     use = subagent.tool_use
@@ -247,6 +280,11 @@ class _Figures:
         self._touched = 0.0
         self._work: Iterator[None] | None = None
         self._due, self._spent = 0.0, 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Tell whether there is more to add up."""
+        return self._work is not None or (self._of is not None and self._of[1] != loaded())
 
     def usage(self, session: Session) -> TokenUsage | None:
         """The tokens used so far."""

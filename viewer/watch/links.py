@@ -8,12 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from schemas.running import Agent, Running, Stated, command_of
 from viewer.watch.processes import Process, Processes
 
-_QUIET = 10.0
+_QUIET = 3.0
 """Seconds after the last write in which a session without a process may have one that is only not seen yet."""
+_YOUNG = 0.4
+"""Seconds that a process of a tool is old at least."""
 _BEFORE, _AFTER = 1.0, 30.0
 """Seconds before and after a process's start in which a session that it began is made."""
 
@@ -28,6 +31,8 @@ class Seat:
     workspace: str | None
     created: float | None
     touched: float
+    over: bool
+    """Whether its turn is over."""
 
 
 @dataclass(slots=True)
@@ -43,13 +48,20 @@ class Found:
     stated: Stated | None = None
 
 
+_Key: TypeAlias = tuple[int, int, str]
+
+
+def _key(process: Process) -> _Key:
+    return process.pid, process.start, process.command
+
+
 class Links:
     """Finds the processes of sessions among all there are. What a process is does not change, so it is asked once."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._kinds: dict[tuple[int, int], frozenset[str]] = {}
-        self._values: dict[tuple[int, int, tuple[str, ...]], frozenset[str]] = {}
+        self._kinds: dict[_Key, frozenset[str]] = {}
+        self._values: dict[tuple[_Key, tuple[str, ...]], frozenset[str]] = {}
 
     def find(self, seats: list[Seat], stated: dict[str, list[Stated]], now: float) -> dict[Path, Found]:
         """Return what is known of the process of each session."""
@@ -57,9 +69,9 @@ class Links:
         for seat in seats:
             by_agent[seat.agent.id].append(seat)
         found: dict[Path, Found] = {}
-        alive = {(process.pid, process.start) for process in self._processes}
+        alive = set(map(_key, self._processes))
         self._kinds = {key: kinds for key, kinds in self._kinds.items() if key in alive}
-        self._values = {key: values for key, values in self._values.items() if key[:2] in alive}
+        self._values = {key: values for key, values in self._values.items() if key[0] in alive}
         for agent_id, some in by_agent.items():
             found |= self._of_agent(some[0].agent, some, stated.get(agent_id, []), now)
         return found
@@ -71,13 +83,17 @@ class Links:
                 if directory := self._processes.directory(group[0]):
                     yield agent, directory, self._processes.begun(group[0])
 
-    def runs(self, seat: Seat, found: Found) -> tuple[tuple[str, float], ...]:
-        """The commands of the processes of a session's tools, and when they began."""
+    def runs(self, seat: Seat, found: Found, now: float) -> tuple[tuple[str, float], ...]:
+        """The commands of the processes of a session's tools, and when they began. One that began only now may be a
+        helper of the agent's own, which is gone in a moment.
+        """
         running, processes = seat.agent.running, self._processes
         below = {child.pid: child for worker in found.workers for child in processes.below(worker.pid)}
         runs = []
         for child in below.values():
-            if self._is_of(child, seat.agent) or (running.unseen and re.search(running.unseen, child.command)):
+            if now - processes.begun(child) < _YOUNG or not child.command or self._is_of(child, seat.agent):
+                continue
+            if running.unseen and re.search(running.unseen, child.command):
                 continue
             values = self._variables(child, running)
             if not values or values & {seat.id, os.fspath(seat.path)}:
@@ -96,8 +112,11 @@ class Links:
             found[seat.path].workers = found[seat.path].workers or group
             free.remove(group)
 
+        by_session: defaultdict[str, list[Stated]] = defaultdict(list)
+        for one in stated:
+            by_session[one.session].append(one)
         for seat in seats:
-            self._state(agent, found[seat.path], [one for one in stated if one.session == seat.id])
+            self._state(agent, found[seat.path], by_session[seat.id])
         if agent.running.opens:
             self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
         for seat in seats:
@@ -115,24 +134,25 @@ class Links:
                     break
         for group, seat in self._by_directory(free, waiting):
             take(group, seat)
+        untold = agent.running == Running() or not self._processes.known
         for seat in seats:
-            one = found[seat.path]
-            if one.stated is None:
-                silent = agent.running == Running() or now - seat.touched < _QUIET or not self._processes.known
-                one.alive = True if one.workers else None if silent else False
+            if (its := found[seat.path]).stated is None:
+                doubtful = untold or (now - seat.touched < _QUIET and not seat.over)
+                its.alive = True if its.workers else None if doubtful else False
         return found
 
     def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:
         """Take over what the agent says; of several statements one whose process is there."""
         processes = self._processes
         for one in stated:
-            checked = processes.known and one.namespace in ("", processes.namespace or one.namespace)
-            process = processes.find(one.pid, one.start) if checked and one.pid else None
+            ours = one.namespace in ("", processes.namespace or one.namespace) and one.pid
+            alive = processes.is_there(one.pid, one.start) if ours else None
+            process = processes.find(one.pid, one.start) if alive else None
             if process is not None and not one.start and not self._is_of(process, agent):
-                process = None  # its number was given to another program
-            if found.stated is None or process is not None:
-                found.stated, found.workers = one, [process] if process is not None else []
-                found.alive = process is not None if checked and one.pid else None
+                process, alive = None, False  # its number was given to another program
+            if found.stated is None or alive:
+                found.stated, found.alive = one, alive
+                found.workers = [process] if process is not None else []
 
     def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
         by_file = {os.fspath(seat.path): seat for seat in seats}
@@ -183,11 +203,11 @@ class Links:
         return [sorted(group, key=lambda one: one.pid != top) for top, group in groups.items()], unseen
 
     def _is_of(self, process: Process, agent: Agent) -> bool:
-        kinds = self._kinds.setdefault((process.pid, process.start), frozenset())
+        kinds = self._kinds.get(_key(process), frozenset())
         if agent.id in kinds or f"-{agent.id}" in kinds:
             return agent.id in kinds
         is_its = command_of(agent).search(process.command) is not None
-        self._kinds[process.pid, process.start] = kinds | {agent.id if is_its else f"-{agent.id}"}
+        self._kinds[_key(process)] = kinds | {agent.id if is_its else f"-{agent.id}"}
         return is_its
 
     def _values_below(self, process: Process, agent: Agent) -> Iterator[str]:
@@ -196,7 +216,7 @@ class Links:
                 yield from self._variables(child, agent.running)
 
     def _variables(self, process: Process, running: Running) -> frozenset[str]:
-        key = process.pid, process.start, running.variables
+        key = _key(process), running.variables
         if key not in self._values:
             self._values[key] = frozenset(self._processes.variables(process, running.variables).values())
         return self._values[key]

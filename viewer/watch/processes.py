@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_YOUNG = 2.0
+"""Seconds in which a process that began is looked at again."""
+_JITTER = 1.0
+"""Seconds by which the clock may be set without that processes began at another time."""
 _MOST_FILES = 4096
 """Open files of a process that are looked at."""
 
@@ -42,8 +45,11 @@ class Processes:
 
     def __init__(self, root: Path = Path("/proc")) -> None:
         self._root = os.fspath(root)
+        self._signals = root == Path("/proc") and os.name == "posix"
         self._all: dict[int, Process] = {}
         self._children: dict[int, set[int]] = {}
+        self._young: list[int] = []
+        """Those that may be about to become another program: a child begins as what started it."""
         self._booted = 0.0
         self.known = False
         """Whether there is anything that tells about processes."""
@@ -59,13 +65,17 @@ class Processes:
         except (OSError, IndexError, ValueError):
             self.known = False
             return
-        self.known, self._booted = True, now - uptime
+        self.known = True
+        if abs(now - uptime - self._booted) > _JITTER:
+            self._booted = now - uptime
         if not self.namespace:
             self.namespace = self._link("self/ns/pid")
-        for pid in (self._all.keys() - pids) | {pid for pid in eyed if pid in pids}:
+        again = {pid for pid in (*eyed, *self._young) if pid in pids}
+        for pid in (self._all.keys() - pids) | again:
             self._forget(pid)
         for pid in pids - self._all.keys():
             self._learn(pid)
+        self._young = [one.pid for one in self._all.values() if now - self.begun(one) < _YOUNG]
 
     def _learn(self, pid: int) -> None:
         stat, line = self._read(f"{pid}/stat"), self._read(f"{pid}/cmdline")
@@ -90,6 +100,22 @@ class Processes:
         """The process with a number, if it is the one that began then (0: whichever)."""
         process = self._all.get(pid)
         return process if process is not None and start in (0, process.start) and process.state != "Z" else None
+
+    def is_there(self, pid: int, start: int = 0) -> bool | None:
+        """Tell whether that process is there; None where nobody can tell. Without `/proc` its number may be another's
+        by now.
+        """
+        if self.known:
+            return self.find(pid, start) is not None
+        if not self._signals:
+            return None
+        try:
+            os.kill(pid, 0)  # which sends nothing
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True  # somebody else's
+        return True
 
     def below(self, pid: int) -> Iterator[Process]:
         """The processes that a process started, and those that these started."""
@@ -148,34 +174,43 @@ STILL, BUSY = 150, 400
 how it goes on (formats/found-live.md 2).
 """
 SAMPLE = 2.0
-"""Seconds that a sample takes. Two still ones make a still program: typing and starting up write as well."""
+"""Seconds that a sample takes. Two make a still program, or one at work: typing and starting up write as well."""
 
 
 class Stillness:
     """Measures whether programs on a terminal draw: `measure` is called every now and then with what each wrote."""
 
     def __init__(self) -> None:
-        self._samples: dict[object, tuple[float, int]] = {}
-        self._still: defaultdict[object, int] = defaultdict(int)
-        self._busy: dict[object, bool] = {}
+        self._samples: dict[object, _Sample] = {}
 
-    def measure(self, what: object, written: int | None, now: float) -> bool | None:
-        """Tell whether `what` is still (True) or at work (False); None where that is not known yet."""
+    def measure(self, what: object, during: object, written: int | None, now: float) -> bool | None:
+        """Tell whether `what` is still (True) or at work (False); None where that is not known yet. It is measured
+        anew when it does something else (`during`).
+        """
+        sample = self._samples.get(what)
         if written is None:
             self.forget(what)
             return None
-        at, before = self._samples.setdefault(what, (now, written))
-        if now - at >= SAMPLE:
-            rate = (written - before) / (now - at)
-            self._still[what] = self._still[what] + 1 if 0 <= rate < STILL else 0
-            self._busy[what] = rate >= BUSY
-            self._samples[what] = now, written
-        if self._still[what] >= 2:
-            return True
-        return False if self._busy.get(what) else None
+        if sample is None or sample.during != during:
+            sample = self._samples[what] = _Sample(during, now, written)
+        if now - sample.at >= SAMPLE:
+            rate = (written - sample.written) / (now - sample.at)
+            sample.still = sample.still + 1 if 0 <= rate < STILL else 0
+            sample.busy = sample.busy + 1 if rate >= BUSY else 0
+            sample.at, sample.written = now, written
+        return True if sample.still >= 2 else False if sample.busy >= 2 else None
 
     def forget(self, what: object) -> None:
         """Begin anew with what is measured under a name."""
         self._samples.pop(what, None)
-        self._still.pop(what, None)
-        self._busy.pop(what, None)
+
+
+@dataclass(slots=True)
+class _Sample:
+    during: object
+    at: float
+    written: int
+    still: int = 0
+    """How many samples one after the other were still."""
+    busy: int = 0
+    """The same of those in which it drew."""

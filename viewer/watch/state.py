@@ -9,8 +9,10 @@ writes while it streams.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from renderers.facts import plural
@@ -19,12 +21,15 @@ from schemas.clean import one_line
 from schemas.message import Flag, Kind, Tool, ToolType
 from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
+from schemas.troubles import OpenError, guarded
 from schemas.values import dict_of, list_of, text_of
 
 _EARLY = 0.5
 """Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
 _SOON = 2.0
 """Seconds in which a tool use may end, or be let through by a rule, before it is taken for one that waits."""
+_LATE = 0.5
+"""Seconds by which a record may be written later than the agent says that it waits."""
 _LONGEST = 2000
 """Characters of a plan, a text or a question that are kept."""
 
@@ -98,7 +103,7 @@ class Turn(NamedTuple):
     since: float | None = None
     """The time of the last record."""
     wait: Wait | None = None
-    """For what it may wait although it is over."""
+    """What it may wait for although it is over."""
     last: str = ""
     """The last text of the agent."""
 
@@ -118,6 +123,10 @@ class Evidence:
     """The commands of its tools' processes, and when they began."""
     still: bool | None = None
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
+    draws: bool = False
+    """Whether its terminal is never still while the model is at work."""
+    still_since: float | None = None
+    """The time of the newest record when that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
     pids: tuple[int, ...] = ()
@@ -136,14 +145,14 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     said = session.turn_end > end  # nothing came behind what the source says is an end
     over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
-    wait = agent.waits(session, end, "") if agent is not None and over and end >= 0 else None
+    wait = _told(session, agent, end, "") if over and end >= 0 else None
     return Turn(
         tuple(_call(session, agent, index) for index in open_) if not said else (),
         over and not writing,
         _ENDS.get(Kind(kind), "answered") if count else "",
         writing,
         session.updated,
-        wait or None,
+        wait if isinstance(wait, Wait) else None,
         _last_text(session),
     )
 
@@ -175,9 +184,20 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
         message.timestamp,
         "task" if message.flags & Flag.SUBAGENT else tool.type,
         wait,
-        agent.waits(session, index, tool.use_id) if agent is not None else None,
+        _told(session, agent, index, tool.use_id),
         _asked(tool, title, wait),
     )
+
+
+def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | bool | None:
+    """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
+    and the transcript says so.
+    """
+    try:
+        with guarded():
+            return agent.waits(session, index, use) if agent is not None else None
+    except (OSError, OpenError):
+        return None
 
 
 def _asked(tool: Tool, title: str, wait: Wait | None) -> tuple[Ask, ...]:
@@ -200,15 +220,15 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
     run, `live` whether a file of it was written within the last minute.
     """
-    turn, stated = turns[0], link.stated
-    calls = [call for each in turns for call in each.calls]
+    turn, calls = turns[0], [call for each in turns for call in each.calls]
+    stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
         return _left(turn, stated)
     if link.stopped:
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
-    if (waiting := _sure_wait(agent, calls, link)) is not None:
-        return waiting
+    if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
+        return waiting if link.alive or live else replace(waiting, certain=False)
     if status is Status.DONE and stated is not None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
         return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")
@@ -219,36 +239,46 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     if turn.over and status is not Status.WORKS:
         return _over(agent, turn, link)
     if status is Status.WORKS:
-        command = next((command for command, at in link.runs if at >= (turn.since or 0.0) - _EARLY), "")
-        what = f"$ {one_line(command)}" if command else "writing" if turn.writing else "thinking"
+        what = _command(turn, link) or ("writing" if turn.writing else "thinking")
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
         return State(Does.ENDED, "in the middle", turn.since, "nothing was written for a minute", certain=False)
+    if link.still and link.draws:
+        return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
 
 
+def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: float) -> Stated | None:
+    """Return what the agent says, without a status that is older than what its records say meanwhile, or younger than
+    those that say what it waits for.
+    """
+    if stated is None or stated.since is None or turn.since is None:
+        return stated
+    answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
+    begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
+    return stated._replace(status=Status.UNTOLD) if answered or begun else stated
+
+
 def _left(turn: Turn, stated: Stated | None) -> State:
     """The state of a session whose process is gone."""
+    answered = turn.over and not turn.calls
     if stated is not None:
-        what = "killed" if turn.calls or not turn.over or stated.status is not Status.DONE else "killed, answered"
+        what = "killed, answered" if answered and stated.status in (Status.DONE, Status.UNTOLD) else "killed"
         return State(Does.ENDED, what, turn.since, "registered by its agent, but its process is gone")
-    how = turn.how if turn.over and not turn.calls else "in the middle"
+    how = turn.how if answered else "in the middle"
     return State(Does.ENDED, how, turn.since, "no process of it is there", certain=False)
 
 
-def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence) -> State | None:
+def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence, stated: Stated | None) -> State | None:
     """A wait for the person that is sure: the agent says so, or asks in so many words."""
     asking = next((call for call in calls if call.wait is not None), None)
-    stated = link.stated
     if stated is not None and stated.status is Status.WAITS:
         wait = (asking.wait if asking else None) or stated.wait or Wait.PERMISSION
         asked = _asks(calls, wait, link)
         return State(Does.WAITS, wait, stated.since or _since(calls), f"{agent} says so", asks=asked)
     if asking is not None and asking.wait is not None and not link.silent:
-        return State(
-            Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", link.alive is not None, asking.asks
-        )
+        return State(Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", asks=asking.asks)
     told = next((call for call in calls if isinstance(call.told, Wait)), None)
     if told is not None and isinstance(told.told, Wait):
         return State(Does.WAITS, told.told, told.since, f"{agent}'s records say so", asks=told.asks)
@@ -273,29 +303,36 @@ def _process(call: Call, link: Evidence) -> str | None:
     return next((command for command, at in link.runs if at >= began), None)
 
 
+def _command(turn: Turn, link: Evidence) -> str:
+    """The command of the newest process that began after the last record: within a shell, what that runs."""
+    began = (turn.since or 0.0) - _EARLY
+    run = max((run for run in link.runs if run[1] >= began), key=itemgetter(1), default=None)
+    return f"$ {one_line(run[0])}" if run is not None else ""
+
+
 def _since(calls: Iterable[Call]) -> float | None:
     return max((call.since for call in calls if call.since is not None), default=None)
 
 
 def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:
     """The state of a session with open tool uses that do not surely wait."""
-    calls = [call for each in turns for call in each.calls]
-    own = [call for call in calls if call.type != "task"]
-    call = own[-1] if own else calls[-1]
-    helpers = len(turns) - 1
-    what = call.title if len(own) == 1 or not helpers else plural(helpers, "subagent")
-    since = call.since
-    if ran := next((one for one in own if one.type == "shell" and _process(one, link) is not None), None):
-        return State(Does.WORKS, ran.title, ran.since, "a process of it runs")
-    if (free := next((one for one in own if one.told is False), None)) is not None:
-        return State(Does.WORKS, free.title, free.since, f"{agent}'s records say so")
+    own, *below = ([call for call in each.calls if call.type != "task"] for each in turns)
+    calls = [*own, *chain.from_iterable(below)]
+    started = next(each.calls[-1] for each in turns if each.calls)
+    what, since = (own[-1].title, own[-1].since) if own else (started.title, started.since)
+    if not own and below:
+        what = plural(len(below), "subagent")
+    if ran := next((one for one in calls if one.type == "shell" and _process(one, link) is not None), None):
+        return State(Does.WORKS, ran.title if ran in own else what, ran.since, "a process of it runs")
+    if any(one.told is False for one in calls):
+        return State(Does.WORKS, what, since, f"{agent}'s records say so")
     if link.stated is not None and link.stated.status is Status.WORKS:
         return State(Does.WORKS, what, since, f"{agent} says so")
-    if not own:
-        return State(Does.WORKS, call.title, since, "an open tool use, a subagent", bool(link.alive))
+    if not calls:
+        return State(Does.WORKS, what, since, "an open tool use, a subagent", bool(link.alive))
     if link.silent:
         return State(Does.WORKS, what, since, "an open tool use; it asks nobody")
-    if link.still and now - (since or 0) >= _SOON and (gated := _gated(own, link)):
+    if link.still and now - (since or 0) >= _SOON and (gated := _gated(calls, link)):
         waits = tuple(ask for one in gated for ask in one.asks)
         reason = "an open tool use, no process of it, a still terminal"
         return State(Does.WAITS, Wait.PERMISSION, since, reason, certain=False, asks=waits)
@@ -310,9 +347,8 @@ def _over(agent: str, turn: Turn, link: Evidence) -> State:
         return State(Does.WAITS, turn.wait, turn.since, f"a {turn.wait} is the last thing said", certain=False)
     if not link.late or turn.how != "answered":
         return State(Does.DONE, turn.how, turn.since, "its records")
-    began = (turn.since or 0.0) - _EARLY
-    if command := next((command for command, at in link.runs if at >= began), ""):
-        return State(Does.WORKS, f"$ {one_line(command)}", turn.since, "a process of it runs")
+    if command := _command(turn, link):
+        return State(Does.WORKS, command, turn.since, "a process of it runs")
     if link.still is False:
         return State(Does.WORKS, "a tool", turn.since, "its terminal is drawn on", certain=False)
     return State(Does.DONE, turn.how, turn.since, f"its records, in which {agent} does not say that it asks", False)

@@ -20,7 +20,7 @@ from renderers.facts import project_name
 from schemas.opening import open_reading
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
-from schemas.running import Stated, agent_of, agents_on, stated_by
+from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
 from schemas.troubles import OpenError
 from viewer.follow.clock import written_below
 from viewer.sessions.discover import Found, discover, environment
@@ -36,8 +36,11 @@ from viewer.watch.tile import Tile as Tile
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
 _DISCOVER_EVERY, _DISCOVER_SOON = 10.0, 1.0
-"""Seconds between looks for new sessions, by the clock and when an unknown file is written; fifty and ten times as long
-as looking takes, where that is more.
+"""Seconds between looks for new sessions, by the clock and when an unknown file is written; 400 and 20 times as long as
+looking takes, where that is more.
+"""
+_LOOKS = 3
+"""Looks for the session that an unknown file belongs to: what is written in a new folder at once may not be heard of.
 """
 _SLICE, _READ = 0.01, 0.004
 """Seconds of work after which others have their turn, and of reading in one session."""
@@ -70,6 +73,8 @@ class Watch:
         self.note = ""
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
+        self._agents: tuple[Agent, ...] = ()
+        """Those that are asked: all that have sessions here, as of the last discovery."""
         self._clock = clock
         self._processes = Processes(processes)
         self._links, self._still = Links(self._processes), Stillness()
@@ -86,6 +91,8 @@ class Watch:
         self._look_at = 0.0
         self._discover_at = self._discovered = self._discovering = 0.0
         """When to look for sessions next, when that was done last, and how long it took."""
+        self._expected = 0
+        """How many more looks an unknown file is worth."""
         self._serial = 0
         self._met = False
         """Whether there are sessions of which it is not known yet which process works on them."""
@@ -112,7 +119,7 @@ class Watch:
     def take(self, discovered: tuple[Found, float]) -> None:
         """Follow those sessions among the discovered ones that run."""
         found, took = discovered
-        self.problems = found.problems
+        self.problems, self._agents = found.problems, tuple(agents_on(self._env))
         self._known = {file.file: file for file in found.files}
         self._look_at_machine()
         now = self._clock()
@@ -122,14 +129,17 @@ class Watch:
                 self._follow(file)
         self._find_by_directory(found.files)
         self._discovered, self._discovering = time.monotonic(), took
-        self._discover_at = self._discovered + max(_DISCOVER_EVERY, 50 * took)
+        self._expected = max(0, self._expected - 1)
+        self._discover_at = self._discovered + (
+            max(_DISCOVER_SOON, 20 * took) if self._expected else max(_DISCOVER_EVERY, 400 * took)
+        )
 
     def _runs(self, stated: Stated) -> bool:
-        return not self._processes.known or self._processes.find(stated.pid, stated.start) is not None
+        return self._processes.is_there(stated.pid, stated.start) is not False
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
-        for agent, directory, begun in self._links.directories(agents_on(self._env)):
+        for agent, directory, begun in self._links.directories(self._agents):
             later = (file for file in files if file.provider == agent.id and file.mtime_ns / 1e9 >= begun)
             for _, file in zip(range(_MOST_LOOKED_INTO), later, strict=False):
                 if file.path in self._followed or self._workspace(file.path) == directory:
@@ -153,7 +163,7 @@ class Watch:
             return
         try:
             self._followed[path] = Followed(path, agent)
-        except OpenError:
+        except (OpenError, OSError):
             self._refused[path] = file.size
             return
         self._due[path] = None
@@ -169,7 +179,8 @@ class Watch:
             self._refused.pop(file.path, None)
             self._follow(file)
         elif name not in self._strange:  # a session that begins, or a database, which may hold one
-            self._discover_at = min(self._discover_at, self._discovered + max(_DISCOVER_SOON, 10 * self._discovering))
+            self._discover_at = min(self._discover_at, self._discovered + max(_DISCOVER_SOON, 20 * self._discovering))
+            self._expected = _LOOKS
             if not any(source_of(one)[1] for one in paths or ()):
                 self._strange.add(name)
 
@@ -179,10 +190,10 @@ class Watch:
         """Do what is due for about so long; whether there is more to do at once."""
         end, now = time.perf_counter() + seconds, self._clock()
         if not 0 < self._look_at - now <= LOOK_EVERY or (self._met and not self._due):
-            self._met = False
+            self._met, self._look_at = False, now + LOOK_EVERY
             self._look_at_machine()
-            self._due.update(dict.fromkeys(self._followed))
             self._share()
+            self._due.update({path: None for path, one in self._followed.items() if not one.is_at_rest(now)})
             self._by_file = defaultdict(set)
             for one in self._followed.values():
                 for source in one.sources:
@@ -211,28 +222,29 @@ class Watch:
         now = self._clock()
         workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
         self._processes.look(now, workers)
-        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in agents_on(self._env)}
+        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in self._agents}
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
             running, screens, still = followed.agent.running, found.screens, None
-            if screens and followed.met and (running.late or followed.turn.calls):
+            headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
+            if screens and not headless and followed.met and followed.may_wait:
                 written = [one for process in screens if (one := self._processes.written(process)) is not None]
-                still = self._still.measure(path, sum(written) if written else None, now)
+                still = self._still.measure(path, followed.turn.since, sum(written) if written else None, now)
             else:
                 self._still.forget(path)
-            headless = running.headless and any(re.search(running.headless, one.command) for one in found.workers)
             followed.evidence = Evidence(
                 alive=found.alive,
                 stopped=any(process.stopped for process in found.workers),
-                silent=bool(headless) or not running.asks,
+                silent=headless or not running.asks,
                 late=running.late,
-                runs=self._links.runs(seats[path], found),
+                runs=self._links.runs(seats[path], found, now),
                 still=still,
+                draws=running.draws,
+                still_since=followed.turn.since if still is not None else None,
                 stated=found.stated,
                 pids=tuple(process.pid for process in found.workers),
             )
-        self._look_at = now + LOOK_EVERY
 
     # -- judging ---------------------------------------------------------------------------------------------------
 

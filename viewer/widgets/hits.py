@@ -20,19 +20,19 @@ from viewer.widgets.row_list import RowList, on_background
 if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
 
-_BLANK, _HEADING, _MORE = -3, -2, -1
+_REST, _BLANK, _HEADING, _MORE = -4, -3, -2, -1
 _FEW = 3
 """So many hits of a session are shown unless more are asked for, and so many more each time."""
 _MANY = 20
-_SESSIONS = 500
-"""So many sessions are shown; a word that more of them hold is to be narrowed."""
+_SESSIONS = 200
+"""So many sessions are shown, the best first: a picture of them is made within a frame."""
 _PLACE, _WHO = 9, 10
 """The cells of a hit's place and of who said it."""
 _LOUD = ("you", "agent", "title")
 """Whose words stand in full strength."""
 
 Line = tuple[Path, int]
-"""A hit: its session's address and its row there (`Group.rows`)."""
+"""A hit: its session's address and its number there, the best first."""
 
 
 class _Row(NamedTuple):
@@ -84,11 +84,12 @@ class HitList(RowList):
         self._rows = []
         for number, group in enumerate(groups[:_SESSIONS]):
             shown = self._unfolded.get(group.path, _FEW)
-            hits = len(group.rows)
-            shown = hits if hits <= shown + 1 else shown  # one more takes no more room than saying so
+            shown = group.hits if group.hits <= shown + 1 else shown  # one more takes no more room than saying so
             self._rows += [_Row(number, _BLANK)] * bool(number) + [_Row(number, _HEADING)]
             self._rows += [_Row(number, hit) for hit in range(shown)]
-            self._rows += [_Row(number, _MORE)] * (hits > shown)
+            self._rows += [_Row(number, _MORE)] * (group.hits > shown)
+        if len(groups) > _SESSIONS:
+            self._rows += [_Row(_SESSIONS, _BLANK), _Row(_SESSIONS, _REST)]
         self._cursor = next((i for i, row in enumerate(self._rows) if self._line(row) == was), None) if was else None
         if self._cursor is None:
             self._cursor, line = self._next(0, 1), self._next(0, 1) or 0
@@ -114,8 +115,7 @@ class HitList(RowList):
         ]
 
     def _line(self, row: _Row) -> Line | None:
-        group = self._groups[row.group]
-        return (group.path, group.rows[row.hit]) if row.hit >= 0 else None
+        return (self._groups[row.group].path, row.hit) if row.hit >= 0 else None
 
     @property
     def _current_line(self) -> Line | None:
@@ -163,14 +163,17 @@ class HitList(RowList):
             return Strip.blank(width, text)
         row = self._rows[index]
         group = self._groups[row.group]
-        if row.hit == _HEADING:
+        if row.hit == _REST:
+            more = f" and {plural(len(self._groups) - _SESSIONS, 'more session')}: add a word, or narrow"
+            strip = Strip([Segment(more, self._styles["dim"])])
+        elif row.hit == _HEADING:
             strip = self._heading(group, width)
         elif row.hit == _MORE:
             shown = self._unfolded.get(group.path, _FEW)
-            more = f"{plural(len(group.rows) - shown, 'more hit')} …"
+            more = f"{plural(group.hits - shown, 'more hit')} …"
             strip = Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(more, self._styles["dim"])])
         else:
-            strip = self._hit(self._lines.get((group.path, group.rows[row.hit]), ...), width)
+            strip = self._hit(self._lines.get((group.path, row.hit), ...), width)
         strip = strip.adjust_cell_length(width, text).apply_style(text)
         if index != self._cursor:
             return strip
@@ -179,9 +182,9 @@ class HitList(RowList):
 
     def _heading(self, group: Group, width: int) -> Strip:
         facts = [group.provider, project_name(group.root), format_age(self._clock() - group.updated)]
-        facts += ["subagent"] * (group.parent is not None) + [plural(len(group.rows), "hit")]
+        facts += ["subagent"] * (group.parent is not None) + [plural(group.hits, "hit")]
         words = " · ".join(filter(None, facts))
-        words = words if cell_len(words) < width * 2 // 3 else plural(len(group.rows), "hit")
+        words = words if cell_len(words) < width * 2 // 3 else plural(group.hits, "hit")
         room = max(8, width - cell_len(words) - 5)
         title = set_cell_size(cut(group.title or "(no title)", room), room)
         text, dim = self._styles["text"], self._styles["dim"]
@@ -204,6 +207,7 @@ class HitList(RowList):
         start = 0
         if spans and cell_len(words[: spans[0][1]]) > room - 1:
             start = max(0, spans[0][0] - room // 3)
+            start = words.find(" ", start, spans[0][0]) + 1 or start  # at a word
         at, segments = start, [Segment("…", style)] if start else []
         for begin, end in spans:
             segments += [Segment(words[at:begin], style), Segment(words[max(at, begin) : end], self._styles["match"])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderers.facts import project_name
@@ -121,14 +122,16 @@ def choices(
 ) -> list[Choice]:
     """The values that sessions have, facet by facet, with the numbers of sessions that each would leave."""
     values, wanted = _values(now, cost_of), passing(facets, now, cost_of)
-    counts: dict[str, Counter[Value]] = {facet: Counter() for facet in only}
-    for session in sessions:
-        missed = [facet for facet, test in wanted.items() if not test(session)]
-        if len(missed) > 1:
-            continue
-        for facet in missed or only:
-            if facet in counts:
-                counts[facet].update(values[facet](session))
+    fitting = list(sessions)
+    others: dict[str, list[Summary]] = {facet: [] for facet in only}
+    """Of each facet the sessions that miss it, and no other."""
+    if wanted:
+        tried = [(s, [facet for facet, test in wanted.items() if not test(s)]) for s in fitting]
+        fitting = [session for session, missed in tried if not missed]
+        for session, missed in tried:
+            if len(missed) == 1 and missed[0] in others:
+                others[missed[0]].append(session)
+    counts = {facet: Counter(chain.from_iterable(map(values[facet], [*fitting, *others[facet]]))) for facet in only}
     order: dict[str, Collection[Value]] = {"since": _DATES, "cost": _COSTS, "live": (True,), "failed": (True,)}
     return [
         Choice(facet, value, label(facet, value), count[value])

@@ -145,9 +145,10 @@ class RowList(ScrollView, can_focus=False):
             self.post_message(self.Scrolled())
 
     def on_resize(self) -> None:
-        """The cursor stays in sight."""
+        """Keep the cursor in sight; there may be more rows now."""
         self._fit()
         self._keep_cursor_in_sight()
+        self.post_message(self.Scrolled())
 
     def notify_style_update(self) -> None:
         """Another theme."""

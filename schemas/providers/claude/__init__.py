@@ -29,6 +29,7 @@ from schemas.provider import (
     SessionFile,
     moved_home,
 )
+from schemas.providers.claude import registry
 from schemas.providers.claude.classify import (
     UserLine,
     attachment_says,
@@ -50,7 +51,6 @@ from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History
-from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.providers.kit.words import (
     Answer,
     Child,
@@ -69,7 +69,7 @@ from schemas.providers.kit.words import (
 )
 from schemas.records import JsonLines, read_record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of, when, whole
+from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
     from schemas.provider import Reading
@@ -166,10 +166,7 @@ class Claude(Lines):
     recount, answers = "largest", "first"
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
     published = PUBLISHED
-    running = Running(
-        headless=r"\s(?:-p|--print)(?:\s|$)",
-        variables=("CLAUDE_CODE_SESSION_ID",), questions=("AskUserQuestion",), plans=("ExitPlanMode",),
-    )  # fmt: skip
+    running, stated = registry.RUNNING, registry.stated
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
@@ -236,23 +233,6 @@ class Claude(Lines):
         if isinstance(days, int | float) and days >= 0:
             return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
         return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
-
-    def stated(self, env: Environment) -> Iterator[Stated]:
-        """Read the registry of running sessions: it is rewritten in place and stays after kill -9
-        (formats/found-live.md 3).
-        """
-        for folder in dict.fromkeys(location.path.parent / "sessions" for location in self.locations(env)):
-            for entry in entries_of(folder, [], is_root=True):
-                said = object_in(Path(entry.path)) if entry.name.endswith(".json") else {}
-                if (pid := whole(said.get("pid"))) and (session := text_of(said.get("sessionId"))):
-                    status, wait, note = _STATUS.get(text_of(said.get("status")), _UNTOLD)
-                    if status is Status.WAITS and (wait := _WAITS.get(text_of(said.get("waitingFor")))) is None:
-                        status = Status.UNTOLD  # a dialog that the person opened, or a reason that nobody described
-                    start, space = text_of(said.get("procStart")), _SPACE.search(text_of(said.get("pidDomain")))
-                    yield Stated(
-                        session, pid, int(start) if start.isdecimal() else 0, space[0] if space else "", status, wait,
-                        when(said.get("statusUpdatedAt")), note,
-                    )  # fmt: skip
 
     def told(self, head: Head) -> bool:
         """Return whether one record of the conversation is such as only Claude Code writes, or most records are its.
@@ -668,18 +648,6 @@ def notified(text: str) -> Iterator[Item]:
         yield Link(use.strip(), agent.strip())
 
 
-_UNTOLD = Status.UNTOLD, None, ""
-_STATUS: Mapping[str, tuple[Status, Wait | None, str]] = {
-    "busy": (Status.WORKS, None, ""), "idle": (Status.DONE, None, ""), "waiting": (Status.WAITS, None, ""),
-    "shell": (Status.DONE, None, "a background command runs"),
-}  # fmt: skip
-_WAITS = {
-    "permission prompt": Wait.PERMISSION, "sandbox request": Wait.PERMISSION, "input needed": Wait.QUESTION,
-    "goal proposal": Wait.PLAN,
-}  # fmt: skip
-_SPACE = re.compile(r"pid:\[\d+\]")
-
-
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
@@ -736,6 +704,7 @@ def _is_ours(record: Data) -> bool:
 # -- beside a session --------------------------------------------------------------------------------------------------
 
 
+@lru_cache(64)  # it is asked for each tool use, and taking a path apart is slow
 def side_dir(path: Path) -> Path:
     """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
     for parent in list(path.parents)[:3]:

@@ -56,7 +56,7 @@ class Codex(Lines):
     published = PUBLISHED
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
-        ends=True, variables=("CODEX_THREAD_ID",), questions=("request_user_input",),
+        ends=True, draws=True, variables=("CODEX_THREAD_ID",), questions=("request_user_input",),
     )  # fmt: skip
     silent = frozenset({
         "world_state", "inter_agent_communication_metadata", "security_risk_score", "realtime_item",

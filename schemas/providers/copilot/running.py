@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RUNNING = Running(
     headless=r" (?:-p|--prompt)(?: |$)", variables=("COPILOT_AGENT_SESSION_ID",), questions=("ask_user",),
-    plans=("exit_plan_mode",),
+    plans=("exit_plan_mode",), draws=True,
 )  # fmt: skip
 HOMES = (
     Home("$COPILOT_HOME/session-state", "COPILOT_HOME"),

@@ -29,6 +29,7 @@ from schemas.providers.cursor.tools import Call, Tools, answer_of, call_of, is_e
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import JsonLines, Record, read_record
 from schemas.values import dict_of, list_of, number, text_of, texts_of
@@ -146,6 +147,7 @@ class Cursor(Tools, Lines):
     )
     marks = (b"SQLite format 3", b'"role"', b'"turn_ended"', b"user:", b"assistant:", b"A:")
     resume = ("cursor-agent", "--resume")
+    running = Running(questions=("AskQuestion", "ask_question"), plans=("CreatePlan", "create_plan"))
     uuids = True
     lacks = frozenset(Lack)
     published = PUBLISHED

@@ -330,7 +330,7 @@ class Gemini(Google):
     published = PUBLISHED
     history = Log
     resume = ("gemini", "--resume")
-    running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True)
+    running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True, draws=True)
 
     def retention(self, env: Environment) -> Retention:
         """The rule of present versions, whatever the settings say."""

@@ -64,6 +64,8 @@ class Running(NamedTuple):
     """Whether a tool use may wait for a person's permission."""
     late: bool = False
     """Whether a tool use is written when it is over, so that a wait for permission cannot be seen."""
+    draws: bool = False
+    """Whether its program draws all the time while the model is at work, so that a still terminal tells something."""
     ends: bool = False
     """Whether it always says that a turn is over, so that a text need not be the end."""
     questions: tuple[str, ...] = ()

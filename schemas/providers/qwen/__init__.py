@@ -155,6 +155,7 @@ class Qwen(Google):
     running = Running(
         command="/qwen-code/cli|(?:^|/)qwen(?: |$)", headless=r" (?:-p|--prompt)(?: |$)",
         variables=("QWEN_CODE_SESSION_ID",), questions=("ask_user_question",), plans=("exit_plan_mode",),
+        draws=True,
     )  # fmt: skip
 
     def stated(self, env: Environment) -> Iterator[Stated]:

@@ -1,0 +1,227 @@
+"""The search over all sessions on the screen: what it finds while one types, and the way into a session and back."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.style import Style
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from schemas.provider import Environment
+from tests.viewer.machine import Machine
+from tests.viewer.test_narrowing import choose, facet_line
+from tests.waiting import LIMIT, until
+from viewer.index.find import Answer, Find
+from viewer.index.library import Library
+from viewer.index.query import Query
+from viewer.screens.app import TurnlogApp
+from viewer.screens.browser import BrowserScreen
+from viewer.screens.filter import Filter
+from viewer.screens.find import FindScreen
+from viewer.screens.find_bar import FindBar
+from viewer.screens.transcript import TranscriptScreen
+from viewer.widgets.chrome import TitleBar
+from viewer.widgets.hits import HitList
+
+ONE, TWO = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+
+
+def home(folder: Path) -> Machine:
+    machine = Machine(folder)
+    machine.session(
+        ONE,
+        [
+            "Fix the flaky import",
+            "It waits for the zebrafinch",
+            "Which one?",
+            "The [/red] zebrafinch lock, twice: lock",
+        ],
+    )
+    machine.session(
+        TWO, [word for n in range(6) for word in (f"zebrafinch number {n}", "yes")], cwd="/home/dev/web", minute=9
+    )
+    return machine
+
+
+@asynccontextmanager
+async def listed(folder: Path, *, indexed: bool = True, size: tuple[int, int] = (100, 30)):  # type: ignore[no-untyped-def]
+    machine = home(folder)
+    library = Library(Environment({}, machine.home, "linux"), machine.home / "index.sqlite", texts=indexed)
+    library.bring_up_to_date()
+    if not indexed:
+        library.text_path.unlink(missing_ok=True)
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(library, Path("/home/dev/web"), lambda: 1_772_700_000.0))
+    async with app.run_test(size=size) as pilot:
+        yield pilot
+
+
+def found(pilot: Pilot[None]) -> list[str]:
+    hits = pilot.app.screen.query_one(HitList)
+    assert all(hits.render_line(y).cell_length == hits.size.width for y in range(hits.size.height))
+    return [line for y in range(hits.size.height) if (line := hits.render_line(y).text.rstrip())]
+
+
+def counts(pilot: Pilot[None]) -> str:
+    return str(pilot.app.screen.query_one(TitleBar).right)
+
+
+async def search(pilot: Pilot[None], words: str) -> None:
+    await pilot.press("/", *words)
+    await until(pilot, lambda: "hit" in counts(pilot) and not any("…" in line for line in found(pilot)[:4]))
+
+
+async def test_hits_stand_under_their_sessions_and_what_was_looked_for_is_marked(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        await search(pilot, "zebraf")
+        assert counts(pilot).startswith("8 hits in 2 sessions · ")
+        lines = found(pilot)
+        assert lines[0].startswith(" zebrafinch number 0") and lines[0].endswith("claude · web · 23 h · 6 hits")
+        assert [line.split()[:2] for line in (lines[1][1:], *lines[2:4])] == [
+            ["#1", "you"],
+            ["#2", "you"],
+            ["#3", "you"],
+        ]
+        assert lines[4].strip() == "3 more hits …"
+        hits = pilot.app.screen.query_one(HitList)
+        match = hits.get_component_rich_style("hits--match")
+        marked = [s.text for s in hits.render_line(1) if s.style and s.style.color == match.color and s.style.bold]
+        assert marked == ["zebraf"]
+        await pilot.press("down", "down", "down", "enter")
+        await until(pilot, lambda: "number 5" in found(pilot)[6])
+        await pilot.press("end")
+        assert found(pilot)[-1].startswith("▌  #2.2") and "The [/red] zebrafinch lock" in found(pilot)[-1]
+
+
+async def test_enter_opens_at_the_hit_and_back_is_where_one_was(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        await search(pilot, "lock zebra")
+        find, before = pilot.app.screen, found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen.query_one(FindBar).finder.done)  # type: ignore[union-attr]
+        transcript = pilot.app.screen
+        assert isinstance(transcript, TranscriptScreen)
+        view = transcript.query_one("#transcript")
+        assert view.cursor.block == 3 and view.hit == (3, view.hit[1], 0)  # type: ignore[attr-defined]
+        assert transcript.query_one(FindBar).box.value == "lock zebra"
+        await pilot.press("n", "n")
+        assert view.hit[2] == 2, "both words are gone through"  # type: ignore[attr-defined]
+        await pilot.press("escape", "q")
+        assert pilot.app.screen is find and found(pilot) == before
+        assert pilot.app.screen.query_one(Filter).value == "lock zebra"
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, BrowserScreen)
+
+
+async def test_a_word_that_no_title_has_is_looked_for_in_all_and_letters_go_on(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        await until(pilot, lambda: "2 sessions" in counts(pilot))
+        await pilot.press(*"twice")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen) and "1 hit in 1 session" in counts(pilot))
+        assert pilot.app.screen.query_one(Filter).value == "twice"
+
+
+async def test_the_address_is_copied_and_opens_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(TurnlogApp, "copy_to_clipboard", lambda self, text: copied.append(text))
+    async with listed(tmp_path) as pilot:
+        await search(pilot, "twice")
+        await pilot.press("ctrl+y")
+        assert copied == [f"{ONE}#2.2"]
+
+
+async def test_the_search_is_narrowed_as_the_list_is_and_by_the_same_key(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        await until(pilot, lambda: "2 sessions" in counts(pilot))
+        await choose(pilot, "lamp-shop")
+        await search(pilot, "zebrafinch")
+        assert facet_line(pilot.app) == "agent all · in lamp-shop · any time"  # type: ignore[arg-type]
+        assert counts(pilot).startswith("2 hits in 1 session")
+        await choose(pilot, "lamp-shop")
+        await until(pilot, lambda: counts(pilot).startswith("8 hits in 2 sessions"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", 'tool:Edit  file:db/  role:you'),
+        ("role:nobody x", "role:nobody: it can be"),
+        ("nosuchword", "Nothing found for nosuchword"),
+    ],
+)  # fmt: skip
+async def test_what_there_is_to_say_where_there_are_no_hits(tmp_path: Path, words: str, said: str) -> None:
+    async with listed(tmp_path, size=(80, 24)) as pilot:
+        await pilot.press("/", *words)
+        await until(pilot, lambda: said in str(pilot.app.screen.query_one("#remark", Static).content))
+        assert not pilot.app.screen.query_one(HitList).display
+
+
+async def test_without_an_index_the_sessions_are_looked_through_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    original = Find.groups
+
+    def held(self: Find, query: Query, order: Any = "best") -> Iterator[Answer]:
+        for answer in original(self, query, order):
+            yield answer
+            assert answer.done or gate.wait(LIMIT)
+
+    monkeypatch.setattr(Find, "groups", held)
+    monkeypatch.setattr(BrowserScreen, "_look", lambda self: None)
+    async with listed(tmp_path, indexed=False) as pilot:
+        await pilot.press("/", *"twice")
+        await until(pilot, lambda: "looking through 2 sessions" in counts(pilot))
+        gate.set()
+        await until(pilot, lambda: counts(pilot).startswith("1 hit in 1 session"))
+        await until(pilot, lambda: "#2.2" in found(pilot)[1])
+
+
+WORDS = st.text(st.sampled_from("ab 日👩\u0301x"), max_size=120)
+
+
+@given(WORDS, st.text("abx日👩", min_size=1, max_size=30), WORDS, st.integers(8, 100))
+def test_of_a_snippet_the_first_match_is_in_sight(before: str, match: str, after: str, room: int) -> None:
+    hits = HitList(lambda: 0.0)
+    found = Style(bold=True)
+    hits._styles = {"match": found}
+    spans = [(len(before), len(before) + len(match))]
+    strip = hits._snippet(before + match + after, spans, room, Style())
+    assert strip.cell_length <= room
+    marked = "".join(segment.text for segment in strip if segment.style == found)
+    assert marked and match.startswith(marked.rstrip())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+def test_from_the_list_to_the_hit_and_back_on_a_terminal(tmp_path: Path) -> None:
+    from tests.bench.terminal import Terminal
+
+    env = home(tmp_path).env | {"TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path / "state")}
+    terminal = Terminal([sys.executable, "-m", "viewer"], env, 100, 30)
+
+    def press(keys: bytes, *then: bytes) -> None:
+        start = len(terminal.seen)
+        terminal.key(keys, LIMIT)
+        for words in then:
+            assert terminal.wait_for(words, LIMIT, start), (words, terminal.seen[start:])
+
+    try:
+        assert terminal.wait_for(b"2 sessions", LIMIT)
+        press(b"twice", b"1 hit in 1 session", b"#2.2")  # the words
+        press(b"\r", b"2 of 2", b"Which one?")  # one key, and one is there
+        press(b"q", b"search all", b"#2.2")
+        press(b"\x1b", b"agent all")
+        press(b"\x11")
+        terminal.quiet()
+    finally:
+        terminal.close()
+    assert (tmp_path / "state/turnlog/state.json").stat().st_mode & 0o777 == 0o600

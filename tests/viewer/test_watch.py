@@ -1,0 +1,366 @@
+"""Watching: verdicts on sessions and processes laid out by hand, laws of the tiles, notices, and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.message import ToolType
+from schemas.running import Stated, Status, Wait
+from tests.viewer.desk import Desk
+from tests.viewer.machine import Machine
+from tests.waiting import LIMIT, wait_until
+from viewer.output import CallError
+from viewer.watch.notices import Notices, terminal_notice
+from viewer.watch.processes import Processes, Stillness
+from viewer.watch.state import Ask, Call, Does, Evidence, State, Turn, judge
+from viewer.watch.tile import Shared, Tile
+from viewer.watch.tiles import Watch, tiles_now
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def said(tile: Tile) -> tuple[str, str, bool]:
+    return tile.state.does, tile.state.what, tile.state.certain
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_quiet_file_is_no_sign_of_waiting(desk: Desk) -> None:
+    desk.runs("a")
+    desk.prompts("a")
+    watch = desk.watch()
+    assert [said(tile) for tile in desk.look(watch, 300)] == [("works", "thinking", True)]
+
+
+def test_an_open_tool_use_waits_perhaps_after_two_still_samples(desk: Desk) -> None:
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a")
+    watch = desk.watch()
+    seen = []
+    for _ in range(4):
+        desk.draws("a", 0)
+        (tile,) = desk.look(watch, 2.1)
+        seen.append(said(tile))
+    assert seen == [("works", "$ pytest -q", False)] * 2 + [("waits", "permission", False)] * 2
+    assert tile.state.asks[0].question == "$ pytest -q"
+    assert "no process" in tile.state.source
+    desk.spawns("a")
+    (tile,) = desk.look(watch)
+    assert said(tile) == ("works", "$ pytest -q", True)
+
+
+def test_a_program_that_draws_is_at_work(desk: Desk) -> None:
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a")
+    watch = desk.watch()
+    for number in range(6):
+        desk.draws("a", number * 2000)
+        (tile,) = desk.look(watch, 2.1)
+        assert tile.state.does is Does.WORKS
+
+
+def test_what_an_agent_says_is_believed_while_its_process_is_there(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.uses("a", "AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}])
+    desk.runs("a")
+    desk.states("a", "waiting", "input needed")
+    watch = desk.watch()
+    (tile,) = desk.look(watch)
+    assert (said(tile), tile.state.asks) == (("waits", "question", True), (("Which?", ("A", "B")),))
+    assert tile.state.source == "Claude Code says so"
+    desk.states("a", "waiting", "input needed", start=7)  # the number was given to another process
+    (tile,) = desk.look(watch)
+    assert said(tile) == ("ended", "killed", True)
+
+
+def test_a_dialog_that_the_person_opened_is_no_wait(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.says("a")
+    desk.runs("a")
+    desk.states("a", "waiting", "dialog open")
+    (tile,) = desk.look(desk.watch())
+    assert said(tile) == ("done", "answered", True)
+
+
+def test_a_status_that_is_older_than_the_records_counts_no_more(desk: Desk) -> None:
+    desk.prompts("a")
+    use = desk.uses("a")
+    desk.runs("a")
+    desk.states("a", "waiting", "permission prompt")
+    watch = desk.watch()
+    assert [said(tile) for tile in desk.look(watch)] == [("waits", "permission", True)]
+    desk.results("a", use)
+    assert [said(tile) for tile in desk.look(watch)] == [("works", "thinking", True)]
+
+
+def test_a_stopped_process_is_said_to_be_stopped(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.runs("a")
+    desk.states("a", "busy")
+    watch = desk.watch()
+    assert desk.look(watch)[0].state.does is Does.WORKS
+    desk.runs("a", state="T")
+    assert desk.look(watch)[0].state.does is Does.STOPPED
+
+
+def test_where_nothing_tells_of_processes_less_is_said(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.uses("a")
+    desk.states("a", "waiting", "permission prompt")
+    desk.prompts("b")
+    desk.uses("b")
+    watch = Watch(desk.env, desk.home / "no-proc", lambda: desk.now)
+    tiles = {tile.id: said(tile) for tile in desk.look(watch)}
+    assert tiles[desk.id_of("a")] == ("waits", "permission", True)  # the agent says so, and nobody says otherwise
+    assert tiles[desk.id_of("b")] == ("works", "$ pytest -q", False)
+    tiles = {tile.id: said(tile) for tile in desk.look(watch, 90)}
+    assert tiles[desk.id_of("b")] == ("ended", "in the middle", False)
+    assert tiles[desk.id_of("a")] == ("waits", "permission", False)
+
+
+def test_of_an_environment_only_named_variables_are_given(desk: Desk) -> None:
+    desk.runs("a")
+    processes = Processes(desk.proc)
+    processes.look(desk.now)
+    process = processes.find(desk.pid_of("a"))
+    assert process is not None
+    assert processes.variables(process, ("PWD",)) == {"PWD": desk.root}
+    assert processes.variables(process, ()) == {}
+
+
+def test_two_sessions_that_touch_one_file_say_so(desk: Desk) -> None:
+    for name in "ab":
+        desk.runs(name)
+        desk.prompts(name, f"Prompt {name}")
+        desk.states(name, "busy")
+    desk.uses("a", "Edit", file_path=f"{desk.root}/src/x.py", old_string="1", new_string="2")
+    desk.uses("b", "Read", file_path=f"{desk.root}/src/x.py")
+    desk.uses("b", "Read", file_path=f"{desk.root}/src/y.py")
+    desk.uses("a", "Read", file_path=f"{desk.root}/src/y.py")
+    watch = desk.watch()
+    desk.look(watch)
+    shared = {tile.title: tile.shared for tile in desk.look(watch)}
+    assert shared == {
+        "Prompt a": (Shared("src/x.py", ("Prompt b",)),),
+        "Prompt b": (Shared("src/x.py", ("Prompt a",)),),
+    }
+
+
+def test_two_still_samples_and_no_fewer() -> None:
+    stillness = Stillness()
+    assert [stillness.measure("a", 0, 0, now) for now in (0.0, 1.0, 2.0, 3.0, 4.0)] == [None, None, None, None, True]
+    assert [stillness.measure("a", 0, written, now) for written, now in ((5000, 6.0), (9000, 8.0))] == [None, False]
+    assert stillness.measure("a", 1, 5000, 8.0) is None  # it does something else
+
+
+# -- laws --------------------------------------------------------------------------------------------------------------
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from(["prompts", "says", "uses", "busy", "idle", "waiting", "runs", "stops", "ends", "spawns"]),
+    ),
+    max_size=10,
+)
+
+
+def act(desk: Desk, name: str, step: str) -> None:
+    """Let a session do something, in whatever order."""
+    if not desk.path(name).exists():
+        desk.prompts(name, f"Prompt {name}")
+    match step:
+        case "busy" | "idle" | "waiting":
+            desk.states(name, step, "permission prompt" if step == "waiting" else "")
+        case "ends":
+            desk.ends(desk.pid_of(name))
+        case "stops":
+            desk.runs(name, state="T")
+        case _:
+            getattr(desk, step)(name)
+
+
+@settings(max_examples=25)
+@given(STEPS)
+def test_tiles_keep_their_laws(steps: list[tuple[str, str]]) -> None:
+    """A tile moves only when its need changes, and a verdict depends on files and processes alone: who looks for the
+    first time sees what they see who looked on.
+    """
+    with TemporaryDirectory() as folder:
+        desk = Desk(Path(folder))
+        watch = desk.watch()
+        before: list[Tile] = []
+        for name, step in steps:
+            act(desk, name, step)
+            now = desk.look(watch, 0.2)
+            needs = {tile.path: tile.state.need for tile in now}
+            kept = [tile.path for tile in before if needs.get(tile.path) == tile.state.need]
+            assert [tile.path for tile in now if tile.path in kept] == kept
+            assert [tile.state.need for tile in now] == sorted(needs.values())
+            before = now
+        for name in "abc":  # no terminals: stillness takes time to measure
+            (desk.proc / str(desk.pid_of(name)) / "io").unlink(missing_ok=True)
+        desk.look(watch)  # which process is whose is told by what was read before
+        seen = {tile.path: tile.state for tile in desk.look(watch)}
+        fresh = desk.watch()
+        desk.look(fresh, 0)
+        assert {tile.path: tile.state for tile in desk.look(fresh, 0)} == seen
+        watch.close()
+        fresh.close()
+
+
+CALLS = st.builds(
+    Call,
+    st.just("tool"), st.just("$ pytest"), st.none() | st.floats(0, 100), st.sampled_from(get_args(ToolType)),
+    st.none() | st.sampled_from(Wait), st.none() | st.just(False) | st.sampled_from(Wait), st.just((Ask("Run it?"),)),
+)  # fmt: skip
+TURNS = st.builds(
+    Turn, st.lists(CALLS, max_size=3).map(tuple), st.booleans(), st.just("answered"), st.booleans(),
+    st.none() | st.floats(0, 100), st.none() | st.sampled_from(Wait),
+)  # fmt: skip
+STATED = st.builds(
+    Stated, st.just("id"), status=st.sampled_from(Status), wait=st.none() | st.sampled_from(Wait),
+    since=st.none() | st.floats(0, 100),
+)  # fmt: skip
+EVIDENCE = st.builds(
+    Evidence, alive=st.none() | st.booleans(), stopped=st.booleans(), silent=st.booleans(), late=st.booleans(),
+    runs=st.lists(st.tuples(st.just("bash"), st.floats(0, 100)), max_size=2).map(tuple),
+    still=st.none() | st.booleans(), stated=st.none() | STATED,
+)  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(st.lists(TURNS, min_size=1, max_size=3), EVIDENCE, st.booleans())
+def test_a_verdict_names_its_source(turns: list[Turn], evidence: Evidence, live: bool) -> None:
+    state = judge("An agent", turns, evidence, now=200.0, live=live)
+    assert state.source
+    assert state.what or (state.does is Does.DONE and not turns[0].over)
+    asking = any(call.wait or call.told for each in turns for call in each.calls) or turns[0].wait
+    said = evidence.stated is not None and evidence.stated.status is Status.WAITS
+    if state.does is Does.WAITS:
+        assert evidence.alive is not False
+        assert not evidence.stopped
+        assert said or asking or not state.certain
+    if not evidence.alive and not live:
+        assert not (state.does is Does.WAITS and state.certain)
+
+
+# -- notices -----------------------------------------------------------------------------------------------------------
+
+
+def test_who_begins_to_wait_is_told_once(desk: Desk, tmp_path: Path) -> None:
+    written: list[str] = []
+    script = tmp_path / "told.sh"
+    script.write_text('#!/bin/sh\necho "$TURNLOG_WHAT|$TURNLOG_ASKS|$TURNLOG_CERTAIN|$#" >> "$OUT"\n')
+    script.chmod(0o700)
+    out = tmp_path / "out"
+    notices = Notices(
+        written.append, bell=True, notify=True, command=f"{script} --quietly", environ={"OUT": str(out), "PATH": ""}
+    )
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a", command="rm -rf '$(x)'; echo \x1b]0;x\x07")
+    desk.states("a", "busy")
+    watch = desk.watch()
+    assert notices.look(desk.look(watch)) == []
+    desk.states("a", "waiting", "permission prompt")
+    assert len(notices.look(desk.look(watch))) == 1
+    assert notices.look(desk.look(watch)) == []
+    wait_until(lambda: out.exists() and bool(out.read_text()))
+    assert out.read_text() == "permission|$ rm -rf '$(x)'; echo|yes|1\n"
+    assert written[1:] == ["\a"]
+    assert re.fullmatch(r"\x1b]9;turnlog: shop waits for you: a permission: [^\x00-\x1f\x7f]*\x07", written[0])
+
+
+def test_a_session_that_waited_before_rings_no_bell(desk: Desk) -> None:
+    written: list[str] = []
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a")
+    desk.states("a", "waiting", "permission prompt")
+    Notices(written.append, bell=True).look(desk.look(desk.watch()))
+    assert written == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "begins"),
+    [
+        ({}, "\x1b]9;turnlog: a;b"),
+        ({"VTE_VERSION": "7000"}, "\x1b]777;notify;a,b;text\x07"),
+        ({"TMUX": "x"}, "\x1bPtmux;\x1b\x1b]9;turnlog: a;b"),
+    ],
+)
+def test_a_terminal_is_asked_in_its_own_way(environ: dict[str, str], begins: str) -> None:
+    assert terminal_notice("a;b", "text", environ).startswith(begins)
+
+
+@pytest.mark.parametrize("command", ["no-such-program-here", "'"])
+def test_a_command_that_cannot_be_run_is_said_at_once(command: str) -> None:
+    with pytest.raises(CallError, match="--exec"):
+        Notices(print, command=command)
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    machine.to_now(machine.session("11111111-2222-4333-8444-555555555555", ["Mend it", "It shines again"]))
+    return machine
+
+
+def test_once_prints_what_there_is_and_ends(machine: Machine) -> None:
+    result = machine.run("watch", "--json", "--once")
+    (line,) = [json.loads(line) for line in result.out.splitlines()]
+    assert (result.code, line["provider"], line["id"][:8], line["tokens"]) == (0, "claude", "11111111", 3)
+    assert (line["title"], line["project"], line["branch"]) == ("Mend it", "lamp-shop", "main")
+    assert line["state"] in ("done", "ended")
+    assert line["what"] == "answered"
+    assert "lamp-shop (claude): " in machine.run("watch", "--once").out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is another thing there")
+@pytest.mark.parametrize("how", ["interrupt", "closed pipe"])
+def test_a_line_a_change_until_it_is_told_to_stop(machine: Machine, how: str) -> None:
+    command = [sys.executable, "-m", "viewer", "watch", "--json"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, env=machine.env, cwd=machine.home, stdout=pipe, stderr=pipe, bufsize=0)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    first = json.loads(process.stdout.readline())
+    assert first["id"].startswith("11111111")
+    made = machine.to_now(machine.session("22222222-2222-4333-8444-555555555555", ["Another", "Yes"]))
+    while not json.loads(process.stdout.readline())["id"].startswith("22222222"):
+        pass
+    if how == "interrupt":
+        os.kill(process.pid, signal.SIGINT)
+    else:
+        process.stdout.close()
+    assert process.wait(LIMIT) == 0
+    assert process.stderr.read() == b""
+    assert made.exists()
+    process.stderr.close()
+
+
+def test_no_session_is_no_tile(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    assert tiles_now(desk.env, desk.proc) == []
+    assert State(Does.WAITS).need < State(Does.WAITS, certain=False).need < State(Does.STOPPED).need

@@ -1,0 +1,292 @@
+"""The tiles of the watch screen: a session that runs is a few lines, drawn one by one, so that 200 cost a screenful."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+
+from renderers.facts import cost_fact, format_count
+from renderers.terminal.rows import crop, cut_words, width_of
+from schemas.clean import one_line
+from viewer.transcript.status import context_fact
+from viewer.watch.state import Does, State
+from viewer.watch.words import ask_words, mark, source_words, state_words
+from viewer.widgets.row_list import RowList, on_background
+
+if TYPE_CHECKING:
+    from viewer.watch.tile import Helper, Tile
+
+_INDENT = 5
+_WIDE = 100
+"""Cells from which on there is room for all columns."""
+_FEW_HELPERS = 3
+"""So many subagents are shown of a session until all are asked for."""
+_MOST_ASKED, _MOST_LAST = 3, 2
+"""Lines of a question, and of the last text."""
+_DOT, _KEPT = " · ", 2
+"""What stands between facts, and how many of them are kept beside a long command."""
+_STYLES = {"!": "waits", "?": "perhaps", "*": "works", "-": "dim"}
+
+
+class _Line(NamedTuple):
+    """A line of a tile."""
+
+    path: Path | None
+    """The session that it stands for; None for a line on which the cursor can't be."""
+    lead: tuple[tuple[str, str], ...]
+    """Texts, each with the name of its style."""
+    state: State | None = None
+    """What is said behind that, and for how long it has been so."""
+    right: str = ""
+    """What stands at its right end."""
+
+
+class TileList(RowList):
+    """The sessions that run. The cursor belongs to a session or a subagent, not to a line."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tiles--text", "tiles--dim", "tiles--cursor", "tiles--accent", "tiles--waits", "tiles--perhaps", "tiles--works",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    TileList {
+        width: 1fr; height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable; background: $background;
+        & > .tiles--text { color: $foreground; background: $background; }
+        & > .tiles--dim { color: $text-muted; }
+        & > .tiles--cursor { background: $panel; }
+        & > .tiles--accent { color: $accent; }
+        & > .tiles--waits { color: $error; text-style: bold; }
+        & > .tiles--perhaps { color: $warning; }
+        & > .tiles--works { color: $success; }
+    }
+    """
+
+    class Chosen(Message):
+        """The line under the cursor was clicked twice."""
+
+    def __init__(self, clock: Callable[[], float] = time.time, **options: Any) -> None:
+        super().__init__(**options)
+        self._clock = clock
+        self._tiles: list[Tile] = []
+        self._lines: list[tuple[Tile, _Line]] = []
+        self._made: dict[Path, tuple[Tile, bool, list[_Line]]] = {}
+        self._open: set[Path] = set()
+        """The sessions all of whose subagents are shown."""
+        self._chosen = False
+        """Whether a person has moved the cursor; until then it is on the first session."""
+        self._drawn: dict[int, Strip] = {}
+        """The lines on the screen as they were drawn last."""
+
+    # -- content ---------------------------------------------------------------------------------------------------
+
+    def show(self, tiles: list[Tile]) -> None:
+        """Show other tiles. The cursor stays on its session, and that on its line."""
+        self._tiles = tiles
+        was, index = self.chosen, self._cursor or 0
+        row = index - self._top
+        made = {}
+        self._lines = []
+        for tile in tiles:
+            known = self._made.get(tile.path)
+            opened = tile.path in self._open
+            if known is None or known[0] is not tile or known[1] is not opened:
+                known = tile, opened, list(self._tile_lines(tile, opened))
+            made[tile.path] = known
+            self._lines += ((tile, line) for line in known[2])
+        self._made = made
+        self._cursor = self._find(*was) if was is not None and self._chosen else None
+        if self._cursor is None and self._lines:
+            self._cursor = self._next(min(index, len(self._lines) - 1) if self._chosen else 0, -1)
+        self._fit()
+        # A list that shows its beginning goes on showing it while the cursor is in sight.
+        if self._top:
+            self._scroll_top((self._cursor or 0) - row)
+        self._keep_cursor_in_sight()
+        self.tick()
+
+    def _find(self, tile: Path, path: Path) -> int | None:
+        own = None
+        for index, (one, line) in enumerate(self._lines):
+            if one.path == tile and line.path is not None:
+                own = index if own is None else own
+                if line.path == path:
+                    return index
+        return own
+
+    @property
+    def chosen(self) -> tuple[Path, Path] | None:
+        """The session under the cursor, and the same or its subagent there."""
+        if self._cursor is None or self._cursor >= len(self._lines):
+            return None
+        tile, line = self._lines[self._cursor]
+        return (tile.path, line.path or tile.path)
+
+    @property
+    def current(self) -> Tile | None:
+        """The tile under the cursor."""
+        return None if self.chosen is None or self._cursor is None else self._lines[self._cursor][0]
+
+    def toggle_helpers(self) -> bool:
+        """Show all subagents of the session under the cursor, and go to the first one; or go back to the session, and
+        show the first ones only. Returns whether it has any.
+        """
+        tile = self.current
+        if tile is None or not tile.helpers:
+            return False
+        opens = tile.path not in self._open
+        self._open.symmetric_difference_update({tile.path})
+        self.show(self._tiles)
+        below = next((h.path for h in tile.helpers if h.path is not None), None)
+        self._go(self._find(tile.path, below if opens and below is not None else tile.path))
+        return True
+
+    def go_waiting(self) -> bool:
+        """Go to the next session that waits, round the end; returns whether there is one."""
+        count, start = len(self._lines), -1 if self._cursor is None else self._cursor
+        for index in chain(range(start + 1, count), range(start + 1)):
+            tile, line = self._lines[index]
+            if line.path == tile.path and tile.state.does in (Does.WAITS, Does.STOPPED):
+                self._go(index)
+                return True
+        return False
+
+    def _count(self) -> int:
+        return len(self._lines)
+
+    def _can(self, index: int) -> bool:
+        return self._lines[index][1].path is not None
+
+    def _moved(self) -> None:
+        self._chosen = True
+        self.tick()
+
+    def _choose(self) -> None:
+        self.post_message(self.Chosen())
+
+    # -- a tile's lines --------------------------------------------------------------------------------------------
+
+    def _tile_lines(self, tile: Tile, opened: bool) -> Iterator[_Line]:
+        state, width = tile.state, self.size.width - _INDENT
+        columns = (12, 18) if self.size.width < _WIDE else (20, 24)
+        name = tile.project or one_line(tile.title, 80)
+        lead = [(f"{_cell(name, columns[0])}  ", "text"), (f"{_cell(tile.provider, 8)}  ", "dim")]
+        if self.size.width >= _WIDE:
+            lead.append((f"{_cell(tile.branch or '', columns[1])}  ", "dim"))
+        style = _STYLES[mark(state)]
+        yield _Line(tile.path, ((f"{mark(state)} ", style), *lead), state, _DOT.join(self._facts(tile)))
+        below: list[tuple[str, str]] = []
+        if state.does is Does.WAITS:
+            below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
+        if state.does is not Does.ENDED and (last := _last(tile.last)):
+            most = _MOST_LAST if state.does is not Does.DONE and self.size.height > 30 else 1
+            below += ((f"{'last: ' if not n else '      '}{text}", "text") for n, text in enumerate(last[-most:]))
+        # By what a claim is known stands at its end, where there is room.
+        source = source_words(state) if state.does is Does.WAITS or not state.certain else ""
+        beside = bool(below) and width_of(below[0][0]) + width_of(source) + 2 <= width
+        if source and not beside:
+            below.insert(min(1, len(below)), (source, "dim"))
+        for number, (text, name) in enumerate(below):
+            yield _Line(None, (("  ", "dim"), (crop(text, width), name)), right=source if beside and not number else "")
+        for one in tile.shared:
+            yield _Line(None, (("  ", "dim"), (crop(f"{one.path}: also {', '.join(one.others)}", width), "perhaps")))
+        helpers = list(_helper_lines(tile.helpers, 1))
+        yield from helpers if opened else islice(helpers, _FEW_HELPERS)
+        if not opened and len(helpers) > _FEW_HELPERS:
+            yield _Line(None, ((f"  … {len(helpers) - _FEW_HELPERS} more subagents", "dim"),))
+
+    def _facts(self, tile: Tile) -> list[str]:
+        """The facts of what was used, as many as there is room for."""
+        facts: list[str] = []
+        if tile.usage is not None and tile.usage.total is not None:
+            facts.append(format_count(tile.usage.total))
+        if tile.cost is not None and (cost := cost_fact(tile.cost)):
+            facts.append(cost)
+        if self.size.width >= _WIDE:
+            if tile.recent:
+                facts.append(f"+{format_count(tile.recent)} a minute")
+            if tile.context_used and tile.context_window:
+                facts.append(context_fact(tile.context_used, tile.context_window))
+        return facts
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Draw the lines that look otherwise now than they did: that of a tool that runs, every second."""
+        if self._styles and self.is_attached:
+            for y in range(self.size.height):
+                if self._drawn.get(y) != self._draw(y):
+                    self.refresh(Region(0, y, self.size.width, 1))
+
+    def on_resize(self) -> None:
+        """Lines are cut elsewhere now."""
+        self._made.clear()
+        self.show(self._tiles)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of the screen."""
+        if not self._styles:
+            return Strip.blank(self.size.width)
+        strip = self._drawn[y] = self._draw(y)
+        return strip
+
+    def _draw(self, y: int) -> Strip:
+        index, width, styles = self._top + y, self.size.width, self._styles
+        if index >= len(self._lines):
+            return Strip.blank(width, styles["text"])
+        line, here = self._lines[index][1], index == self._cursor
+        lead = [Segment("▌" if here else " ", styles["accent"]), Segment(" ")]
+        lead += [Segment(text, styles[style]) for text, style in line.lead]
+        room = width - 1 - sum(width_of(segment.text) for segment in lead)
+        if line.state is not None:
+            style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
+            right = _fitting(line.right, room - width_of(state_words(line.state, self._clock())) - 2, room * 2 // 3)
+            words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
+            gap = room - width_of(words) - width_of(right)
+            lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
+        elif line.right:
+            lead += [Segment(" " * max(1, room - width_of(line.right))), Segment(line.right, styles["dim"])]
+        strip = Strip(lead).adjust_cell_length(width, styles["text"]).apply_style(styles["text"])
+        return on_background(strip, styles["cursor"]) if here else strip
+
+
+def _fitting(facts: str, room: int, most: int) -> str:
+    """Keep as many facts as there is room for; the first two even so, unless they take more than `most`."""
+    pieces = facts.split(_DOT)
+    while len(pieces) > _KEPT and width_of(_DOT.join(pieces)) > room:
+        pieces.pop()
+    fitting = _DOT.join(pieces)
+    return fitting if width_of(fitting) <= most else ""
+
+
+def _cell(text: str, width: int) -> str:
+    cut = crop(text, width)
+    return cut + " " * (width - width_of(cut))
+
+
+def _last(text: str) -> list[str]:
+    """The last lines of a text that say something."""
+    return [line for line in (one_line(line, 400) for line in text.splitlines()[-20:]) if line.strip("`#*-= ")]
+
+
+def _asked(texts: list[str], width: int) -> list[str]:
+    """Wrap what is asked; of a long plan its beginning."""
+    lines = [line for text in texts for line in list(filter(str.strip, text.splitlines()))[:_MOST_ASKED]]
+    rows = [line[cut.start : cut.end] for line in lines for cut in cut_words(line, width)[:_MOST_ASKED]]
+    return rows[: 2 * _MOST_ASKED]
+
+
+def _helper_lines(helpers: tuple[Helper, ...], depth: int) -> Iterator[_Line]:
+    for helper in helpers:
+        total = helper.usage.total if helper.usage is not None else None
+        name = crop(one_line(helper.name or helper.description or helper.id, 80), 24)
+        lead = ("  " * depth + "› ", "dim"), (f"{name}  ", "dim")
+        yield _Line(helper.path, lead, helper.state, "" if total is None else format_count(total))
+        yield from _helper_lines(helper.children, depth + 1)
