@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from viewer.index.library import Library
 
 _LEAST, _SHARE = 1024, 10
-"""Tokens that a break costs at least (fewer are cached by nobody), and the part of what the cache held: a tenth. What
-is less may be the last block, which calls at the same time find or do not find.
+"""Tokens that a break costs at least (fewer are cached by nobody), and the part of what the cache held that it loses: a
+tenth. What is less may be the last block, which calls at the same time find or do not find.
 """
+_KNOWN = frozenset({"compaction", "model", "recorded"})
+"""Causes that make a break also of what was written again less than a tenth: else it may be new, behind a rewind."""
 _MINUTES, _HOUR = 300.0, 3600.0
 """Seconds that a cache lasts, as the records of its writes tell it."""
 
@@ -57,6 +59,11 @@ class Miss(NamedTuple):
     """The tokens that were in the cache and were written, or given as input, once more."""
     lifetime: float | None
     """Seconds that the cache lasts since it was used last; None where the records do not say."""
+
+    @property
+    def held(self) -> int:
+        """The tokens that the call before left in the cache."""
+        return (self.before.usage.cache_read or 0) + (self.before.usage.cache_write or 0)
 
 
 def misses(rows: Iterable[Response]) -> Iterator[Miss]:
@@ -72,7 +79,7 @@ def misses(rows: Iterable[Response]) -> Iterator[Miss]:
             held = (one.usage.cache_read or 0) + (one.usage.cache_write or 0)
             lost = held - usage.cache_read
             again = min(lost, usage.cache_write or usage.input or 0)
-            if again >= max(_LEAST, held / _SHARE):
+            if again >= _LEAST and lost >= held / _SHARE:
                 yield Miss(row, one, again, lifetimes.get(one.model))
         if usage.cache_write:
             hour = usage.cache_write_1h
@@ -127,7 +134,7 @@ class Break:
 
     def to_json(self) -> dict[str, Any]:
         """The break as an answer has it."""
-        row, before = self.miss.row, self.miss.before
+        row = self.miss.row
         return {
             "provider": row.provider,
             "id": row.session.id,
@@ -137,7 +144,7 @@ class Break:
             "groupId": row.group,
             "model": row.model or None,
             "time": None if row.time is None else iso_time(row.time),
-            "heldTokens": (before.usage.cache_read or 0) + (before.usage.cache_write or 0),
+            "heldTokens": self.miss.held,
             "readTokens": row.usage.cache_read,
             "againTokens": self.miss.again,
             "costUsd": rounded_cost(self.cost),
@@ -229,7 +236,9 @@ def _breaks_of(member: Session, rows: list[Response]) -> Iterator[Break]:
         ends = [member.groups.last[groups[id(row)]] for row in (miss.before, miss.row)]
         here = ends[1] if ends[1] != NONE else None
         place = f"#{names[miss.row.exchange]}" if here is None else place_of(member, here, names)
-        yield Break(miss, place, *_cause(member, miss, ends))
+        cause, detail = _cause(member, miss, ends)
+        if cause in _KNOWN or miss.again >= miss.held / _SHARE:
+            yield Break(miss, place, cause, detail)
 
 
 def _cause(member: Session, miss: Miss, ends: list[int]) -> tuple[str, str]:
