@@ -19,15 +19,16 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from schemas.json_output import json_bytes
 from viewer.index.database import Foreign, is_broken, private, remove
 from viewer.index.query import MARK, Marks, tool_name
-from viewer.index.texts import Places, Row, SessionText, exchanges_from, exchanges_json, head_of_columns
+from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
 
+T = TypeVar("T")
 LAYOUT = 1
 """Raise it when the tables, or what stands in them, change."""
 _APPLICATION = 0x7475726E + 1
@@ -168,6 +169,16 @@ class TextStore:
         rows = self.fetch("SELECT path, size, mtime_ns FROM sessions WHERE reader = ?", (self._reader,))
         return {os.fsdecode(path): (size, mtime_ns) for path, size, mtime_ns in rows}
 
+    def families(self, paths: list[str]) -> dict[str, dict[str, Known]]:
+        """The messages of some sessions and of their subagents that are here, as today's parsers read them."""
+        found: dict[str, dict[str, Known]] = {}
+        for some in _in_parts([os.fsencode(path) for path in paths]):
+            among = f"IN ({','.join('?' * len(some))})"
+            asked = f"SELECT path, parent, messages, state FROM sessions WHERE (path {among} OR parent {among})"
+            for path, parent, *known in self.fetch(f"{asked} AND reader = ?", (*some, *some, self._reader)):
+                found.setdefault(os.fsdecode(parent or path), {})[os.fsdecode(path)] = Known(*known)
+        return found
+
     def sessions(self) -> dict[int, Kept]:
         """Every session, by its number."""
         kept: dict[int, Kept] = {}
@@ -192,8 +203,7 @@ class TextStore:
     def touches(self, files: list[int]) -> list[int]:
         """The rows of messages that read or changed one of some files."""
         rows: list[int] = []
-        for at in range(0, len(files), 500):
-            some = tuple(files[at : at + 500])
+        for some in _in_parts(files):
             asked = f"SELECT row FROM touches WHERE file IN ({','.join('?' * len(some))})"
             rows += [row for (row,) in self.fetch(asked, some)]
         return rows
@@ -201,8 +211,7 @@ class TextStore:
     def exchanges(self, sids: list[int]) -> dict[int, list[Places]]:
         """The exchanges of some sessions."""
         found: dict[int, list[Places]] = {}
-        for at in range(0, len(sids), 500):
-            some = tuple(sids[at : at + 500])
+        for some in _in_parts(sids):
             asked = f"SELECT sid, exchanges FROM messages WHERE sid IN ({','.join('?' * len(some))})"
             with suppress(ValueError, TypeError):
                 found |= {sid: exchanges_from(data) for sid, data in self.fetch(asked, some)}
@@ -288,6 +297,11 @@ class TextStore:
         rows: list[tuple[int, str]] = []
         for text in batch:
             sid, known = self._number(connection, text) if text.first else self._parts[text.path]
+            self._parts[text.path] = sid, known
+            if text.start > known:
+                # Another program took away what was there: the session stays unread, and is read whole next time.
+                connection.execute("UPDATE sessions SET messages = 0, state = 0 WHERE sid = ?", (sid,))
+                continue
             new = [row for row in text.rows if row.message >= known]
             rows += [(row_of(r.lane, sid, r.message), _row_text(r)) for r in new if r.message < text.settled]
             tail = [(sid, r.message, json.dumps(r)) for r in new if r.message >= text.settled]
@@ -295,7 +309,6 @@ class TextStore:
             self._touch(connection, text, sid)
             chars = sum(len(row.words) for row in text.rows)
             connection.execute("UPDATE sessions SET chars = chars + ? WHERE sid = ?", (chars, sid))
-            self._parts[text.path] = sid, known
             if text.last:
                 del self._parts[text.path]
                 state = text.size, text.mtime_ns, self._reader, sid
@@ -318,18 +331,18 @@ class TextStore:
         """The number of a session, and how many of its messages have their rows already. Until its last slice is here
         it is of no size, and read by nobody.
         """
-        name, head = os.fsencode(text.path), head_of_columns(text.columns, text.settled)
-        values = (os.fsencode(text.parent) or None, text.settled, zlib.crc32(head), json_bytes(text.facts))
+        name, state = os.fsencode(text.path), state_of(text.columns, text.settled)
+        values = (os.fsencode(text.parent) or None, text.settled, state, json_bytes(text.facts))
         old = connection.execute("SELECT sid, messages, state, reader FROM sessions WHERE path = ?", (name,)).fetchone()
         sid = known = 0
         if old is not None:
-            sid, known, state, reader = old
-            grew = known <= text.settled and zlib.crc32(head_of_columns(text.columns, known)) == state
+            sid, known, before, reader = old
+            grew = known <= text.settled and state_of(text.columns, known) == before
             if not grew or reader != self._reader:
                 _drop(connection, sid, known)
                 sid = known = 0
         if sid:
-            unread = "chars = 0, size = -1, reader = ''"
+            unread = f"chars = {'chars' if text.start else 0}, size = -1, reader = ''"
             changed = f"UPDATE sessions SET parent = ?, messages = ?, state = ?, facts = ?, {unread} WHERE sid = ?"
             connection.execute(changed, (*values, sid))
         else:
@@ -388,6 +401,11 @@ class TextStore:
 
 class Interrupted(Exception):
     """A question that was broken off, since another one came."""
+
+
+def _in_parts(values: list[T]) -> Iterator[tuple[T, ...]]:
+    """Values as a statement takes them: some hundred at once."""
+    return (tuple(values[at : at + 400]) for at in range(0, len(values), 400))
 
 
 def _row_text(row: Row) -> str:

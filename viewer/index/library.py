@@ -174,7 +174,7 @@ class Library:
             total, done = sum(file.size for file in stale), 0
             batch: list[Indexed] = []
             due = time.monotonic() + _BATCH_SECONDS
-            for indexed in index_all(stale, text.add):
+            for indexed in index_all(stale, text.add, text.families([file.file for file in stale])):
                 batch.append(indexed)
                 done += indexed.size
                 if progress:

@@ -23,7 +23,7 @@ from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
     from schemas.provider import Problem, Reading, SessionFile
-    from viewer.index.texts import SessionText
+    from viewer.index.texts import Known, SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
 
@@ -257,8 +257,10 @@ def index_file(
     found: tuple[int, int] | None = None,
     agent: str = "",
     take: Callable[[SessionText], None] = lambda text: None,
+    known: dict[str, Known] | None = None,
 ) -> Indexed:
-    """Read a session and its subagents, one after the other, and keep what a list needs; `take` is given their text.
+    """Read a session and its subagents, one after the other, and keep what a list needs; `take` is given their text,
+    as far as it is not `known`.
 
     `found` is the size and the time of the session as discovery saw it: of a source with several files they are not
     those of one of them. `agent` is the one in whose home it was found.
@@ -289,7 +291,8 @@ def index_file(
             members += 1
             if member is session or member.path != session.path:
                 own = state if member is session else file_state(member.path)
-                for text in slices_of_session(member, own, "" if member is session else path):
+                there = (known or {}).get(own.path)
+                for text in slices_of_session(member, own, "" if member is session else path, known=there):
                     take(text)
                 indexed.members.append(own.path)
             if member.path != session.path:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from renderers.places import exchange_names
 from schemas.clean import clean, one_line
@@ -61,6 +62,13 @@ class Places(NamedTuple):
     opened: bool
 
 
+class Known(NamedTuple):
+    """The first messages of a session, as the index has them: how many, and their `state_of`."""
+
+    messages: int
+    state: int
+
+
 class SessionText(NamedTuple):
     """A session, or the session of a subagent, as the index takes it in: whole, or a slice of its rows and touches."""
 
@@ -77,6 +85,8 @@ class SessionText(NamedTuple):
     """Messages from here on may yet change."""
     columns: bytes
     spans: bytes
+    start: int = 0
+    """Messages before this one are in the index already, and not in its rows."""
     first: bool = True
     """Whether no slice of it came before."""
     last: bool = True
@@ -87,12 +97,18 @@ def text_of_session(session: Session, state: Side, parent: str = "") -> SessionT
     return next(slices_of_session(session, state, parent, most=sys.maxsize))
 
 
-def slices_of_session(session: Session, state: Side, parent: str = "", most: int = 4 << 20) -> Iterator[SessionText]:
-    """The same in slices of so many characters, so that it need not lie in memory at once."""
+def slices_of_session(
+    session: Session, state: Side, parent: str = "", most: int = 4 << 20, known: Known | None = None
+) -> Iterator[SessionText]:
+    """The same in slices of so many characters, so that it need not lie in memory at once; without the messages that
+    the index has already, as far as the session only grew.
+    """
     rows: list[Row] = []
     touches: list[Touch] = []
     chars, first, inner = 0, True, within(session)
-    names = exchange_names(session)
+    names, columns, settled = exchange_names(session), _columns(session), _settled(session, state.mtime_ns)
+    grew = known is not None and known.messages <= settled and state_of(columns[0], known.messages) == known.state
+    start = known.messages if known is not None and grew else 0
     whole = SessionText(
         state.path,
         parent,
@@ -102,12 +118,13 @@ def slices_of_session(session: Session, state: Side, parent: str = "", most: int
         [Places(e.start, name, e.opener is not None) for e, name in zip(session.exchanges, names, strict=True)],
         rows,
         touches,
-        _settled(session, state.mtime_ns),
-        *_columns(session),
+        settled,
+        *columns,
+        start,
         first,
         False,
     )
-    for index in range(len(session.messages)):
+    for index in range(start, len(session.messages)):
         message = session.unclean_message(index)
         words = words_of(searchable(message, inner.get(index, ())))
         rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
@@ -173,9 +190,9 @@ class Columns:
         return Lies(index, key, kind, flags, self.time(index), spans)
 
 
-def head_of_columns(columns: bytes, messages: int) -> bytes:
-    """The columns of the first messages: equal where those messages are."""
-    return columns[: messages * _COLUMNS.size]
+def state_of(columns: bytes, messages: int) -> int:
+    """A number for the first messages: the same where they are."""
+    return crc32(columns[: messages * _COLUMNS.size])
 
 
 def marks_of(message: Message) -> Marks:

@@ -6,12 +6,13 @@ import os
 import pickle
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.troubles import bug
@@ -20,7 +21,7 @@ from viewer.index.summary import Indexed, index_file
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
-    from viewer.index.texts import SessionText
+    from viewer.index.texts import Known, SessionText
 
 _PARALLEL_BYTES = 20 << 20
 """So much to read is worth the start of other processes."""
@@ -32,14 +33,21 @@ _NEWEST = 50
 _WORKER = "import sys; sys.path[:] = sys.argv[1:]; from viewer.index.worker import work; work()"
 
 
-def index_all(files: list[SessionFile], take: Callable[[SessionText], None] = lambda text: None) -> Iterator[Indexed]:
-    """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it; its text goes to `take`
-    before that.
+def index_all(
+    files: list[SessionFile],
+    take: Callable[[SessionText], None] = lambda text: None,
+    known: Mapping[str, dict[str, Known]] = MappingProxyType({}),
+) -> Iterator[Indexed]:
+    """Read the files, newest first (see `_in_order`). Each gives a result, whatever is in it; its text, as far as it is
+    not `known` of its family, goes to `take` before that.
 
     Where a worker is killed, by the kernel for memory or by a person, this process reads what is left.
     """
     # By name, which is what comes back from the workers.
-    left = {file.file: _Job(file.file, file.size, file.mtime_ns, file.provider) for file in _in_order(files)}
+    left = {
+        file.file: _Job(file.file, file.size, file.mtime_ns, file.provider, known.get(file.file))
+        for file in _in_order(files)
+    }
     workers = min(os.cpu_count() or 1, 4)
     if workers > 1 and len(left) > 1 and sum(job.cost for job in left.values()) >= _PARALLEL_BYTES:
         for given in _in_parallel(list(left.values()), workers):
@@ -64,12 +72,15 @@ def _in_order(files: list[SessionFile]) -> list[SessionFile]:
 
 
 class _Job(NamedTuple):
-    """A session to read, with its size, its time and its agent as discovery saw them."""
+    """A session to read, with its size, its time and its agent as discovery saw them, and what the full-text index has
+    of it and its subagents.
+    """
 
     path: str
     size: int
     mtime_ns: int
     agent: str
+    known: dict[str, Known] | None
 
     @property
     def cost(self) -> int:
@@ -80,7 +91,7 @@ class _Job(NamedTuple):
 def index_one(job: _Job, take: Callable[[SessionText], None]) -> Indexed:
     """`index_file`, with an error for whatever it raises."""
     try:
-        return index_file(job.path, (job.size, job.mtime_ns), job.agent, take)
+        return index_file(job.path, (job.size, job.mtime_ns), job.agent, take, job.known)
     except Exception as error:  # noqa: BLE001
         # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
         return Indexed(job.path, job.size, job.mtime_ns, error=bug(error))
