@@ -12,6 +12,7 @@ from viewer.cli import COMMANDS, turnlog
 from viewer.screens.bindings import key_name
 from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT
 
+_HELP = (("-h, --help", "Show the help; behind a command's name that of the command."),)
 _STATUS = (
     ("0", "done"),
     ("1", "the answer is no: a document is invalid, nothing was found"),
@@ -32,7 +33,7 @@ def _lines() -> Iterator[str]:
     yield from (".B turnlog", _text("[OPTIONS] [TARGET | COMMAND ...]"), ".SH DESCRIPTION")
     for paragraph in rest:
         yield from _paragraph(paragraph)
-    yield from (".SH OPTIONS", *_options(turnlog, root), ".SH COMMANDS")
+    yield from (".SH OPTIONS", *_options(turnlog, root), *_table(_HELP), ".SH COMMANDS")
     for name in COMMANDS:
         command = turnlog.get_command(root, name)
         assert command is not None, name
@@ -40,7 +41,7 @@ def _lines() -> Iterator[str]:
         yield f".SS {_text(' '.join(['turnlog', name, *command.collect_usage_pieces(context)]))}"
         for paragraph in _paragraphs(command.help or ""):
             yield from _paragraph(paragraph)
-        yield from _options(command, context, but="help")
+        yield from _options(command, context)
         for paragraph in _paragraphs(command.epilog or ""):
             yield from _paragraph(paragraph)
     for screen, keys in (("list", BROWSER), ("search", FIND), ("transcript", TRANSCRIPT)):
@@ -61,9 +62,8 @@ def _paragraph(text: str) -> Iterator[str]:
     yield from (".nf", *lines, ".fi") if kept else lines
 
 
-def _options(command: click.Command, context: click.Context, but: str = "") -> Iterator[str]:
-    params = command.get_params(context)
-    options = (param for param in params if isinstance(param, click.Option) and param.name != but)
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    options = (param for param in command.params if isinstance(param, click.Option))
     records = (option.get_help_record(context) for option in options)
     return _table(record for record in records if record is not None)
 
