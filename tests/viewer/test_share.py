@@ -126,6 +126,17 @@ def test_many_go_into_a_directory_under_names_that_stay(machine: Machine) -> Non
     assert "Another" in written and "done" in written
 
 
+def test_what_many_documents_cannot_hold_is_one_line_and_copies_are_written_once(machine: Machine) -> None:
+    machine.session(TWO, ["Dim the lamp", "ok"])
+    machine.session(TWO, ["Dim the lamp", "ok"], folder="archive")
+    result = machine.run("export", "--all", "--to", "toolpath", "-o", "out/", "--force")
+    assert len(os.listdir(machine.home / "out")) == 2
+    assert result.err.splitlines() == [
+        "turnlog: wrote 2 sessions to out/, 1 file kept (written for another of that name)",
+        "turnlog: toolpath: 2 sessions not held in full (export one of them to see what)",
+    ]
+
+
 def test_all_is_narrowed_as_the_list_is(machine: Machine) -> None:
     machine.session(TWO, ["Dim the lamp", "ok"], cwd="/home/dev/other")
     folder = machine.home / "out"

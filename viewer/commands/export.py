@@ -128,6 +128,10 @@ class _Export:
         self._names: dict[str, list[str]] = {}
         """The files that are in a directory."""
         self._secrets: Counter[str] = Counter()
+        self._losses: list[str] = []
+        """What a format could not hold of a session, where that is not said one by one."""
+        self._written: set[Path] = set()
+        """The files that were written to a directory."""
 
     def many(self, targets: list[Target], folder: str, *, strict: bool) -> int:
         """Write each session to a file in a folder. One that cannot be read is left out and said, unless it was named
@@ -137,19 +141,24 @@ class _Export:
         from schemas.opening import OpenError
         from viewer.exporting import Kept
 
-        written = kept = 0
+        written = kept = losing = 0
         for target in targets:
             try:
                 self.one(target, folder, quiet=True)
                 written += 1
+                losing += bool(self._losses)
+                self._losses.clear()
             except Kept:
                 kept += 1
             except OpenError as error:
                 if strict:
                     raise
                 warn(str(error))
-        said = f", {plural(kept, 'file')} kept (--force replaces them)" if kept else ""
+        why = "written for another of that name" if self._force else "--force replaces them"
+        said = f", {plural(kept, 'file')} kept ({why})" if kept else ""
         warn(f"wrote {plural(written, 'session')} to {short_path(folder)}{said}")
+        if losing:
+            warn(f"{self._form}: {plural(losing, 'session')} not held in full (export one of them to see what)")
         self.say_secrets()
         return DONE if targets else NO
 
@@ -158,24 +167,28 @@ class _Export:
         from renderers.redact import Redactor
         from schemas.interchange.toolpath import merges_in
         from schemas.opening import read_session
-        from viewer.exporting import check_not_read, own_files, write_file
+        from viewer.exporting import Kept, check_not_read, own_files, write_file
         from viewer.sessions.selection import say_others
 
         with progress("reading") as bar:
             session = read_session(target.path, bar)
         try:
             part = part_at(session, target.place)
+            say = self._losses.append if quiet else warn
             say_others(session, target.path)
             if self._form not in ("toolpath", "toolpath-jsonl"):
-                _say_losses(self._form, Counter(merge=merges_in(session)))
+                _say_losses(say, self._form, Counter(merge=merges_in(session)))
             redactor = Redactor() if self._include.redact else None
             size: Counter[str] = Counter()
-            chunks = _counted(document(session, self._form, self._include, redactor, part), size)
+            chunks = _counted(document(session, self._form, self._include, redactor, part, say), size)
             place = self._name_in(destination, session, target.place) if isinstance(destination, str) else destination
             if place is None:
                 for chunk in chunks:
                     write_bytes(chunk)
             else:
+                if isinstance(destination, str) and place in self._written:
+                    raise Kept(place)
+                self._written.add(place)
                 check_not_read(place, own_files(session))
                 write_file(place, chunks, force=self._force)
                 if not quiet:
@@ -313,18 +326,28 @@ def _check(form: str, parts: dict[str, bool]) -> None:
 
 
 def document(
-    session: Session, form: str, include: Include, redactor: Redactor | None, part: Part | None = None
+    session: Session,
+    form: str,
+    include: Include,
+    redactor: Redactor | None,
+    part: Part | None = None,
+    say: Callable[[str], None] = warn,
 ) -> Iterator[bytes]:
     """The document in one of FORMATS, in pieces, of the session or a part of it. `redactor` replaces secrets and counts
-    them.
+    them; `say` takes lines on what the format cannot hold.
     """
-    pieces = _pieces(session, form, include, redactor, part)
+    pieces = _pieces(session, form, include, redactor, part, say)
     # The Markdown, HTML and text writers have let their pieces through the redactor's door themselves.
     yield from map(redactor.finish_bytes, pieces) if redactor else pieces
 
 
 def _pieces(
-    session: Session, form: str, include: Include, redactor: Redactor | None, part: Part | None
+    session: Session,
+    form: str,
+    include: Include,
+    redactor: Redactor | None,
+    part: Part | None,
+    say: Callable[[str], None],
 ) -> Iterator[bytes]:
     from schemas.opening import family, read_subagent
 
@@ -338,8 +361,8 @@ def _pieces(
             for _ in family(session):
                 pass  # the document holds subagents that have been read
         yield from to_session_data(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(form, lost)
-        _say_foreign(session)
+        _say_losses(say, form, lost)
+        _say_foreign(say, session)
         return
     if form in ("toolpath", "toolpath-jsonl"):
         from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
@@ -349,13 +372,13 @@ def _pieces(
                 pass  # as above
         write = to_toolpath if form == "toolpath" else to_toolpath_stream
         yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(form, lost)
+        _say_losses(say, form, lost)
         return
     if form == "agent-response":
         from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 
         yield from to_agent_response(session, edit=edit, lost=lost)
-        _say_losses(form, lost, LOSSES)
+        _say_losses(say, form, lost, LOSSES)
         return
     if form == "markdown":
         from renderers.markdown import render
@@ -366,23 +389,25 @@ def _pieces(
     yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
 
 
-def _say_losses(form: str, lost: Counter[str], words: Mapping[str, str] | None = None) -> None:
+def _say_losses(
+    say: Callable[[str], None], form: str, lost: Counter[str], words: Mapping[str, str] | None = None
+) -> None:
     """One line a kind of what a document does not hold, and in the format's words what became of it."""
     from renderers.facts import plural
     from schemas.interchange.toolpath_write import LOSSES
 
     for what, count in lost.items():
         if count:
-            warn(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
+            say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
 
 
-def _say_foreign(session: Session) -> None:
+def _say_foreign(say: Callable[[str], None], session: Session) -> None:
     """One line where SessionData names the agent by an id of its own that this one does not have."""
     from schemas.interchange.session_data_check import PROVIDER_IDS
 
     if session.provider not in PROVIDER_IDS:
         known = ", ".join(PROVIDER_IDS)
-        warn(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {known}")
+        say(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {known}")
 
 
 def encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:
