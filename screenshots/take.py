@@ -7,11 +7,13 @@ the remote fonts that Rich names are dropped, a reader's own monospace font is u
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,14 +24,16 @@ sys.path.insert(0, str(FOLDER.parent))
 
 from schemas.provider import Environment  # noqa: E402
 from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session  # noqa: E402
-from viewer.demo.live import LiveWriter  # noqa: E402
+from viewer.demo.live import LiveWriter, iso, steps  # noqa: E402
 from viewer.follow.follower import Follower  # noqa: E402
 from viewer.screens.app import TurnlogApp  # noqa: E402
 from viewer.screens.bindings import Config  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.filter import Filter  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
+from viewer.screens.watch import WatchScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
+from viewer.watch.tiles import Watch  # noqa: E402
 from viewer.widgets.hits import HitList  # noqa: E402
 
 NOW = 1_780_000_000.0
@@ -102,6 +106,26 @@ async def follow(env: Environment, size: tuple[int, int]) -> str:
             return re.sub(r"new since \d\d:\d\d", "new since 20:22", picture(app))
 
 
+async def watch(env: Environment, size: tuple[int, int]) -> str:
+    """The sessions that run."""
+    _live(env, NOW - 100).tell(1000)
+    question = {"question": "Which database should the tests use?", "options": ["postgres", "sqlite", "both"]}
+    _run(env, 4001, "lamp-shop", "fix/migrate", "waiting", 130, 20, "AskUserQuestion", {"questions": [question]})
+    _run(env, 4002, "importer", "main", "busy", 41, 12, "Bash", {"command": "pytest -q tests/test_import.py"})
+    _run(env, 4003, "lamp-shop-web", "dark-mode", "busy", 9, 7, "Read", {"file_path": "/home/dev/src/theme.ts"})
+    app = TurnlogApp(Config(theme="turnlog-dark"))
+    watch = Watch(env, env.home / "proc", lambda: NOW)
+    app.start_with(WatchScreen(watch, lambda: NOW))
+    with patch("viewer.sessions.freshness.time", CLOCK):
+        async with app.run_test(size=size) as pilot:
+            for _ in range(100):  # until it is known what all of them cost
+                await pilot.pause(0.1)
+                if watch.tiles and all(tile.cost is not None for tile in watch.tiles):
+                    break
+            await pilot.pause(0.3)
+            return picture(app)
+
+
 async def find(env: Environment, size: tuple[int, int]) -> str:
     """The search over all sessions."""
     library = demo_library(env)
@@ -122,6 +146,33 @@ async def find(env: Environment, size: tuple[int, int]) -> str:
             return picture(app)
 
 
+def _run(
+    env: Environment, pid: int, project: str, branch: str, status: str, age: float, some: int, tool: str, given: object
+) -> None:
+    """Lay out a session whose last record is a tool use, so many seconds old, with its registry and its process."""
+    session = f"{pid:08}-0000-4000-8000-000000000000"
+    root = {"sessionId": session, "cwd": f"/home/dev/{project}", "gitBranch": branch}
+    records = [record for _, record in steps() if record.get("type") in ("user", "assistant")][:some]
+    last = next(record for record in reversed(records) if record["type"] == "assistant")
+    use = {"type": "tool_use", "id": "toolu_last", "name": tool, "input": given}
+    message = last["message"] | {"id": "msg_last", "content": [use]}
+    records.append(last | {"message": message, "uuid": "last", "parentUuid": records[-1]["uuid"]})
+    told = [iso(datetime.fromtimestamp(NOW - age - 3 * (len(records) - n - 1), UTC)) for n in range(len(records))]
+    path = env.home / ".claude/projects" / f"-home-dev-{project}" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True)
+    rows = (json.dumps(record | root | {"timestamp": when}) for record, when in zip(records, told, strict=True))
+    path.write_text("".join(f"{row}\n" for row in rows).replace("/home/dev/src/tidewatch", f"/home/dev/{project}"))
+    os.utime(path, (NOW - age, NOW - age))
+    registry, process = env.home / ".claude/sessions", env.home / "proc" / str(pid)
+    registry.mkdir(exist_ok=True)
+    process.mkdir(parents=True)
+    stated = {"pid": pid, "sessionId": session, "procStart": "100", "status": status, "waitingFor": "input needed"}
+    (registry / f"{pid}.json").write_text(json.dumps(stated | {"statusUpdatedAt": (NOW - age) * 1000}))
+    (process.parent / "uptime").write_text("9000.0 0\n")
+    (process / "stat").write_text(f"{pid} (claude) S 1 {'0 ' * 17}100 0\n")
+    (process / "cmdline").write_text("claude\0")
+
+
 def _live(env: Environment, begun: float) -> LiveWriter:
     """The writer of the live session, its records two seconds and a half apart."""
     ticks = count(begun, 2.5)
@@ -140,6 +191,7 @@ async def main() -> None:
         "diff": diff,
         "follow": follow,
         "find": find,
+        "watch": watch,
     }
     for name, shot in shots.items():
         for size in SIZES:

@@ -47,7 +47,8 @@ turnlog            browse this machine's sessions
 turnlog TARGET     open one session
 
 TARGET is a path, a session id or the beginning of one, `latest` (the newest session of `turnlog list`, whatever its
-directory), or `-` for standard input. Without a terminal on standard output the session is printed as plain text."""
+directory), or `-` for standard input. TARGET#3 is its third exchange, TARGET#3.2 the second message in that. Without a
+terminal on standard output the session is printed as plain text."""
 
 
 class _Commands(click.Group):

@@ -211,7 +211,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
 async def test_a_file_that_is_no_session_is_said_and_the_list_stays(tmp_path: Path) -> None:
     path = tmp_path / "[b.jsonl"
     path.write_bytes(b"\0\1\2")
-    app = browser(summary("a", path=path))
+    app = browser(summary("a", file=str(path)))
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await pilot.press("enter")
         await until(pilot, lambda: any("[b.jsonl" in str(toast.render()) for toast in app.screen.query("Toast")))
@@ -247,7 +247,7 @@ async def test_export_asks_where_writes_and_says_what_it_replaced(
     monkeypatch.chdir(tmp_path)
     path = secret_session(tmp_path, f"{tmp_path}/gone")
     (tmp_path / "there.md").write_text("mine")
-    app = browser(summary("a", path=path))
+    app = browser(summary("a", file=str(path)))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+e")
         await until(pilot, lambda: isinstance(app.screen, ExportScreen))
@@ -268,7 +268,7 @@ async def test_export_asks_where_writes_and_says_what_it_replaced(
 
 
 async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    app = browser(summary("a", path=secret_session(tmp_path, f"{tmp_path}/gone")))
+    app = browser(summary("a", file=str(secret_session(tmp_path, f"{tmp_path}/gone"))))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+e")
         await until(pilot, lambda: isinstance(app.screen, ExportScreen))
@@ -281,7 +281,7 @@ async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) ->
 async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> None:
     gone = f"{tmp_path}/gone/it's; touch PWNED [b"
     path = secret_session(tmp_path, gone)
-    app = browser(summary("a", path=path))
+    app = browser(summary("a", file=str(path)))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, MessageScreen))
@@ -294,7 +294,7 @@ async def test_resume_shows_and_copies_the_quoted_command(tmp_path: Path) -> Non
 
 
 async def test_a_session_that_cannot_be_resumed_says_why(tmp_path: Path) -> None:
-    app = browser(summary("a", path=secret_session(tmp_path, f"{tmp_path}/gone\nrm -rf x")))
+    app = browser(summary("a", file=str(secret_session(tmp_path, f"{tmp_path}/gone\nrm -rf x"))))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+r")
         await until(pilot, lambda: app.screen.query("Toast") or isinstance(app.screen, MessageScreen))
@@ -336,7 +336,7 @@ async def test_a_terminal_that_goes_away_ends_the_program_in_order() -> None:
 @pytest.mark.parametrize("before", [[], ["f1"], ["f1", "escape", "x"], ["enter"], ["enter", "/", "x"], ["ctrl+p"]])
 async def test_ctrl_c_leaves_when_it_is_pressed_twice(before: list[str], tmp_path: Path) -> None:
     path = Machine(tmp_path).session("aaaaaaaa-0000-4000-8000-000000000001", ["Fix the lamp", "It shines"])
-    app = browser(summary("a", path=path))
+    app = browser(summary("a", file=str(path)))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*before)
         await pilot.pause(0.1)

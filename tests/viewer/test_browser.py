@@ -201,6 +201,20 @@ async def test_the_cursor_stays_on_its_session_when_others_arrive() -> None:
         assert "renamed" in str(app.screen.query_one(Preview).content)
 
 
+async def test_a_session_that_was_found_only_is_shown_when_it_is_read() -> None:
+    found = summary("a", read=False, title="", exchanges=0, agent_messages=0, usage=None)
+    library = HandLibrary([found])
+    app = browser(library)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await pilot.pause()
+        assert "(not read yet)" in drawn(app)[1] and "(not read yet)" in str(app.screen.query_one(Preview).content)
+        library._batches = [[summary("a")]]
+        await pilot.press("f5")
+        await until(pilot, lambda: "Title a" in drawn(app)[1])
+        assert "first prompt of a" in str(app.screen.query_one(Preview).content)
+        await until(pilot, lambda: drawn(app)[1].rstrip().endswith("?"))  # and priced
+
+
 async def test_a_scrolled_list_does_not_move_when_sessions_arrive() -> None:
     many = [summary(f"s{i:03}", ago=HOUR + i) for i in range(200)]
     library = HandLibrary(many)

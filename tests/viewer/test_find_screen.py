@@ -107,7 +107,7 @@ async def test_enter_opens_at_the_hit_and_back_is_where_one_was(tmp_path: Path) 
         await search(pilot, "lock zebra")
         find, before = pilot.app.screen, found(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.screen.query_one(FindBar).finder.done)  # type: ignore[union-attr]
+        await until(pilot, lambda: getattr(pilot.app.screen.query_one(FindBar).finder, "done", False))
         transcript = pilot.app.screen
         assert isinstance(transcript, TranscriptScreen)
         view = transcript.query_one("#transcript")
@@ -156,6 +156,7 @@ async def test_the_search_is_narrowed_as_the_list_is_and_by_the_same_key(tmp_pat
         ("", 'tool:Edit  file:db/  role:you'),
         ("role:nobody x", "role:nobody: it can be"),
         ("nosuchword", "Nothing found for nosuchword"),
+        ("/no/such/path", "Nothing found for /no/such/path"),
     ],
 )  # fmt: skip
 async def test_what_there_is_to_say_where_there_are_no_hits(tmp_path: Path, words: str, said: str) -> None:

@@ -146,7 +146,7 @@ def texts(draw: st.DrawFn) -> list[SessionText]:
         hand = Hand(draw(st.sampled_from(["claude", "codex"])), session_id=f"s{number}")
         hand.session.title = draw(_texts)
         hand.session.branch = draw(st.sampled_from(["main", "fix", None]))
-        for _ in range(draw(st.integers(1, 6))):
+        for _ in range(draw(st.integers(0, 6))):
             kind = draw(st.sampled_from(["prompt", "text", "thinking", "tool"]))
             text, path = draw(_texts), draw(_paths)
             form = normalize(draw(st.sampled_from(["NFC", "NFD"])), text)
@@ -157,7 +157,8 @@ def texts(draw: st.DrawFn) -> list[SessionText]:
             else:
                 getattr(hand, kind)(form)
         session = hand.session
-        session.created, session.updated = session.messages.when(0), session.messages.when(len(session.messages) - 1)
+        times: list[float | None] = [*session.messages.time] or [None]
+        session.created, session.updated = times[0], times[-1]
         made.append(text_of_session(session, Side(f"/s{number}", 1, draw(st.sampled_from([0, time.time_ns()])))))
     return made
 

@@ -13,6 +13,8 @@ import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
+from viewer.index import fulltext
+from viewer.index.database import remove
 from viewer.index.find import Answer, Find
 from viewer.index.fulltext import TextStore, text_store
 from viewer.index.library import Library
@@ -133,8 +135,8 @@ def test_files_that_were_read_or_changed(machine: Machine) -> None:
         use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
         records.append(json.dumps(use))
     path.write_text("\n".join(records) + "\n")
-    for given in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
-        rows = machine.run("search", "--json", "--file", given).json
+    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
+        rows = machine.run("search", "--json", "--file", asked).json
         assert [(row["place"], row["change"], row["added"], row["removed"]) for row in rows] == [
             ("#1.3", "read", 0, 0),
             ("#1.4", "changed", 2, 1),
@@ -237,6 +239,52 @@ def test_without_fts5_search_still_works(machine: Machine, monkeypatch: pytest.M
     assert len(hits) == 3 and "no such module" in answer.note
 
 
+def test_an_index_that_is_deleted_or_made_anew_meanwhile(machine: Machine) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    find = Find(library)
+    assert [answer.hits for answer in find.groups(parse("lamp"))] == [3]
+    remove(library.text_path)
+    assert [answer.hits for answer in find.groups(parse("lamp"))][-1] == 3, "the sessions are looked through"
+    open_library(machine).bring_up_to_date()
+    assert [(answer.hits, answer.missing) for answer in find.groups(parse("lamp"))] == [(3, 0)]
+    find.close()
+
+
+def test_an_index_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    monkeypatch.setattr("viewer.index.fulltext._WAIT", 0.01)
+    holder = sqlite3.connect(library.text_path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
+    library.bring_up_to_date()
+    assert library.text_problem == "no full-text index: database is locked"
+    assert len(ask(library, "lamp")[1]) == 4
+    holder.execute("ROLLBACK")
+    holder.close()
+    library.bring_up_to_date()
+    answer, hits = ask(library, "lamp")
+    assert (len(hits), answer.missing) == (4, 0)
+
+
+def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = fulltext._connect
+
+    def connect(path: Path) -> sqlite3.Connection:
+        connection = real(path)
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(fulltext, "_connect", connect)
+    machine.session(TWO, ["buy a lamp", " ".join(f"word{number}" for number in range(20_000))], minute=3)
+    library = open_library(machine)
+    library.bring_up_to_date()
+    assert library.text_problem == "no full-text index: database or disk is full"
+    assert len(ask(library, "lamp")[1]) == 3
+
+
 def test_only_the_owner_can_read_it(machine: Machine) -> None:
     library = open_library(machine)
     library.bring_up_to_date()
@@ -304,6 +352,24 @@ def test_a_question_is_broken_off_by_the_next_one(machine: Machine, monkeypatch:
     thread.join()
     assert answers == []
     assert [answer.hits for answer in find.groups(parse("lamp"))] == [3], "and the next one is answered"
+    find.close()
+
+
+@pytest.mark.parametrize("name", ["sessions", "words", "tails"])
+def test_what_is_broken_off_while_the_index_is_taken_in(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    find = Find(library)
+
+    def interrupted(store: TextStore) -> None:
+        raise fulltext.Interrupted
+
+    with monkeypatch.context() as broken:
+        broken.setattr(TextStore, name, interrupted)
+        assert list(find.groups(parse("lamp"))) == []
+    assert [answer.hits for answer in find.groups(parse("lamp"))] == [3]
     find.close()
 
 

@@ -82,9 +82,8 @@ async def watching(
     tiles: list[Tile], size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[Pilot[None], TileList, Fake]]:
     fake, app = Fake(tiles), TurnlogApp()
-    screen = WatchScreen(cast("Watch", fake))
+    screen = WatchScreen(cast("Watch", fake), lambda: NOW)
     rows = screen._list
-    rows._clock = lambda: NOW
     app.start_with(screen)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: screen._looked and (rows._lines or not tiles))

@@ -26,7 +26,8 @@ def command(clear: bool, as_json: bool) -> int:
     if clear:
         return _clear(library)
     with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
+        for _ in library.refresh(bar):
+            pass
     facts = _facts(library)
     if as_json:
         write_json(facts)

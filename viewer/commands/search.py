@@ -54,7 +54,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     find = Find(library)
     try:
         with progress("searching") as bar:
-            library.bring_up_to_date(bar)
+            for _ in library.refresh(bar):
+                pass
             missing = 0
             for answer in find.groups(query, "newest"):
                 missing = missing or answer.missing

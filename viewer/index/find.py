@@ -420,9 +420,9 @@ class Find:
         try:
             if group.rows is None and group.ask is not None and group.sid in self._sessions:
                 group.rows, group.outright = self._rows(group.ask, group.sid)
+            return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
         except Interrupted:
             return []
-        return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
 
     def _hit(self, group: Group, row: int) -> Hit | None:
         index = row & MESSAGE
@@ -473,20 +473,23 @@ class Find:
 
     def _load(self) -> None:
         """Bring what is kept of the index in memory up to date: when somebody has written to it."""
-        if self._store is None or self._store.connection is None:
+        if self._store is None or not self._store.is_there:
+            if self._store is not None:
+                self._store.close()
             self._note = ""
             self._store = TextStore(self._library.text_path, self._library.reader, self._report)
             self._version = None
         version = self._store.fetch("PRAGMA data_version")
         if version == self._version and version:
             return
-        self._version = version
+        self._version = None  # until all is taken in, which may be broken off
         self._held.clear()
         self._reread.close()
         try:
             self._take_in(self._store)
         except WRONG_VALUES as error:
             self._store.give_up(error)
+        self._version = version
 
     def _take_in(self, store: TextStore) -> None:
         self._sessions = store.sessions()

@@ -122,6 +122,7 @@ class TextStore:
         self._chars = 0
         self._new_chars = 0
         self._new_words: set[str] = set()
+        self._inode = 0
         self.connection = self._open()
 
     def _open(self) -> sqlite3.Connection | None:
@@ -132,7 +133,9 @@ class TextStore:
             return None
         for attempt in (1, 2):
             try:
-                return _connect(self.path)
+                connection = _connect(self.path)
+                self._inode = os.stat(self.path).st_ino
+                return connection
             except sqlite3.DatabaseError as error:
                 if attempt == 1 and is_broken(error) and remove(self.path):
                     continue
@@ -141,6 +144,16 @@ class TextStore:
                 self._report(f"no full-text index: {(error.strerror or str(error)).lower()}")
                 return None
         return None
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether the database is open, and is still the one that lies under its name."""
+        if self.connection is None:
+            return False
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Let go of the database."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,13 +50,8 @@ def rows_in(text: SessionText, query: Query) -> list[int]:
         touched = {touch.message for touch in text.touches if query.file(text.facts["root"], touch.path)}
         if query.of_exchanges:
             starts = [exchange.start for exchange in text.exchanges]
-            ends = [*starts[1:], MESSAGE]
-            touched = {
-                message
-                for start, end in zip(starts, ends, strict=True)
-                if any(start <= one < end for one in touched)
-                for message in range(start, min(end, len(text.rows)))
-            }
+            exchanges = {bisect_right(starts, message) for message in touched}
+            touched = {row.message for row in found if bisect_right(starts, row.message) in exchanges}
         found = [row for row in found if row.message in touched]
     rows = [row_of(row.lane, 0, row.message) for row in found]
     titled = query.of_sessions and query.titled(text.facts["title"]) and query.when(text.facts["created"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
@@ -23,11 +23,12 @@ from viewer.sessions.freshness import RECENT_SECONDS, Side
 PROMPTS, TALK, WORK = 2, 1, 0
 """The lanes: what a person typed, what the agent said, tool uses and the rest."""
 MOST_MESSAGES = (1 << 20) - 1
-"""Messages of a session that have a number in the index."""
+"""Messages of a session that have a number in the index; what comes behind them is not searched."""
 _COLUMNS = Struct("<QdIHBB")
 """Of a message: key, time, size, flags that stay, kind, and how many records it was made from."""
 _SPAN = Struct("<QIHB")
 """Of a record: offset, length, item and role."""
+_MOST_SPANS = 255
 _STAYS = int(Flag.ERROR | Flag.PENDING)
 _OPEN = int(Flag.PENDING | Flag.GROWING)
 _TALK_KINDS = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION)
@@ -106,7 +107,7 @@ def slices_of_session(
     rows: list[Row] = []
     touches: list[Touch] = []
     chars, first, inner = 0, True, within(session)
-    names, columns, settled = exchange_names(session), _columns(session), _settled(session, state.mtime_ns)
+    names, columns, settled = exchange_names(session), _columns(session, inner), _settled(session, state.mtime_ns)
     grew = known is not None and known.messages <= settled and state_of(columns[0], known.messages) == known.state
     start = known.messages if known is not None and grew else 0
     whole = SessionText(
@@ -124,7 +125,7 @@ def slices_of_session(
         first,
         False,
     )
-    for index in range(start, len(session.messages)):
+    for index in range(start, min(len(session.messages), MOST_MESSAGES)):
         message = session.unclean_message(index)
         words = words_of(searchable(message, inner.get(index, ())))
         rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
@@ -137,12 +138,14 @@ def slices_of_session(
     yield whole._replace(rows=rows, touches=touches, first=first, last=True)
 
 
-def _columns(session: Session) -> tuple[bytes, bytes]:
+def _columns(session: Session, inner: Container[int]) -> tuple[bytes, bytes]:
     columns, spans, table = bytearray(), bytearray(), session.messages
-    plain = len(session.stores) == 1 and session.in_lines(Span(0, 0, 0, 0, SpanRole.BODY))
+    plain = len(session.stores) == 1 and session.in_lines(Span(0, 0, 0, 0, SpanRole.BODY)) and not session.is_printed
     for index in range(len(table)):
         chain = session.message_spans(index) if plain else []
-        chain = chain if len(chain) < 256 else []
+        alone = not (index in inner or table.has(index, Flag.MORE) or len(chain) > _MOST_SPANS)
+        if not alone or not all(span.length for span in chain):
+            chain = []  # it is not told by records alone: the session is read whole to show it
         flags = table.flags[index] & _STAYS
         columns += _COLUMNS.pack(
             table.key[index], table.time[index], table.chars[index], flags, table.kind[index], len(chain)

@@ -94,7 +94,7 @@ class BrowserScreen(Screen[None]):
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
-        self._filter = Filter("type to filter")
+        self._filter = Filter("type to filter", passed="/")
         self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")
@@ -314,6 +314,9 @@ class BrowserScreen(Screen[None]):
 
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
+        if (current := self._list.current) is not None and any(s.file == current.file for s in batch):
+            self._preview.show(current, self._costs_of(current))  # it was found, and is read now
+            self._price()
         if time.monotonic() >= self._show_after:
             self._show()
         else:

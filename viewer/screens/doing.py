@@ -27,10 +27,10 @@ class Doing:
 
     def look(self) -> tuple[str, str]:
         """Look what it does; return that in words, by what it is known too unless it works, and their colour. Empty for
-        one that is done.
+        one that has answered.
         """
         self._tile = tile = self._watch.only(self._follower)
-        if tile is None or tile.state.does is Does.DONE:
+        if tile is None or (tile.state.does in (Does.DONE, Does.ENDED) and "answered" in tile.state.what):
             return "", ""
         sign = mark(tile.state)
         source = f" {source_words(tile.state)}" if tile.state.does is not Does.WORKS else ""

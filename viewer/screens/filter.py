@@ -10,9 +10,7 @@ from textual.widgets import Input
 
 
 class Filter(Input, inherit_bindings=False):
-    """A line that takes what is typed. Every key that edits no text is the list's; so is `/` where nothing is typed:
-    elsewhere it may be of a path.
-    """
+    """A line that takes what is typed; every key that edits no text is the list's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "cursor_left", show=False),
@@ -28,10 +26,12 @@ class Filter(Input, inherit_bindings=False):
         Binding("ctrl+v", "paste", show=False),
     ]
 
-    def __init__(self, placeholder: str) -> None:
+    def __init__(self, placeholder: str, passed: str = "") -> None:
+        """`passed` are characters that are the list's where nothing is typed yet: elsewhere they are text."""
         super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
+        self._passed = passed
         self.set_reactive(Input.cursor_blink, False)
 
     async def _on_key(self, event: Key) -> None:
-        if event.character == "/" and not self.value:
+        if event.character and event.character in self._passed and not self.value:
             event.prevent_default()

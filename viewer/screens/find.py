@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
@@ -89,10 +91,10 @@ class Asker:
 
     def ask(self, query: Query) -> None:
         """Ask something, and nothing else any more."""
-        with self._state:
+        with self._state:  # until it is left the thread does not begin with what is asked now
             self._query, self.number, self._asked, self._wanted = query, self.number + 1, perf_counter(), []
+            self._find.cancel()
             self._state.notify()
-        self._find.cancel()
 
     def want(self, hits: list[tuple[Group, int]]) -> None:
         """Ask for the lines of hits, by their groups and numbers there, and for no others any more."""
@@ -104,8 +106,8 @@ class Asker:
         """End the thread."""
         with self._state:
             self._closed = True
+            self._find.cancel()
             self._state.notify()
-        self._find.cancel()
 
     def _run(self) -> None:
         try:
@@ -125,7 +127,7 @@ class Asker:
         while not self._is_over(number):
             if self._draw(number):
                 continue
-            with uncollected():
+            with _in_short_pauses():
                 answer = next(answers, None)
             if answer is not None and not self._is_over(number):
                 self._post(self.Answered(number, answer, perf_counter() - asked))
@@ -141,13 +143,24 @@ class Asker:
         for group, hit in some:
             if self._is_over(number):
                 break
-            lines[group.path, hit] = next(iter(self._find.hits(group, hit, hit + 1)), None)
+            with _in_short_pauses():
+                lines[group.path, hit] = next(iter(self._find.hits(group, hit, hit + 1)), None)
         if lines:
             self._post(self.Drawn(number, lines))
         return bool(some)
 
     def _is_over(self, number: int) -> bool:
         return self._closed or self.number != number
+
+
+@contextmanager
+def _in_short_pauses() -> Iterator[None]:
+    """Collect garbage when something is done, and not in its midst: keys wait for a collection in any thread, and one
+    of the fifty thousand objects that the app lets come together takes 30 ms.
+    """
+    with uncollected():
+        yield
+    gc.collect(0)
 
 
 class FindScreen(Screen[None]):

@@ -37,7 +37,7 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session, or a part of it, to a file", footer=2),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
-    Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=2),
+    Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),

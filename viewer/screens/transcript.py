@@ -694,12 +694,20 @@ class TranscriptScreen(Screen[None]):
         elif found.session is not None and found.path is None:
             from viewer.follow.follower import Within
 
-            within, trail = Within(found, found.session, self._follower), self._trail(found)
-            self.app.push_screen(TranscriptScreen(within, self._view.following, above=trail))
+            within = Within(found, found.session, self._follower)
+            self.app.push_screen(TranscriptScreen(within, self._follows(found), above=self._trail(found)))
         elif found.path is not None:
-            written = file_state(found.path).mtime_ns / 1e9
-            follow = self._view.following or is_live(written, written)
-            self._open_path(found.path, follow=follow, above=self._trail(found))
+            self._open_path(found.path, follow=self._follows(found), above=self._trail(found))
+
+    def _follows(self, subagent: Subagent) -> bool:
+        """Tell whether a subagent is followed when it is opened: as this session is, or because it runs."""
+        if self._view.following:
+            return True
+        if subagent.path is not None:
+            written = file_state(subagent.path).mtime_ns / 1e9
+            return is_live(written, written)
+        use = subagent.tool_use
+        return self._follower.live and use is not None and self.session.messages.has(use, Flag.PENDING)
 
     def _trail(self, subagent: Subagent) -> str:
         """Name the sessions above a subagent's, and its type, as its title line begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -50,11 +51,19 @@ class WatchScreen(Screen[None]):
     WatchScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
-    def __init__(self, watch: Watch, *, bell: bool = False, notify: bool = False, command: str = "") -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        clock: Callable[[], float] = time.time,
+        *,
+        bell: bool = False,
+        notify: bool = False,
+        command: str = "",
+    ) -> None:
         super().__init__()
         self._watch = watch
         self._tiles: list[Tile] = []
-        self._list = TileList(id="tiles")
+        self._list = TileList(clock, id="tiles")
         self._empty = Static("", id="empty", markup=False)
         self._bar = StatusBar(id="title")
         self._notices = Notices(self._to_terminal, bell=bell, notify=notify, command=command)

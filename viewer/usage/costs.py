@@ -171,7 +171,7 @@ class SummaryCosts:
 
     def due(self, summaries: Iterable[Summary]) -> list[Summary]:
         """The ones of some sessions whose costs are not known as they are now."""
-        return [s for s in summaries if self._known.get(s.file, (-1,))[0] != s.touched_ns]
+        return [s for s in summaries if s.read and self._known.get(s.file, (-1,))[0] != s.touched_ns]
 
     def work_out(self, summaries: list[Summary], seconds: float) -> None:
         """Price sessions in a thread, for so long. It pauses: Python runs one thread at a time, and keys come first."""

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from renderers.facts import cost_fact, format_count
+from renderers.facts import cost_fact, format_count, plural
 from renderers.terminal.rows import crop, cut_words, width_of
 from schemas.clean import one_line
 from viewer.transcript.status import context_fact
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from viewer.watch.tile import Helper, Tile
 
 _INDENT = 5
-_WIDE = 100
-"""Cells from which on there is room for all columns."""
+_WIDE, _TALL = 100, 30
+"""Cells from which on there is room for all columns, and lines beyond which there is for more of the last text."""
 _FEW_HELPERS = 3
 """So many subagents are shown of a session until all are asked for."""
 _MOST_ASKED, _MOST_LAST = 3, 2
@@ -185,8 +185,9 @@ class TileList(RowList):
         below: list[tuple[str, str]] = []
         if state.does is Does.WAITS:
             below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
-        if state.does is not Does.ENDED and (last := _last(tile.last)):
-            most = _MOST_LAST if state.does is not Does.DONE and self.size.height > 30 else 1
+        if last := _last(tile.last):
+            over = state.does in (Does.DONE, Does.ENDED)
+            most = _MOST_LAST if not over and self.size.height > _TALL else 1
             below += ((f"{'last: ' if not n else '      '}{text}", "text") for n, text in enumerate(last[-most:]))
         # By what a claim is known stands at its end, where there is room.
         source = source_words(state) if state.does is Does.WAITS or not state.certain else ""
@@ -195,8 +196,10 @@ class TileList(RowList):
             below.insert(min(1, len(below)), (source, "dim"))
         for number, (text, name) in enumerate(below):
             yield _Line(None, (("  ", "dim"), (crop(text, width), name)), right=source if beside and not number else "")
-        for one in tile.shared:
-            yield _Line(None, (("  ", "dim"), (crop(f"{one.path}: also {', '.join(one.others)}", width), "perhaps")))
+        if tile.shared:
+            path, others = tile.shared[0].path, ", ".join(tile.shared[0].others)
+            more = f", and {plural(len(tile.shared) - 1, 'file')} more" if len(tile.shared) > 1 else ""
+            yield _Line(None, (("  ", "dim"), (crop(f"{path}: also {others}{more}", width), "perhaps")))
         helpers = list(_helper_lines(tile.helpers, 1))
         yield from helpers if opened else islice(helpers, _FEW_HELPERS)
         if not opened and len(helpers) > _FEW_HELPERS:
@@ -272,8 +275,9 @@ def _cell(text: str, width: int) -> str:
 
 
 def _last(text: str) -> list[str]:
-    """The last lines of a text that say something."""
-    return [line for line in (one_line(line, 400) for line in text.splitlines()[-20:]) if line.strip("`#*-= ")]
+    """The last lines of a text that say something, without the signs of Markdown that stand most often in them."""
+    lines = (one_line(line.replace("**", "").replace("`", ""), 400) for line in text.splitlines()[-20:])
+    return [line for line in lines if line.strip("#*-= ")]
 
 
 def _asked(texts: list[str], width: int) -> list[str]:
