@@ -126,6 +126,12 @@ def test_many_go_into_a_directory_under_names_that_stay(machine: Machine) -> Non
     assert "Another" in written and "done" in written
 
 
+def test_a_hyphen_is_standard_output(machine: Machine) -> None:
+    assert machine.run("export", ONE, "-o", "-").out == machine.run("export", ONE).out != ""
+    assert "-" not in os.listdir(machine.home)
+    assert machine.run("export", ONE, "-o", "-", "--watch").code == 2
+
+
 def test_what_many_documents_cannot_hold_is_one_line_and_copies_are_written_once(machine: Machine) -> None:
     machine.session(TWO, ["Dim the lamp", "ok"])
     machine.session(TWO, ["Dim the lamp", "ok"], folder="archive")

@@ -90,7 +90,7 @@ def command(
         )
     if many and (watch or not _is_folder(destination)):
         raise CallError("--watch takes one session" if watch else "several sessions go into a directory: -o DIR/")
-    place = None if _is_folder(destination) else place_of(destination, force=force)
+    place = destination if _is_folder(destination) else place_of(destination, force=force)
     export = _Export(form, Include(redact=redact, **parts), force)
     if everything:
         return export.many(_listed(targets, here, agent, since), str(destination), strict=False)
@@ -101,8 +101,8 @@ def command(
     if many:
         return export.many(list(dict.fromkeys(found)), str(destination), strict=True)
     if watch:
-        return export.watch(found[0], place or destination)
-    export.one(found[0], place or destination)
+        return export.watch(found[0], place)
+    export.one(found[0], place)
     export.say_secrets()
     return DONE
 
