@@ -193,13 +193,13 @@ def why_screen(
             rows.extend(
                 prose_rows(f"not included: {plural(family.unread, 'subagent')} without a session", width, Style())
             )
+        rows.extend(_money_rows(session, exchange, width))
+        rows.extend(_context_rows(context, width))
         rows.append(Row([]))
         rows.extend(prose_rows(_rule(session), width, _DIM))
         if any(cost != Tally() for _, _, cost in priced):
             rows.extend(prose_rows(_PRICES, width, _DIM))
         rows.extend(_unpriced_rows(priced, width))
-        rows.extend(_money_rows(session, exchange, width))
-        rows.extend(_context_rows(context, width))
         rows.extend(_fault_rows(session, cut, width))
         if group != NONE:
             rows.extend(_figure_rows(session, group, width))
