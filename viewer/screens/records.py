@@ -237,7 +237,7 @@ def _money_rows(session: Session, exchange: int, width: int) -> Iterator[Row]:
     for group, call in calls[:_DEAREST]:
         place = "" if (last := session.groups.last[group]) == NONE else f"{place_of(session, last, names)}  "
         cost = "no price" if call.cost is None else format_cost(call.cost)
-        yield from prose_rows(f"{place}{cost}  {usage_line(call.usage)}", width, Style())
+        yield from prose_rows(f"{place}{cost}  {usage_line(call.usage).rpartition(': ')[2]}", width, Style())
     yield from _and_more(len(calls) - _DEAREST, "call", "calls")
 
 
