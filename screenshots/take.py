@@ -91,6 +91,16 @@ async def diff(env: Environment, size: tuple[int, int]) -> str:
     return await _transcript(demo_session(env), size, "g", "/", *"tomorrow = midnight", "enter", theme="light")
 
 
+async def export(env: Environment, size: tuple[int, int]) -> str:
+    """The export dialog."""
+    return await _transcript(demo_session(env), size, "g", "]", "e", *["up"] * 4, "left", "left")
+
+
+async def why(env: Environment, size: tuple[int, int]) -> str:
+    """Where tokens and money of an exchange went."""
+    return await _transcript(demo_session(env), size, "g", "w", theme="light")
+
+
 async def follow(env: Environment, size: tuple[int, int]) -> str:
     """A session that is being written, with the mark where the new begins."""
     writer = _live(env, NOW - 300)
@@ -190,6 +200,8 @@ async def main() -> None:
         "transcript": transcript,
         "diff": diff,
         "follow": follow,
+        "export": export,
+        "why": why,
         "find": find,
         "watch": watch,
     }

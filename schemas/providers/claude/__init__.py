@@ -154,6 +154,7 @@ class Claude(Lines):
         "system": "a report about responses, no response",
         "result": "a sum of responses, which are counted one by one",
     }
+    cache_miss: ClassVar[tuple[str, ...]] = ("message", "diagnostics", "cache_miss_reason", "type")
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )
