@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run test check bench fuzz lab screenshots clean
+.PHONY: run test check bench fuzz lab man screenshots clean
 
 run: $(READY)
 	@$(BIN)/turnlog
@@ -31,6 +31,9 @@ fuzz: $(READY_DEV)
 # The newest agents from npm's registry, kept in CACHE, against a mock model: AGENTS="claude codex gemini qwen".
 lab: $(READY_DEV)
 	$(BIN)/python -m tests.lab $(if $(CACHE),--cache $(CACHE)) $(AGENTS)
+
+man: $(READY)
+	$(BIN)/python -m viewer.manual > man/turnlog.1
 
 screenshots: $(READY_DEV)
 	$(BIN)/python screenshots/take.py

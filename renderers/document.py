@@ -23,10 +23,11 @@ from renderers.facts import (
 from renderers.headline import Headline, Outcome, headline, relative_path, summary_of
 from renderers.inputs import tool_inputs
 from renderers.options import Include
+from renderers.places import Part
 from renderers.redact import Redactor, marks_in
 from schemas.clean import Run, one_line
 from schemas.diffs import FileDiff
-from schemas.message import Flag, Kind, Message, Tool
+from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
 from schemas.session import Exchange, Session, Subagent
 from schemas.usage import TokenUsage, total_usage
 
@@ -121,10 +122,12 @@ def exchange_title(exchange: Exchange, number: int | None) -> str:
 
 
 class Document:
-    """One session, with its subagents under their calls if `load` is given."""
+    """One session, or a part of it, with its subagents under their calls if `load` is given."""
 
-    def __init__(self, session: Session, include: Include, redactor: Redactor | None, load: Load | None) -> None:
-        self.session, self.include, self.redactor, self.load = session, include, redactor, load
+    def __init__(
+        self, session: Session, include: Include, redactor: Redactor | None, load: Load | None, part: Part | None = None
+    ) -> None:
+        self.session, self.include, self.redactor, self.load, self.part = session, include, redactor, load, part
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
@@ -136,24 +139,23 @@ class Document:
         """An exchange's title, cut for a heading; secrets go before the cut, which would hide them."""
         return _short(self._hide(exchange_title(exchange, number)))
 
-    def pieces(self) -> Iterator[Piece]:
-        """The whole document."""
-        yield from map(self._without_secrets, self._pieces())
+    def pieces(self, *, headed: bool = False) -> Iterator[Piece]:
+        """The whole document. What stands for a part of a session has no front and no foot; with `headed` a front."""
+        yield from map(self._without_secrets, self._pieces(headed))
 
-    def _pieces(self) -> Iterator[Piece]:
-        yield Front(self.title(), self._facts())
-        yield from self._exchanges(self.session, 2, "", 0)
-        yield from self._foot()
-
-    def exchange(self, index: int) -> Iterator[Piece]:
-        """One exchange."""
-        exchange = self.session.exchanges[index]
-        pieces = self._exchange(self.session, exchange, exchange_numbers(self.session)[index], 2, "", 0)
-        yield from map(self._without_secrets, pieces)
-
-    def message(self, index: int) -> Iterator[Piece]:
-        """One message."""
-        yield from map(self._without_secrets, self._message(self.session, self.session.message(index), "", 0))
+    def _pieces(self, headed: bool) -> Iterator[Piece]:
+        session, part = self.session, self.part
+        if part is None or headed:
+            yield Front(self.title(), self._facts())
+        if part is None:
+            yield from self._exchanges(session, 2, "", 0)
+            yield from self._foot()
+        elif part.message is not None:
+            yield from self._message(session, session.message(part.message), "", 0)
+        else:
+            numbers = exchange_numbers(session)
+            for index in part.exchanges:
+                yield from self._exchange(session, session.exchanges[index], numbers[index], 2, "", 0)
 
     # -- secrets ---------------------------------------------------------------------------------------------------
 
@@ -280,11 +282,16 @@ class Document:
         if first is None and exchange.opener is None:
             return  # a preamble with nothing to show
         yield Heading(self.heading(exchange, number), level, f"{prefix}e{exchange.index}")
-        if facts := exchange_facts(session, exchange.index, utc_time):
+        facts = exchange_facts(session, exchange.index, utc_time)
+        if self.include.prompts:
+            facts = facts[: exchange.started is not None]
+        if facts:
             yield Facts(" · ".join(facts))
         if first is not None:
             yield first
             yield from body
+        if self.include.prompts:
+            return
         usage = session.exchange_usage(exchange.index)
         ending = [f"exchange: {usage_line(usage, format_exact)}"] if usage is not None else []
         if self.include.thinking and (withheld := self._withheld(session, exchange)):
@@ -312,6 +319,8 @@ class Document:
                 rewound = gone
             if flags[index] & withheld and not session.messages.chars[index]:
                 continue  # counted at the exchange's end
+            if self.include.prompts and session.messages.kind[index] not in USER_KINDS:
+                continue
             message = session.message(index)
             if message.figures:
                 table.append(message)
@@ -451,7 +460,7 @@ class Document:
     def _foot(self) -> Iterator[Piece]:
         s = self.session
         loose = [agent for agent in self._listed() if agent.tool_use is None]
-        if loose and self.load is not None:
+        if loose and self.load is not None and not self.include.prompts:
             yield Heading("Subagents without a recorded call", 2, "subagents")
             for number, subagent in enumerate(loose):
                 yield from self._subagent(subagent, f"s{number}-", 0)

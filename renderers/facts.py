@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from schemas.clean import one_line
@@ -59,6 +59,15 @@ def cost_fact(tally: Tally) -> str:
     if tally.cost is None or (tally.unpriced and not tally.cost):
         return ""
     return format_cost(tally.cost) + ("+" if tally.unpriced else "")
+
+
+_KINDS = {"input": "in", "cacheRead": "cache read", "cacheWrite": "cache write", "output": "out"}
+
+
+def kinds_line(dollars: Mapping[str, float]) -> str:
+    """Costs by the kind of token, the dearest first: `cache write $0.15 · out $0.06`; what cost nothing is left out."""
+    ordered = sorted(dollars.items(), key=lambda one: -one[1])
+    return " · ".join(f"{_KINDS[kind]} {format_cost(cost)}" for kind, cost in ordered if cost)
 
 
 def plural(count: int, noun: str) -> str:

@@ -37,6 +37,7 @@ from renderers.document import (
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Outcome
 from renderers.options import Include
+from renderers.places import Part
 from renderers.redact import Redactor
 from renderers.surplus import keep_surplus_cells
 from schemas.session import Session
@@ -52,12 +53,19 @@ _CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
 
 
 def render(
-    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+    session: Session,
+    include: Include,
+    *,
+    redactor: Redactor | None = None,
+    subagents: Load | None = None,
+    part: Part | None = None,
 ) -> Iterator[str]:
-    """The page, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    document = Document(session, include, redactor, subagents)
+    """The page, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
+    Without a `part` it is of the whole session.
+    """
+    document = Document(session, include, redactor, subagents, part)
     open_section = False
-    for piece in document.pieces():
+    for piece in document.pieces(headed=True):
         if isinstance(piece, Front):
             yield document.written(_head(piece, _outline(document)))
         elif isinstance(piece, Heading) and piece.level == 2:
@@ -124,13 +132,15 @@ def _style() -> str:
 
 
 def _outline(document: Document) -> str:
-    session = document.session
+    session, part = document.session, document.part
     links = [
         f'<li><a href="#e{exchange.index}">{_text(document.heading(exchange, number))}</a></li>'
         for exchange, number in zip(session.exchanges, exchange_numbers(session), strict=True)
-        if number is not None
+        if number is not None and (part is None or exchange.index in part.exchanges)
     ]
-    return f'<nav aria-label="Exchanges"><ol>{"".join(links)}<li><a href="#totals">Totals</a></li></ol></nav>\n'
+    if part is None:
+        links.append('<li><a href="#totals">Totals</a></li>')
+    return f'<nav aria-label="Exchanges"><ol>{"".join(links)}</ol></nav>\n'
 
 
 def _name(name: str) -> str:

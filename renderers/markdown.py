@@ -30,6 +30,7 @@ from renderers.document import (
     Prose,
 )
 from renderers.options import Include
+from renderers.places import Part
 from renderers.redact import Redactor
 from schemas.session import Session
 
@@ -37,10 +38,17 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
 
 def render(
-    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+    session: Session,
+    include: Include,
+    *,
+    redactor: Redactor | None = None,
+    subagents: Load | None = None,
+    part: Part | None = None,
 ) -> Iterator[str]:
-    """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    document = Document(session, include, redactor, subagents)
+    """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
+    Without a `part` it is of the whole session.
+    """
+    document = Document(session, include, redactor, subagents, part)
     yield from _written(document, document.pieces())
 
 
@@ -58,8 +66,8 @@ def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
 def render_exchange(session: Session, exchange: int, redactor: Redactor | None = None) -> str:
     """One exchange as Markdown for a comment: prompt, answers, and each tool use in one line."""
     include = Include(thinking=False, output=False, subagents=False, context=False)
-    document = Document(session, include, redactor, None)
-    return "".join(_written(document, _without_folds(document.exchange(exchange))))
+    document = Document(session, include, redactor, None, Part(range(exchange, exchange + 1)))
+    return "".join(_written(document, _without_folds(document.pieces())))
 
 
 def _without_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -27,13 +27,19 @@ def export_name(session: Session, suffix: str, *, redact: bool = True) -> str:
     bytes in all. A secret in the title does not get into it, unless `redact` is off.
     """
     title = Redactor().redact(session.title) if redact else session.title
-    digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    # The beginning of the id is what people give to `turnlog ID`: of a UUID its first 12 digits, which hold the
-    # milliseconds where it begins with its time. Of other ids a digest makes the name unique.
-    tail = session.id[:13] if _UUID.fullmatch(session.id) else digest
+    tail = export_tail(session)
     day = _day(session.created)
     room = _NAME_BYTES - len(f"{day}--{tail}{suffix}".encode())
     return "-".join(filter(None, (day, _slug(title, room), tail))) + suffix
+
+
+def export_tail(session: Session) -> str:
+    """The end of an export's name, which tells the session: the beginning of its id, which is what people give to
+    `turnlog ID` (of a UUID its first 12 digits, which hold the milliseconds where it begins with its time), else a
+    digest.
+    """
+    digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return session.id[:13] if _UUID.fullmatch(session.id) else digest
 
 
 def _day(seconds: float | None) -> str:

@@ -22,10 +22,14 @@ class Include:
     """The exchanges of subagents, under the call that started them."""
     context: bool = True
     """What the program put into the conversation: reminders, project instructions, notes."""
+    prompts: bool = False
+    """Only what the person typed."""
     redact: bool = True
     """Whether secrets are replaced."""
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """The words of what is not included."""
-        return tuple(f.name for f in fields(self) if f.name != "redact" and not getattr(self, f.name))
+        if self.prompts:
+            return ("everything but what the person typed",)
+        return tuple(f.name for f in fields(self) if f.name not in ("redact", "prompts") and not getattr(self, f.name))

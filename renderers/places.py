@@ -1,4 +1,5 @@
-"""Places in a session, as people write them down: `#3` is its third exchange, `#3.2` the second message in it.
+"""Places in a session, as people write them down: `#3` is its third exchange, `#3.2` the second message in it, `#3-5`
+the third to the fifth exchange.
 
 Exchanges count as on the screen, messages from the exchange's prompt, which is the first. What stands before the first
 prompt is `#0`; an exchange that is rewound or inherited has no number of its own: `#3~1` is the first of those behind
@@ -8,14 +9,22 @@ exchange 3.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
 
 if TYPE_CHECKING:
     from schemas.session import Session
 
-_PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9}))?")
+_PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9})|-(\d{1,9}(?:~\d{1,9})?))?")
+
+
+class Part(NamedTuple):
+    """The part of a session that a place names: neighbouring exchanges, or one message."""
+
+    exchanges: range
+    """Their indices."""
+    message: int | None = None
 
 
 def exchange_names(session: Session) -> list[str]:
@@ -53,25 +62,37 @@ def split_place(text: str) -> tuple[str, str]:
     return (target, f"#{place}") if mark and target and _PLACE.fullmatch(place) else (text, "")
 
 
-def find_place(session: Session, place: str) -> tuple[int, int] | None:
-    """The exchange and the message at a place, as indices; None where there is none."""
+def find_part(session: Session, place: str) -> Part | None:
+    """The part of the session that a place names; None where there is none."""
     match = _PLACE.fullmatch(place)
     if match is None:
         return None
-    names = exchange_names(session)
-    if match[1] not in names:
+    names, last = exchange_names(session), match[3] or match[1]
+    if match[1] not in names or last not in names:
         return None
-    exchange = names.index(match[1])
-    messages = session.message_range(exchange)
-    number = int(match[2]) - 1 if match[2] else 0
-    return (exchange, messages[number]) if 0 <= number < len(messages) else None
+    exchanges = range(names.index(match[1]), names.index(last) + 1)
+    if not exchanges or not match[2]:
+        return Part(exchanges) if exchanges else None
+    messages, number = session.message_range(exchanges[0]), int(match[2]) - 1
+    return Part(exchanges, messages[number]) if 0 <= number < len(messages) else None
+
+
+def find_place(session: Session, place: str) -> tuple[int, int] | None:
+    """The exchange and the message at which a place begins, as indices; None where there is none."""
+    part = find_part(session, place)
+    if part is None or not (messages := session.message_range(part.exchanges[0])):
+        return None
+    return part.exchanges[0], messages[0] if part.message is None else part.message
 
 
 def no_such_place(session: Session, place: str) -> str:
     """Say what places there are where one is not."""
     match, names = _PLACE.fullmatch(place), exchange_names(session)
-    if match is None or match[1] not in names:
+    ends = [] if match is None else [name for name in (match[1], match[3]) if name]
+    if match is None or (missing := [name for name in ends if name not in names]):
         there = f"there are #{names[0]} to #{names[-1]}" if len(names) > 1 else f"there is #{''.join(names)}"
-        return f"no exchange {place.partition('.')[0]}; {there if names else 'there is none'}"
+        return f"no exchange {f'#{missing[0]}' if match else place}; {there if names else 'there is none'}"
+    if len(ends) > 1:
+        return f"no exchanges {place}: the last stands before the first"
     count = len(session.message_range(names.index(match[1])))
     return f"no message {place}; exchange #{match[1]} has {plural(count, 'message')}"

@@ -26,6 +26,7 @@ from renderers.document import (
 )
 from renderers.facts import format_count, lacks_line, plural
 from renderers.options import Include
+from renderers.places import Part
 from renderers.plain_tables import aligned_tables
 from renderers.redact import Redactor
 from schemas.clean import one_line
@@ -35,26 +36,30 @@ _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶"
 
 
 def render(
-    session: Session, include: Include, *, redactor: Redactor | None = None, subagents: Load | None = None
+    session: Session,
+    include: Include,
+    *,
+    redactor: Redactor | None = None,
+    subagents: Load | None = None,
+    part: Part | None = None,
+    colour: bool = False,
 ) -> Iterator[str]:
-    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent."""
-    document = Document(session, include, redactor, subagents)
-    yield from _written(document, document.pieces())
+    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
+    Without a `part` it is of the whole session. With `colour` lines have those of a terminal, each for itself, so that
+    pagers may begin anywhere.
+    """
+    document = Document(session, include, redactor, subagents, part)
+    yield from _written(document, document.pieces(), colour)
 
 
-def render_part(session: Session, include: Include, exchange: int, message: int | None = None) -> Iterator[str]:
-    """One exchange as text, or one message of it."""
-    document = Document(session, include, None, None)
-    yield from _written(document, document.exchange(exchange) if message is None else document.message(message))
-
-
-def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
+def _written(document: Document, pieces: Iterable[Piece], colour: bool) -> Iterator[str]:
     depth = 0
     for piece in pieces:
         if isinstance(piece, Close):
             depth -= 1
             continue
-        yield document.written(_write(piece, "  " * depth))
+        text = document.written(_write(piece, "  " * depth))
+        yield _coloured(piece, text) if colour else text
         depth += isinstance(piece, Open)
 
 
@@ -82,6 +87,25 @@ def _write(piece: Piece, indent: str) -> str:
             return f"{title}\n{_summary(facts)}\n\n"
         case Close():
             return ""
+
+
+_COLOURS: dict[type[Piece], str] = {Heading: "1", Prompt: "36", Facts: "2", Open: "2", Items: "2", Mark: "1"}
+_DIFF = {"+": "32", "-": "31", "@": "36"}
+
+
+def _coloured(piece: Piece, text: str) -> str:
+    """A piece as written, in the sixteen colours that every terminal has its own of."""
+    lines = text.split("\n")
+    if isinstance(piece, Code):
+        signs = [line.partition("│ ")[2][:1] if piece.language == "diff" else "" for line in lines]
+        colours = [_DIFF.get(sign, "") for sign in signs]
+    elif isinstance(piece, Front):
+        colours = ["1", *["2"] * (len(lines) - 1)]
+    else:
+        colour = "1;31" if isinstance(piece, Mark) and piece.bad else _COLOURS.get(type(piece), "")
+        colours = [colour] * len(lines)
+    pairs = zip(colours, lines, strict=True)
+    return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" if colour and line else line for colour, line in pairs)
 
 
 def _block(text: str, first: str, then: str) -> str:

@@ -204,6 +204,11 @@ class Provider(Protocol):
         ...
 
     @property
+    def cache_miss(self) -> tuple[str, ...]:
+        """The keys under which a record of a response says why the prompt cache was missed; empty where none does."""
+        ...
+
+    @property
     def verified(self) -> str:
         """The genuine files that it was tried on; empty where there were none."""
         ...
@@ -266,6 +271,7 @@ class Saved:
 
     verified = ""
     uncounted: Mapping[str, str] = {}
+    cache_miss: tuple[str, ...] = ()
 
     def locations(self, env: Environment) -> list[Location]:
         """Nowhere."""

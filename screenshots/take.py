@@ -91,6 +91,16 @@ async def diff(env: Environment, size: tuple[int, int]) -> str:
     return await _transcript(demo_session(env), size, "g", "/", *"tomorrow = midnight", "enter", theme="light")
 
 
+async def export(env: Environment, size: tuple[int, int]) -> str:
+    """The export dialog."""
+    return await _transcript(demo_session(env), size, "g", "]", "e", *["up"] * 4, "left", "left")
+
+
+async def why(env: Environment, size: tuple[int, int]) -> str:
+    """Where tokens and money of an exchange went."""
+    return await _transcript(demo_session(env), size, "g", "w", theme="light")
+
+
 async def follow(env: Environment, size: tuple[int, int]) -> str:
     """A session that is being written, with the mark where the new begins."""
     writer = _live(env, NOW - 300)
@@ -118,8 +128,10 @@ async def watch(env: Environment, size: tuple[int, int]) -> str:
     app.start_with(WatchScreen(watch, lambda: NOW))
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
-            while len(watch.tiles) < 5 or any(tile.cost is None for tile in watch.tiles):
+            for _ in range(100):  # until it is known what all of them cost
                 await pilot.pause(0.1)
+                if watch.tiles and all(tile.cost is not None for tile in watch.tiles):
+                    break
             await pilot.pause(0.3)
             return picture(app)
 
@@ -188,6 +200,8 @@ async def main() -> None:
         "transcript": transcript,
         "diff": diff,
         "follow": follow,
+        "export": export,
+        "why": why,
         "find": find,
         "watch": watch,
     }

@@ -6,20 +6,27 @@ Only what `--help` needs is imported here; a command's module is imported when i
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from schemas import __version__
 from viewer.output import ending, fail, pipe_closed
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
     "list": "List sessions.",
     "show": "Print a session.",
+    "diff": "Show what a session changed in files.",
+    "why": "Say from which prompt a line of a file came.",
     "tail": "Follow a session as it grows.",
     "watch": "Watch the sessions that run, and who waits for you.",
     "export": "Write a session as a document.",
     "usage": "Count tokens and what they cost.",
+    "cache": "List the breaks of the prompt cache and what they cost.",
+    "compare": "Compare two sessions.",
     "search": "Search all sessions.",
     "index": "Say what the index of all sessions holds, or delete it.",
     "events": "Write what model calls used as Normalized Events.",
@@ -27,6 +34,7 @@ COMMANDS = {
     "validate": "Check a document against its format.",
     "agents": "List the agents whose sessions can be read.",
     "doctor": "Say where turnlog looks and what it finds.",
+    "completion": "Print what lets a shell complete commands, options and session ids.",
     "demo": "Browse the bundled example sessions.",
 }
 """Each is viewer/commands/NAME.py; the words are those of `turnlog --help`."""
@@ -65,6 +73,15 @@ class _Commands(click.Group):
         # What stands behind `--` is a target even when it looks like an option.
         escape = ["--"] if args[0].startswith("-") and args[0] != "-" else []
         return DEFAULT, self.get_command(ctx, DEFAULT), escape + args
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Click would import every command for its first line.
+        from click.shell_completion import CompletionItem
+
+        from viewer.completion import sessions
+
+        names = [CompletionItem(name, help=words) for name, words in COMMANDS.items() if name.startswith(incomplete)]
+        return [*sessions(incomplete), *names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     # A closed pipe is met here, since click would end with code 1, which says "no".
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 
+class Kept(CallError):
+    """An existing file was in the way, and was kept."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path_text(path)}: exists already, kept (--force replaces it)")
+
+
 def place_of(given: str | None, *, force: bool) -> Path | None:
     """The file that `-o FILE` means; None for standard output. Raises CallError where it cannot be written there."""
     if given is None or given == "-":
@@ -39,7 +46,7 @@ def check_free(path: Path, *, force: bool) -> None:
         # A misspelled directory must not come to life; only `-o DIR/` asks for one.
         raise CallError(f"{path_text(path.parent)}: no such directory")
     if os.path.lexists(path) and not force and not _is_special(path):
-        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)")
+        raise Kept(path)
 
 
 def check_not_read(path: Path, read: Iterable[Path]) -> None:
@@ -72,7 +79,7 @@ def write_file(path: Path, chunks: Iterable[bytes], *, force: bool) -> None:
         else:
             _write_beside(path, chunks, force=force)
     except FileExistsError:
-        raise CallError(f"{path_text(path)}: exists already, kept (--force replaces it)") from None
+        raise Kept(path) from None
     except BrokenPipeError:
         raise  # whoever reads the pipe has enough, which is no error
     except OSError as error:

@@ -24,6 +24,33 @@ if TYPE_CHECKING:
 MTOK = 1e6
 
 
+class CostParts(NamedTuple):
+    """US dollars of a call by the kind of token."""
+
+    input: float
+    output: float
+    cache_write: float
+    cache_read: float
+    tool_input: float = 0.0
+    """Of tokens that tools read, where a price book has a rate for them; else they are in `input`."""
+    tool_output: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The cost of the call. Not `sum`, which newer Pythons round otherwise (`book_parts`)."""
+        fresh, output, write, read, tool_input, tool_output = self
+        return fresh + output + write + read + tool_input + tool_output
+
+    def by_kind(self) -> dict[str, float]:
+        """The same by the names of token figures, tools' tokens with the others."""
+        return {
+            "input": self.input + self.tool_input,
+            "cacheRead": self.cache_read,
+            "cacheWrite": self.cache_write,
+            "output": self.output + self.tool_output,
+        }
+
+
 class Prices:
     """The prices to use: `book` goes before genai-prices."""
 
@@ -43,13 +70,18 @@ class Prices:
         """US dollars for a call; None where the model has no price. `time` is in seconds since 1970; where it is not
         known, today's price is taken.
         """
+        parts = self.parts(provider, model, call, time)
+        return None if parts is None else parts.total
+
+    def parts(self, provider: str, model: str | None, call: Call, time: float | None) -> CostParts | None:
+        """US dollars for a call as in `cost`, each kind of token by itself."""
         if not model:
             return None
         if self.book is not None and (rates := self.book.rates(provider, model)) is not None:
-            return book_cost(rates, call)
-        return self._default_cost(provider, model, call, time)
+            return book_parts(rates, call)
+        return self._default_parts(provider, model, call, time)
 
-    def _default_cost(self, provider: str, model: str, call: Call, time: float | None) -> float | None:
+    def _default_parts(self, provider: str, model: str, call: Call, time: float | None) -> CostParts | None:
         try:
             info = self._models[provider, model]
         except KeyError:
@@ -61,21 +93,21 @@ class Prices:
         scales = self._scales.get(id(price))
         if scales is None:
             scales = self._scales[id(price)] = _scales(price)  # the tables live as long as the process
-        return scales.cost(call)
+        return scales.parts(call)
 
 
-def book_cost(rates: Rates, call: Call) -> float:
+def book_parts(rates: Rates, call: Call) -> CostParts:
     """Return the cost of a call by a price book. The order of the sum is that of the format's producer, so that figures
     agree to the last bit (formats note 3.4).
     """
     usage = call.usage
-    return (
-        (usage.input or 0) / MTOK * rates.input
-        + (usage.output or 0) / MTOK * rates.output
-        + (usage.cache_write or 0) / MTOK * rates.cache_write
-        + (usage.cache_read or 0) / MTOK * rates.cache_read
-        + call.tool_input / MTOK * rates.tool_input
-        + call.tool_output / MTOK * rates.tool_output
+    return CostParts(
+        (usage.input or 0) / MTOK * rates.input,
+        (usage.output or 0) / MTOK * rates.output,
+        (usage.cache_write or 0) / MTOK * rates.cache_write,
+        (usage.cache_read or 0) / MTOK * rates.cache_read,
+        call.tool_input / MTOK * rates.tool_input,
+        call.tool_output / MTOK * rates.tool_output,
     )
 
 
@@ -106,12 +138,12 @@ class _Scales(NamedTuple):
     cache_write_1h: _Scale | None
     reasoning: _Scale | None
 
-    def cost(self, call: Call) -> float | None:
+    def parts(self, call: Call) -> CostParts | None:
         usage = call.usage
         written, hour = usage.cache_write or 0, min(usage.cache_write_1h or 0, usage.cache_write or 0)
         thought = min(usage.reasoning or 0, usage.output or 0)
         whole_input = (usage.context or 0) + call.tool_input  # as genai-prices counts it: cache is inside
-        dollars = 0.0
+        dollars = []
         for tokens, scale in (
             ((usage.input or 0) + call.tool_input, self.input),
             (usage.cache_read or 0, self.cache_read),
@@ -120,12 +152,11 @@ class _Scales(NamedTuple):
             ((usage.output or 0) - thought + call.tool_output, self.output),
             (thought, self.reasoning),
         ):
-            if not tokens:
-                continue
-            if scale is None:
+            if tokens and scale is None:
                 return None
-            dollars += tokens * scale.at(whole_input) / MTOK
-        return dollars
+            dollars.append(tokens * scale.at(whole_input) / MTOK if tokens and scale is not None else 0.0)
+        fresh, read, minutes, hours, said, thinking = dollars
+        return CostParts(fresh, said + thinking, minutes + hours, read)
 
 
 def _scales(price: ModelPrice) -> _Scales:

@@ -138,6 +138,15 @@ class Response:
         return self
 
 
+def costs_by_kind(rows: Iterable[Response], prices: Prices) -> dict[str, float]:
+    """US dollars by the kind of token, of what has a price; empty where nothing has."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        if (parts := prices.parts(row.provider, row.model, row.call, row.time)) is not None:
+            total.update(parts.by_kind())
+    return dict(total)
+
+
 @dataclass(slots=True)
 class Tally:
     """A sum of responses."""
@@ -299,7 +308,7 @@ def _inherited_response(session: Session, one: Inherited, source: Source, member
     if _tells_alone(one.group_id):
         key = _key_of(session.provider, one.group_id)
     else:
-        key = _weak_key(session.provider, one.group_id, one.usage, _began(session, one.span, time))
+        key = _weak_key(session.provider, one.group_id, one.usage, began(session, one.span, time))
     return Response(
         source,
         session.provider,
@@ -386,7 +395,7 @@ def response_key(provider: str, session: Session, group: int) -> int:
         return _key_of(provider, name)
     last = session.groups.last[group]
     time = session.messages.when(last) if last != NONE else None
-    return _weak_key(provider, name, session.groups.usage[group], _began(session, session.groups.span[group], time))
+    return _weak_key(provider, name, session.groups.usage[group], began(session, session.groups.span[group], time))
 
 
 def _name_of(session: Session, made_by: str | None, group_id: str) -> int:
@@ -418,17 +427,17 @@ def _key_of(*names: object) -> int:
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
 
 
-def _weak_key(provider: str, group_id: str, usage: TokenUsage, began: float | None) -> int:
-    if began is None:
+def _weak_key(provider: str, group_id: str, usage: TokenUsage, time: float | None) -> int:
+    if time is None:
         return _key_of(provider, group_id, usage[:4])
-    return _key_of(provider, group_id, (usage.input, usage.cache_read, usage.cache_write), math.floor(began))
+    return _key_of(provider, group_id, (usage.input, usage.cache_read, usage.cache_write), math.floor(time))
 
 
-def _began(session: Session, span: int, time: float | None) -> float | None:
+def began(session: Session, span: int, time: float | None) -> float | None:
     """Return the time of a response's first record; `time` where it does not say."""
     first = next(iter(session.spans.chain(span)), None)
-    began = None if first is None else when(session.record(first).get("timestamp"))
-    return time if began is None else began
+    said = None if first is None else when(session.record(first).get("timestamp"))
+    return time if said is None else said
 
 
 # -- the table -------------------------------------------------------------------------------------------------------

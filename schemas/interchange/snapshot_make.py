@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from schemas.clean import clean, one_line
 from schemas.costs.price_book import PriceBook
-from schemas.costs.prices import MTOK, Prices, book_cost
+from schemas.costs.prices import MTOK, Prices, book_parts
 from schemas.interchange.events import LARGEST, Event
 from schemas.interchange.rfc3339 import format_time
 from schemas.json_output import json_bytes
@@ -79,7 +79,7 @@ class BookPricing:
     def cost(self, event: Event) -> float | None:
         """Price an event by the book's rates."""
         rates = self._book.models.get(event.provider, {}).get(event.model)
-        return None if rates is None else book_cost(rates, event.call)
+        return None if rates is None else book_parts(rates, event.call).total
 
     def subscription(self, provider: str) -> float:
         """The book's."""

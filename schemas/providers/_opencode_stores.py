@@ -147,8 +147,8 @@ class Stores(Database, Tree):
         """A command that runs has metadata; one that waits for permission has none yet (formats/found-live.md 6)."""
         record = session.record(session.message_spans(index)[0])
         part = next((one for one in map(dict_of, list_of(record.get("parts"))) if one.get("callID") == use), {})
-        waiting = "metadata" not in dict_of(part.get("state")) and Wait.PERMISSION
-        return waiting if part.get("tool") == "bash" else None
+        state, is_told = dict_of(part.get("state")), part.get("tool") == "bash"
+        return ("metadata" not in state and Wait.PERMISSION) if is_told and state.get("status") == "running" else None
 
     # -- their records ---------------------------------------------------------------------------------------------
 

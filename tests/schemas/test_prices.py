@@ -48,6 +48,22 @@ def test_costs_are_those_of_genai_prices(model: str, data: st.DataObject) -> Non
     assert Prices().cost("any", model, Call(usage), WHEN) == pytest.approx(float(price.total_price), rel=1e-12)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@given(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS))
+def test_the_parts_of_a_cost_are_those_of_each_kind_alone_and_add_up(model: str, counts: tuple[int, ...]) -> None:
+    """By the prices that hold for the whole call: where they depend on its size only the sum is the same."""
+    usage = TokenUsage(*counts)
+    parts = Prices().parts("any", model, Call(usage), WHEN)
+    assert parts is not None
+    assert (
+        sum(parts.by_kind().values())
+        == pytest.approx(parts.total)
+        == pytest.approx(Prices().cost("any", model, Call(usage), WHEN))
+    )
+    for kind, count in zip(("input", "output", "cacheRead", "cacheWrite"), counts, strict=True):
+        assert (parts.by_kind()[kind] > 0) == (count > 0)
+
+
 def test_an_hour_of_cache_costs_more_than_five_minutes():
     prices = Prices()
     five = prices.cost("claude", "claude-opus-4-5", Call(TokenUsage(cache_write=1_000_000)), WHEN)

@@ -103,9 +103,9 @@ class Desk:
 
     # -- what its process does ---------------------------------------------------------------------------------------
 
-    def runs(self, name: str, state: str = "S", command: str = "claude") -> None:
+    def runs(self, name: str, state: str = "S", command: str = "claude", start: int = 499_000) -> None:
         """Its process is there, in that state."""
-        self._process(self.pid_of(name), 1, state, command)
+        self._process(self.pid_of(name), 1, state, command, start)
 
     def spawns(self, name: str, command: str = "bash -c pytest") -> int:
         """A process of its tool; returns its number."""

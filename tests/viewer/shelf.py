@@ -47,6 +47,8 @@ def summary(
         "touched_ns": int((NOW - ago) * 1e9),
         "lineage": Lineage(forked_from=fork),
     }
+    if "path" in fields:
+        fields["file"] = str(fields.pop("path"))
     return Summary(**values | fields)
 
 

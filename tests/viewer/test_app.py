@@ -21,7 +21,8 @@ from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.bindings import TABLES, Config, ConfigError, footer_items
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.dialog import MessageScreen, PathPrompt
+from viewer.screens.dialog import MessageScreen
+from viewer.screens.export_dialog import ExportScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
@@ -236,6 +237,10 @@ def secret_session(tmp_path: Path, cwd: str) -> Path:
     return path
 
 
+def note(app: TurnlogApp) -> str:
+    return str(app.screen.query_one("#export-note").render())
+
+
 async def test_export_asks_where_writes_and_says_what_it_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,14 +250,14 @@ async def test_export_asks_where_writes_and_says_what_it_replaced(
     app = browser(summary("a", file=str(path)))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: isinstance(app.screen, PathPrompt))
-        box = app.screen.query_one(Input)
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        box = app.screen.query_one("#path", Input)
         assert box.value.startswith("2026-05-01-") and box.value.endswith(".md")
+        await until(pilot, lambda: "characters; a pull request takes 65,536" in note(app))
         box.value = "there.md"
         await pilot.press("enter")
-        await until(pilot, lambda: app.screen.query("#dialog-problem"))
-        assert "there.md exists already" in str(app.screen.query_one("#dialog-problem").render())
-        app.screen.query_one(Input).value = "new.md"
+        await until(pilot, lambda: "there.md exists already" in note(app))
+        box.value = "new.md"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("Toast"))
         toast = str(app.screen.query_one("Toast").render())
@@ -266,8 +271,8 @@ async def test_export_into_a_folder_that_is_not_there_is_said(tmp_path: Path) ->
     app = browser(summary("a", file=str(secret_session(tmp_path, f"{tmp_path}/gone"))))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: isinstance(app.screen, PathPrompt))
-        app.screen.query_one(Input).value = str(tmp_path / "no" / "such.md")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        app.screen.query_one("#path", Input).value = str(tmp_path / "no" / "such.md")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("Toast"))
         assert "no such directory" in str(app.screen.query_one("Toast").render())

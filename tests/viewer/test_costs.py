@@ -218,11 +218,13 @@ async def test_what_was_looked_up_before_the_prices_came_is_filled_in(gate: thre
         await pilot.press("w")
         pane = pilot.app.screen.query_one(RowsPane)
         assert "1,000,000 tokens" in pane.text and "$" not in pane.text
+        await until(pilot, lambda: pane.size.height)
+        before = pane.size.height
         gate.set()
         await until(pilot, lambda: "$" in pane.text)
-        assert pane.text.count("$5.00") == 2, "the exchange's and the session's"
+        assert pane.text.count("$5.00") == 4, "the exchange's and the session's, that of its input, and of its call"
         # It grows with what there is to say; on a busy machine a moment after the words are there.
-        await until(pilot, lambda: pane.size.height == pane.virtual_size.height)
+        await until(pilot, lambda: before < pane.size.height <= pane.virtual_size.height)
 
 
 async def test_a_growing_exchange_costs_more() -> None:
@@ -250,6 +252,16 @@ def test_why_says_each_cost_and_what_has_no_price() -> None:
     assert "1,000,000 tokens: in 1,000,000 · cache read 0 · cache write 0 · out 0 · $5.00\n" in text
     assert text.count("$5.00+") == 2, "of the exchange and of the session"
     assert f"no price for {NOBODY}: not in the cost" in text
+
+
+def test_why_says_costs_by_kind_and_the_dearest_calls_first() -> None:
+    hand = Hand()
+    hand.prompt("Fix the lamp")
+    for fresh in (10_000, 1_000_000, 100_000):
+        hand.text("done", usage=TokenUsage(fresh, 100_000, 0, 0), model=OPUS)
+    text = why(hand, 1)
+    assert "out $7.50 · in $5.55" in text
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("#1.")] == ["$7.50", "$3.00", "$2.55"]
 
 
 def test_why_says_nothing_of_costs_where_there_are_none() -> None:

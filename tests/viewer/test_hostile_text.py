@@ -217,7 +217,8 @@ COMMANDS = [
     ("list",), ("list", "--all"), ("list", "--all", "--json"), ("usage",), ("usage", "--json"), ("doctor",),
     ("doctor", "--json"), ("search", "a"), ("search", "--json", "a"), ("usage", "--by", "session"),
     ("usage", "--by", "project", "--json"), ("usage", "--by", "model"), ("usage", "--by", "group", "--explain"),
-    ("usage", "--by", "exchange", "--explain", "--json"), ("events",),
+    ("usage", "--by", "exchange", "--explain", "--json"), ("events",), ("cache",), ("cache", "--json"),
+    ("list", "--format", "{id} {title} {project} {directory} {path} {model}"),
 ]  # fmt: skip
 """On all sessions of the machine."""
 BRIEF = [
@@ -234,6 +235,8 @@ def run_on(output: Output, path: Path) -> None:
     """Run what takes a TARGET, and read back what was exported."""
     for args in (("show",), ("show", "--json"), ("usage",), ("usage", "--json"), ("events",), ()):
         output.of(*args, path)
+    for args in ((), ("--json",)):
+        output.of("compare", *args, path, path)
     for form in FORMATS:
         written = output.of("export", "--to", form, "--no-redact", path)
         if form not in ("markdown", "html", "text"):

@@ -190,6 +190,30 @@ def test_explain_names_the_records_of_each_figure_and_what_was_left_out(machine:
     assert "a copy of the one in" in text
 
 
+def test_explain_says_the_cost_by_kind_the_dearest_call_first_and_what_filled_the_context(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    dear = records[3] | {"uuid": "dear", "parentUuid": records[3]["uuid"]}
+    usage = FIGURES | {"cache_read_input_tokens": 340, "cache_creation_input_tokens": 4_000}
+    dear["message"] = dear["message"] | {"id": "msg_dear", "usage": usage}
+    path.write_text("".join(json.dumps(record) + "\n" for record in [*records, dear]))
+    answer = by(machine, "exchange", "--explain", ONE)
+    for row in answer["rows"]:
+        assert sum(row["costByKind"].values()) == pytest.approx(row["costUsd"], abs=1e-5)
+        assert sum(one["costByKind"]["cacheWrite"] for one in row["from"]) == pytest.approx(
+            row["costByKind"]["cacheWrite"]
+        )
+    text = machine.run("usage", "--by", "exchange", "--explain", ONE).out
+    second = text[text.index("2. second") : text.index("subagents")]
+    assert second.index("cache write $0.03") < second.index("msg_dear") < second.index("_3 ")
+    filled = text[text.index("what filled the context") :].splitlines()
+    assert filled[1:4] == [
+        "  context: 4,350 tokens",
+        "  +4,000  before #2.3: text two",
+        "  +350  before #1.2: the program's own instructions and tools, prompt first",
+    ]
+
+
 def test_a_file_of_events_is_of_many_sessions(machine: Machine) -> None:
     data = machine.run("events").out
     assert machine.run("events").out == data

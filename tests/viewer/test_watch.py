@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from schemas.message import ToolType
 from schemas.running import Stated, Status, Wait
-from tests.viewer.desk import Desk
+from tests.viewer.desk import BOOTED, Desk
 from tests.viewer.machine import Machine
 from tests.waiting import LIMIT, wait_until
 from viewer.output import CallError
@@ -108,6 +108,18 @@ def test_a_status_that_is_older_than_the_records_counts_no_more(desk: Desk) -> N
     watch = desk.watch()
     assert [said(tile) for tile in desk.look(watch)] == [("waits", "permission", True)]
     desk.results("a", use)
+    assert [said(tile) for tile in desk.look(watch)] == [("works", "thinking", True)]
+
+
+def test_what_another_process_left_open_is_not_open(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.uses("a")
+    desk.now += 20
+    desk.prompts("a", "Go on")
+    desk.runs("a")
+    watch = desk.watch()
+    assert [said(tile) for tile in desk.look(watch)] == [("works", "$ pytest -q", False)]  # the prompt is queued
+    desk.runs("a", start=round((desk.now - 5 - BOOTED) * 100))
     assert [said(tile) for tile in desk.look(watch)] == [("works", "thinking", True)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.viewer.lab_live import LIVE, Machine, draw, lay_out
+from tests.viewer.lab_live import BOOTED, LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
 from viewer.watch.tile import Tile
 from viewer.watch.tiles import Watch
@@ -23,11 +23,11 @@ EXPECTED = {
         "11-killed-in-question": "! ended killed", "12-api-error-then-idle": "! done failed",
     },
     "codex": {
-        "02-streaming": "! works thinking", "03-shell": "! works exec", "03b-shell-classic": "! works $ sleep 20",
-        "04-approval": "? waits permission: exec", "04b-approval-patch": "? waits permission: Write ",
+        "02-streaming": "! works thinking", "03-shell": "! works $ sleep 20", "03b-shell-classic": "! works $ sleep 20",
+        "04-approval": "? waits permission: $ sleep", "04b-approval-patch": "? waits permission: Write ",
         "04c-approval-classic": "? waits permission: $ sleep 20", "05-question": "! waits question: ",
         "06-plan": "? waits plan", "07-finished": "! done answered", "08-interrupted": "! done interrupted",
-        "08b-approval-denied": "! done interrupted", "10-exited": "! works exec", "11-killed-exec": "? ended in",
+        "08b-approval-denied": "! done interrupted", "10-exited": "! works $ sleep", "11-killed-exec": "? ended in",
         "11-killed-tui": "! works thinking", "13-exec": "! works thinking",
     },
     "qwen": {
@@ -71,6 +71,7 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
         while watch.step(1.0):
             pass
         now += 2.1
+        (machine.proc / "uptime").write_text(f"{now - BOOTED:.2f} 0\n")
         for pid in pids:
             draw(machine.proc, pid, round(rate * (now - machine.now)))
     tiles = watch.tiles

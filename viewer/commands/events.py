@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, progress, short_path, warn, write_bytes
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("events")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
 @click.option("-o", "destination", metavar="FILE", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file, but never one that is read.")
 def command(targets: tuple[str, ...], destination: str | None, force: bool) -> int:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _PIPED = 100
 """Columns behind a pipe, which has no width of its own."""
+LINE_FIELDS = (
+    "id", "title", "agent", "project", "directory", "path", "created", "updated", "exchanges", "messages", "tokens",
+    "model", "live",
+)  # fmt: skip
+"""What --format knows of a session."""
 _NARROW = 90
 """In fewer columns projects are cut shorter, so that titles have room."""
 
@@ -30,13 +35,28 @@ _NARROW = 90
 @click.option("--since", metavar="WHEN", help="Only sessions since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--format", "form", metavar="TEXT", help=r"Print a line a session, as '{id}\t{title}'.")
 def command(
-    words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool, as_json: bool
+    words: tuple[str, ...],
+    here: bool,
+    agent: str | None,
+    since: str | None,
+    everything: bool,
+    as_json: bool,
+    form: str | None,
 ) -> int:
-    """List sessions, newest first; this directory's first. WORDS filter by title, project and id."""
+    """List sessions, newest first; this directory's first. WORDS filter by title, project and id.
+
+    --format takes the fields {id}, {title}, {agent}, {project} (its name), {directory}, {path} (a TARGET), {created},
+    {updated} (UTC), {exchanges}, {messages}, {tokens}, {model} (the last one) and {live} (`live` or empty). All are
+    texts in one line, empty where unknown; {title:.40} cuts, {tokens:>9} aligns.
+    """
     from viewer.index.library import Library
 
-    chosen = _filter(words, here, agent, since, everything)
+    if form is not None and as_json:
+        raise CallError("--format and --json: one of both")
+    line = None if form is None else line_format(form)
+    chosen = list_filter(words, here, agent, since, everything)
     library = Library()
     filtered = bool(words or here or agent or since)
     with progress("reading sessions") as bar:
@@ -51,6 +71,8 @@ def command(
         from viewer.index.summary import list_object
 
         write_json([list_object(summary) for summary in rows])
+    elif line is not None:
+        write_bytes("".join(f"{line(summary)}\n" for summary in rows).encode("utf-8", "replace"))
     elif rows:
         _print(rows, ids_of(library.found.files, library))
     else:
@@ -62,9 +84,53 @@ def command(
     return NO if filtered and not rows else DONE
 
 
-def _filter(
+def line_format(form: str) -> Callable[[Summary], str]:
+    """Return what makes a line of a session, as `form` has it. Raises CallError for a field that there is none of."""
+    from string import Formatter
+
+    from renderers.facts import iso_time, project_name
+
+    def fields(one: Summary) -> dict[str, str]:
+        total = one.usage.total if one.usage else None
+        values = {
+            "id": one.id,
+            "title": one.title,
+            "agent": one.provider,
+            "project": project_name(one.workspace_root),
+            "directory": one.workspace_root or "",
+            "path": path_text(one.path),
+            "created": "" if one.created is None else iso_time(one.created),
+            "updated": iso_time(one.when),
+            "exchanges": str(one.exchanges),
+            "messages": str(one.messages),
+            "tokens": "" if total is None else str(total),
+            "model": one.models[-1] if one.models else "",
+            "live": "live" if one.live else "",
+        }
+        return {name: one_line(value, 4096) for name, value in values.items()}
+
+    try:
+        pieces = list(Formatter().parse(form.replace("\\t", "\t")))
+        for _, name, spec, how in pieces:
+            if name is not None and (name not in LINE_FIELDS or "{" in (spec or "") or how):
+                raise CallError(f"--format: no field {{{name}}}; there are {', '.join(LINE_FIELDS)}")
+            format("", spec or "")
+    except ValueError as error:
+        raise CallError(f"--format: {error}") from None
+
+    def line(one: Summary) -> str:
+        known = fields(one)
+        return "".join(
+            text + (format(known[name], spec or "") if name is not None else "") for text, name, spec, _ in pieces
+        )
+
+    return line
+
+
+def list_filter(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
 ) -> Callable[[Summary], bool]:
+    """Return what tells whether a session is asked for. Raises CallError."""
     from viewer.index.library import in_directory
     from viewer.index.matching import search_key
 

@@ -6,12 +6,13 @@ import sys
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, warn
 from viewer.start import browse, open_screen
 
 
 @click.command("open")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=target_completion)
 @click.option("-f", "--follow", is_flag=True, help="Begin at the end and follow it as it grows.")
 def command(target: str | None = None, follow: bool = False) -> int:
     """Open a session: TARGET is a path, an id or the beginning of one, `latest`, or `-` (standard input).

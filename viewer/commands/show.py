@@ -2,77 +2,79 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, progress, warn, write_bytes
 
 if TYPE_CHECKING:
+    from renderers.options import Include
     from schemas.records import Unreadable
     from schemas.session import Session
 
+_COLOR = "Colours: on a terminal (auto, the default), always, or never."
 _NAMED = 5
 """Unreadable lines that the warning names."""
 
 
-@click.command("show")
-@click.argument("target", metavar="TARGET")
+@click.command("show", epilog="With a pager: turnlog show latest --color always | less -R")
+@click.argument("target", metavar="TARGET", shell_complete=target_completion)
 @click.option("--json", "as_json", is_flag=True, help="Print SessionData 1.0.")
-def command(target: str, as_json: bool) -> int:
+@click.option("--prompts", is_flag=True, help="Only what the person typed.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help=_COLOR)
+@click.option("--no-output", is_flag=True, help="Leave out what tools and commands printed; how much is said.")
+def command(target: str, as_json: bool, prompts: bool, color: str, no_output: bool) -> int:
     """Print a session as plain text, or with --json as SessionData 1.0.
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. TARGET#3 is its third
-    exchange, TARGET#3.2 the second message in that.
+    exchange, TARGET#3-5 the third to the fifth, TARGET#3.2 the second message in the third.
     """
+    from renderers.options import Include
     from viewer.sessions.targets import Targets
 
+    if as_json and (prompts or no_output):
+        raise CallError("--json: a JSON document holds the whole session")
     found = Targets().resolve(target, placed=not as_json)
     if as_json:
         _print_json(found.path)
     else:
-        print_text(found.path, found.place)
+        include = Include(output=not no_output, prompts=prompts, redact=False)
+        auto = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print_text(found.path, found.place, include, colour=color == "always" or (color == "auto" and auto))
     return DONE
 
 
-def print_text(path: Path, place: str = "") -> None:
+def print_text(path: Path, place: str = "", include: Include | None = None, *, colour: bool = False) -> None:
     """Print a session, or what is at a place in it, with everything unfolded. Like the screen it replaces nothing:
     redacting is the export's part.
 
     Raises OpenError for what is no session, CallError for no place.
     """
     from renderers.options import Include
-    from schemas.opening import read_session
-    from viewer.commands.export import document
+    from renderers.plain import render
+    from schemas.opening import read_session, read_subagent
+    from viewer.commands.export import encoded, part_at
     from viewer.sessions.selection import say_others
 
     with progress("reading") as bar:
         session = read_session(path, bar)
     try:
-        if place:
-            _print_place(session, place)
-            return
-        for chunk in document(session, "text", Include(redact=False), None):
+        part = part_at(session, place)
+        include = include or Include(redact=False)
+        for chunk in encoded(render(session, include, subagents=read_subagent, part=part, colour=colour)):
             write_bytes(chunk)
+        if part is not None:
+            return
         say_others(session, path)
         if notice := unreadable_notice(session):
             warn(f"{path_text(path)}: {notice}")
     finally:
         session.close()
-
-
-def _print_place(session: Session, place: str) -> None:
-    from renderers.options import Include
-    from renderers.places import find_place, no_such_place
-    from renderers.plain import render_part
-
-    if (found := find_place(session, place)) is None:
-        raise CallError(f"{path_text(session.path)}: {no_such_place(session, place)}")
-    exchange, message = found
-    for chunk in render_part(session, Include(redact=False), exchange, message if "." in place else None):
-        write_bytes(chunk.encode("utf-8", "replace"))
 
 
 def _print_json(path: Path) -> None:

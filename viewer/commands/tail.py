@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.session import Change, Op
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
 from viewer.sessions.targets import STDIN
 
@@ -29,7 +30,7 @@ _PART = 500
 
 
 @click.command("tail")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=target_completion)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a change.")
 @click.option("--all", "whole", is_flag=True, help="Begin with the first exchange, not with the last.")
 def command(target: str | None, as_json: bool, whole: bool) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.paths import address_json
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, console, progress, warn, write_bytes, write_json
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
@@ -25,7 +26,7 @@ _FROM_FILES = ("exchange", "group")
 
 
 @click.command("usage")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
 @click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
 @click.option("--since", metavar="WHEN", help="Only responses since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--until", metavar="WHEN", help="Only responses up to the end of a day, or of that age and older.")
@@ -114,7 +115,7 @@ def _print_sums(
         notes = _machine_notes(library) if not any(filters) else []
     code = DONE if rows or left_out else NO
     if as_json:
-        _print_json(kind, rows, total, explanation)
+        _print_json(kind, rows, total, explanation, prices)
         return code
     if code == NO:
         warn(_nothing(filters, spending.projects))
@@ -124,8 +125,8 @@ def _print_sums(
     screen = console()
     foot = spending.foot() if targets else []
     totals = foot if len(foot) > 1 else [("total", total)]
-    if explain:
-        print_explanation(screen, rows, totals, left_out)
+    if explanation is not None:
+        print_explanation(screen, rows, totals, explanation, prices)
     else:
         _print_table(screen, kind, rows, totals)
     _say(screen, [*notes, *unpriced_note(total), *copies_note(spending.copies)])
@@ -178,7 +179,7 @@ def _machine_notes(library: Library) -> list[str]:
     return notes
 
 
-def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanation | None) -> None:
+def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanation | None, prices: Prices) -> None:
     totals = total.to_json()
     answer: dict[str, Any] = {
         "by": kind,
@@ -188,10 +189,11 @@ def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanati
         "unpriced": totals["unpriced"],
     }
     if explanation is not None:
-        from viewer.usage.explain import responses_json
+        from viewer.usage.explain import kinds_json, responses_json
 
         for row, made in zip(rows, answer["rows"], strict=True):
-            made["from"] = responses_json(row.responses)
+            made["costByKind"] = kinds_json(row.responses, prices)
+            made["from"] = responses_json(row.responses, prices)
         answer["leftOut"] = [one.to_json() for one in explanation.left_out]
     write_json(answer)
 

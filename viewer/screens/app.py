@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from schemas.session import Session
     from viewer.follow.pipe import Spool
+    from viewer.screens.export_dialog import Order
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -255,7 +256,7 @@ class TurnlogApp(App[None]):
     # -- save, export and resume -----------------------------------------------------------------------------------
 
     def export_path(self, path: Path) -> None:
-        """Ask where to, then write the session in a file as Markdown."""
+        """Ask what to write of the session in a file, and where to."""
         self._read(path, self.action_export_session)
 
     def resume_path(self, path: Path) -> None:
@@ -274,11 +275,26 @@ class TurnlogApp(App[None]):
             return
         self.call_from_thread(then, session)
 
-    def action_export_session(self, session: Session) -> None:
-        """Ask where to, write the session as Markdown, say where it lies and how many secrets were replaced."""
-        from renderers.names import export_name
+    def action_export_session(self, session: Session, block: int | None = None) -> None:
+        """Ask what of the session to write and where to, say where it lies and how many secrets were replaced. `block`
+        is the message one is at.
+        """
+        from renderers.places import exchange_names, place_of
+        from viewer.screens.export_dialog import ExportScreen
 
-        self._ask_where("Export as Markdown", export_name(session, ".md"), partial(self._write_export, session))
+        places: dict[str, str] = {}
+        if block is not None and block < len(session.messages):
+            names = exchange_names(session)
+            name = names[session.messages.exchange[block]]
+            message = place_of(session, block, names)
+            places = {"block": message if "." in message else f"{message}.1", "exchange": f"#{name}"}
+            places["range"] = f"#{name}-{names[-1]}"
+
+        def take(order: Order | None) -> None:
+            if order is not None:
+                self._write_export(session, order)
+
+        self.push_screen(ExportScreen(session, places), take)
 
     def _ask_where(
         self, title: str, name: str, write: Callable[[Path], object], given: str = "", problem: str = ""
@@ -300,9 +316,9 @@ class TurnlogApp(App[None]):
         self.push_screen(PathPrompt(title, given or name, problem), take)
 
     @work(thread=True, group="export")
-    def _write_export(self, session: Session, path: Path) -> None:
+    def _write_export(self, session: Session, order: Order) -> None:
         """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
-        from renderers.options import Include
+        from renderers.places import find_part
         from renderers.redact import Redactor
         from schemas.opening import OpenError, read_session
         from viewer.commands.export import document
@@ -311,14 +327,14 @@ class TurnlogApp(App[None]):
 
         redactor = Redactor()
         try:
-            fresh = read_session(session.path)
-            write_file(path, document(fresh, "markdown", Include(), redactor), force=False)
-            fresh.close()
+            with closing(read_session(session.path)) as fresh:
+                part = find_part(fresh, order.place) if order.place else None
+                write_file(order.path, document(fresh, order.form, order.include, redactor, part), force=False)
         except (OpenError, OSError, CallError) as error:
             self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
             return
         secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
-        self.call_from_thread(self.say, f"{short_path(path)}\n{secrets}", title="Exported")
+        self.call_from_thread(self.say, f"{short_path(order.path)}\n{secrets}", title="Exported")
 
     def action_save_stream(self, session: Session | None = None) -> None:
         """Ask where to, then write what came on standard input so far, as it came."""

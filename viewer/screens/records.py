@@ -12,7 +12,8 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from renderers.facts import cost_fact, format_exact, format_size, plural, usage_line
+from renderers.facts import cost_fact, format_cost, format_exact, format_size, plural, usage_line
+from renderers.places import exchange_names, place_of
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, Spans, wrap
 from renderers.terminal.text import output_rows
@@ -24,7 +25,8 @@ from schemas.table import NONE
 from schemas.usage import TokenUsage
 from viewer.screens.dialog import Dialog
 from viewer.transcript.pane import RowsPane
-from viewer.usage.costs import SessionCosts, group_cost
+from viewer.usage.context import addition_lines, context_line
+from viewer.usage.costs import SessionCosts, calls_by_cost, group_cost, kinds_of_cost
 from viewer.usage.family import FamilyUsage
 
 _MOST = 512 << 10
@@ -33,6 +35,10 @@ _MOST_ROWS = 5_000
 """Lines on the screen that they make at most: drawing 10,000 takes a second, in which no key answers."""
 _MOST_LINES = 200
 """Lines of the file that are named one by one."""
+_DEAREST = 8
+"""Calls of an exchange that are named, the dearest."""
+_MOST_CALLS = 2_000
+"""Calls of an exchange that are priced while one waits."""
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
 _PRICES = "Costs are what the API would charge, by genai-prices for the time of each response."
@@ -172,6 +178,8 @@ def why_screen(
     what of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
     group = session.messages.group[index]
+    lines = addition_lines(session, session.messages.exchange[index])
+    context = [*filter(None, [context_line(session)]), *lines]
 
     def make(width: int) -> list[Row]:
         exchange = session.messages.exchange[index]
@@ -185,6 +193,8 @@ def why_screen(
             rows.extend(
                 prose_rows(f"not included: {plural(family.unread, 'subagent')} without a session", width, Style())
             )
+        rows.extend(_money_rows(session, exchange, width))
+        rows.extend(_context_rows(context, width))
         rows.append(Row([]))
         rows.extend(prose_rows(_rule(session), width, _DIM))
         if any(cost != Tally() for _, _, cost in priced):
@@ -211,6 +221,33 @@ def _priced_totals(
     yield _SESSION, session.usage(), own
     if family is not None and family.subagents:
         yield "with subagents", family.total(session), own + family.cost if family.cost is not None else Tally()
+
+
+def _money_rows(session: Session, exchange: int, width: int) -> Iterator[Row]:
+    """The cost of an exchange by the kind of token, and its dearest calls; nothing until the prices are loaded."""
+    groups = session.exchanges[exchange].groups[:_MOST_CALLS]
+    calls = calls_by_cost(session, groups)
+    if not (kinds := kinds_of_cost(call for _, call in calls)):
+        return
+    some = "" if len(groups) == len(session.exchanges[exchange].groups) else f", of its first {_MOST_CALLS:,} calls"
+    yield Row([])
+    yield from prose_rows(f"What the exchange cost{some}", width, _BOLD)
+    yield from prose_rows(kinds, width, Style())
+    names = exchange_names(session)
+    for group, call in calls[:_DEAREST]:
+        place = "" if (last := session.groups.last[group]) == NONE else f"{place_of(session, last, names)}  "
+        cost = "no price" if call.cost is None else format_cost(call.cost)
+        yield from prose_rows(f"{place}{cost}  {usage_line(call.usage).rpartition(': ')[2]}", width, Style())
+    yield from _and_more(len(calls) - _DEAREST, "call", "calls")
+
+
+def _context_rows(lines: list[str], width: int) -> Iterator[Row]:
+    """The context, and what of the exchange filled it."""
+    if lines:
+        yield Row([])
+        yield from prose_rows("What filled the context", width, _BOLD)
+        for line in lines:
+            yield from prose_rows(line, width, Style())
 
 
 def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Tally]], width: int) -> Iterator[Row]:

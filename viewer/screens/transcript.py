@@ -754,8 +754,8 @@ class TranscriptScreen(Screen[None]):
         self.app.push_screen(OutlineScreen(shown, current), go)
 
     def action_export(self) -> None:
-        """Write the session as Markdown."""
-        self._app_action("action_export_session")
+        """Ask what of the session to write, and where to."""
+        self._app_action("action_export_session", self.session, self._view.cursor.block)
 
     def action_save(self) -> None:
         """Write what came on standard input to a file."""

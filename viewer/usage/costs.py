@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from renderers.facts import cost_fact
-from schemas.costs.responses import NOBODY, Response, Tally, each_once, response_of, sum_of
+from renderers.facts import cost_fact, kinds_line
+from schemas.costs.responses import NOBODY, Response, Tally, costs_by_kind, each_once, response_of, sum_of
 from schemas.session import Session
 from viewer.usage.breakable import BrokenOffError, breakable_imports
 
@@ -81,6 +81,19 @@ def group_cost(session: Session, group: int) -> Tally:
     if session.groups.usage[group].total is None:
         return Tally()
     return priced([response_of(session, group, NOBODY)])
+
+
+def calls_by_cost(session: Session, groups: Iterable[int]) -> list[tuple[int, Response]]:
+    """Some token groups with their priced responses, the dearest first; none where the prices are not loaded."""
+    if (prices := _Shared.prices) is None:
+        return []
+    calls = [(group, response_of(session, group, NOBODY).price(prices)) for group in groups]
+    return sorted(calls, key=lambda one: (-(one[1].cost or 0.0), -(one[1].usage.total or 0)))
+
+
+def kinds_of_cost(responses: Iterable[Response]) -> str:
+    """The costs of some responses by the kind of token, in words; empty where the prices are not loaded."""
+    return kinds_line(costs_by_kind(responses, _Shared.prices)) if _Shared.prices is not None else ""
 
 
 class SessionCosts:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from renderers.facts import format_cost, format_exact, kinds_line, usage_line
 from schemas.clean import one_line
 from schemas.costs.responses import (
     Holder,
     Place,
     Response,
     Tally,
+    costs_by_kind,
     counted_groups,
     rounded_cost,
     time_of_group,
@@ -23,6 +25,7 @@ from schemas.paths import path_text
 from schemas.providers import provider_of
 from schemas.usage import REST, TokenUsage
 from schemas.values import text_of
+from viewer.usage.context import addition_lines, context_line
 from viewer.usage.sums import Filters, Row, cost_cell
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from schemas.costs.prices import Prices
     from schemas.message import Span
     from schemas.records import FileStore
     from schemas.session import Session
@@ -64,6 +68,8 @@ class Explanation:
 
     def __init__(self, filters: Filters) -> None:
         self.left_out: list[LeftOut] = []
+        self.contexts: list[tuple[str, list[str]]] = []
+        """Of each session its path, and the lines that say what filled its context."""
         self._filters = filters
         self._files: dict[Holder, str] = {}
         self._grown: dict[int, tuple[TokenUsage, list[Place]]] = {}
@@ -87,6 +93,9 @@ class Explanation:
         self._files[Holder(shown_path, number)] = path_text(member.path) if beside else shown_path
         for row in rows:
             row.records = [_place(member, span) for span in row.spans(member)]
+        if wanted and not number:
+            lines = [*filter(None, [context_line(member)]), *addition_lines(member)]
+            self.contexts.append((shown_path, lines))
         if wanted:
             self._responses += [(number, True, one) for one in self._without_figures(member, shown_path)]
             self._look_at_lines(member, shown_path)
@@ -191,7 +200,7 @@ def _reason(agent: str, record: dict[str, Any]) -> str:
     return reasons.get(text_of(record.get("type")), "belongs to no response")
 
 
-def responses_json(responses: list[Response]) -> list[dict[str, object]]:
+def responses_json(responses: list[Response], prices: Prices) -> list[dict[str, object]]:
     """The responses of a sum as an answer has them."""
     return [
         {
@@ -200,19 +209,27 @@ def responses_json(responses: list[Response]) -> list[dict[str, object]]:
             "model": one.model or None,
             "usage": one.usage.to_json(),
             "costUsd": rounded_cost(one.cost),
+            "costByKind": kinds_json([one], prices),
             "records": [place.to_json() for place in one.records],
         }
         for one in responses
     ]
 
 
+def kinds_json(responses: list[Response], prices: Prices) -> dict[str, float | None]:
+    """Costs by the kind of token, as an answer has them; empty where nothing has a price."""
+    return {kind: rounded_cost(cost) for kind, cost in costs_by_kind(responses, prices).items()}
+
+
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
 def print_explanation(
-    screen: Console, rows: list[Row], totals: list[tuple[str, Tally]], left_out: list[LeftOut]
+    screen: Console, rows: list[Row], totals: list[tuple[str, Tally]], explanation: Explanation, prices: Prices
 ) -> None:
-    """Print each figure with its responses and their records, their sums, then what is in no figure."""
+    """Print each figure with its cost by kind and its responses, the dearest first, with their records; the sums; what
+    filled the context; then what is in no figure.
+    """
     from rich.text import Text
 
     def write(*pieces: str | tuple[str, str]) -> None:
@@ -221,24 +238,32 @@ def print_explanation(
     for row in rows:
         label = f"{row.mark}  {row.label}" if row.mark else row.label
         write((one_line(label, 200), "bold"), f"  {row.tally.tokens:,} tokens, {cost_cell(row.tally)}")
-        for line in _response_lines(row.responses):
+        if money := kinds_line(costs_by_kind(row.responses, prices)):
+            write(f"  {money}")
+        for line in _response_lines(sorted(row.responses, key=lambda one: (-(one.cost or 0), -(one.usage.total or 0)))):
             write(line)
         screen.print()
     if rows:
         for label, total in totals:
             write((label, "bold"), f"  {total.tokens:,} tokens, {cost_cell(total)}")
         screen.print()
-    if left_out:
+    for path, lines in explanation.contexts:
+        if lines:
+            write(
+                ("what filled the context", "bold"), f"  {one_line(path, 300)}" if len(explanation.contexts) > 1 else ""
+            )
+            for line in lines:
+                write(f"  {line}")
+            screen.print()
+    if explanation.left_out:
         write(("left out", "bold"))
-        for one in left_out:
+        for one in explanation.left_out:
             what = "  ".join(filter(None, (one_line(one.what, 200), _places_text(one.places))))
             write(f"  {what}: {one_line(one.reason, 300)}")
         screen.print()
 
 
 def _response_lines(responses: list[Response]) -> Iterator[str]:
-    from renderers.facts import format_cost, format_exact, usage_line
-
     for one in responses:
         cost = "no price" if one.cost is None else format_cost(one.cost)
         hour = f", {format_exact(one.usage.cache_write_1h)} of the cache writes for an hour"

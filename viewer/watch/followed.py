@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from schemas.costs.responses import Tally
-from schemas.message import Flag, Kind
+from schemas.message import Flag, Kind, Message
 from schemas.paths import source_of
 from schemas.running import Agent
 from schemas.session import Session, Subagent
@@ -35,6 +35,8 @@ _MOST_HELPERS = 32
 """Subagents of a session that are looked at for signs of life: the last ones."""
 _MOST_FILES = 100
 """Tool uses of a session met late whose files are looked at."""
+_FILES_AT_ONCE = 8
+"""Tool uses whose files are looked at in one step."""
 _MINUTE = 60.0
 _REST = 10.0
 """Seconds after which a session is looked at whole though none of its files was written."""
@@ -42,7 +44,7 @@ _REST = 10.0
 
 class Followed:
     """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then. Of one that
-    somebody else follows, `given`, nothing is added up, and it is not closed.
+    somebody else follows, `given`, nothing is added up, no files are noted, and it is not closed.
     """
 
     def __init__(self, path: Path, agent: Agent, given: Follower | None = None) -> None:
@@ -59,10 +61,14 @@ class Followed:
         self.files: dict[str, bool] = {}
         """The files that it touched, and whether it changed them."""
         self.shared: tuple[Shared, ...] = ()
+        self.turn = Turn()
+        """The session's turn as of the last step."""
+        self.sources = self.follower.sources
+        """The files whose change means that there is something to read, as of the last step."""
         self._helpers: dict[Path, Follower | Within] = {}
         """The subagents that run, by their files."""
         self._turns: dict[Path, tuple[object, Turn]] = {}
-        self._files_of: tuple[Session, int] = self.session, 0
+        self._files_of: tuple[Session | None, int] = None, 0
         self._figures = _Figures()
         self._stepped = 0.0
         self._seen: tuple[object, ...] = ()
@@ -83,9 +89,11 @@ class Followed:
         return all(follower.loaded for follower in self.followers)
 
     @property
-    def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
-        return [path for follower in self.followers for path in follower.sources]
+    def has_more(self) -> bool:
+        """Tell whether a step leaves something to read or to add up."""
+        if self._given is not None:
+            return not self.loaded
+        return not self.loaded or self._figures.is_at_work or self._files_of[1] < len(self.session.messages)
 
     @property
     def touched(self) -> float:
@@ -98,11 +106,6 @@ class Followed:
         session = self.session
         place, over = session.workspace_root, self.turn.over
         return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
-
-    @property
-    def turn(self) -> Turn:
-        """The session's turn."""
-        return self._turn(self.follower)
 
     @property
     def may_wait(self) -> bool:
@@ -120,7 +123,7 @@ class Followed:
         """Tell whether there is nothing to read, and nothing that would change its tile. Costs a `stat` a file."""
         before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
         busy = self.tile is not None and (self.tile.recent or self._figures.is_due)
-        return self.loaded and self.judged and not busy and before == self._seen and now - self._stepped < _REST
+        return self.judged and not (self.has_more or busy) and before == self._seen and now - self._stepped < _REST
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
@@ -135,8 +138,12 @@ class Followed:
                 follower.close()
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
+        self.turn = self._turn(self.follower)
+        self.sources = [path for follower in self.followers for path in follower.sources]
+        if self._given is not None:
+            return
         self._note_files()
-        if self.loaded and self._given is None:
+        if self.loaded:
             self._figures.run(self.session, self.touched, seconds)
 
     def _find_helpers(self, session: Session, now: float) -> None:
@@ -152,18 +159,25 @@ class Followed:
                     self._helpers[path] = Within(subagent, session) if is_within else Follower(path, from_end=True)
 
     def _note_files(self) -> None:
-        """Note which files its tool uses read or changed; of a session met late, those of the last ones."""
+        """Note which files its tool uses read or changed, a few at a time; of a session met late the last ones'."""
         session, (before, first) = self.session, self._files_of
         kinds = session.messages.kind
         if before is not session or first > len(kinds):
-            first = 0
-        for index in [i for i in range(first, len(kinds)) if kinds[i] == Kind.TOOL][-_MOST_FILES:]:
-            message = session.message(index)
-            if message.tool is not None and message.tool.type in ("write", "read", "shell"):
-                for hint in message.path_hints:
-                    path = os.path.normpath(os.path.join(session.workspace_root or "", hint))
-                    self.files[path] = self.files.get(path, False) or message.tool.type != "read"
-        self._files_of = session, len(kinds)
+            tools = [index for index, kind in enumerate(kinds) if kind == Kind.TOOL]
+            first = tools[-_MOST_FILES] if len(tools) > _MOST_FILES else 0
+        left = _FILES_AT_ONCE
+        while first < len(kinds) and left:
+            if kinds[first] == Kind.TOOL:
+                self._note_files_of(session.message(first))
+                left -= 1
+            first += 1
+        self._files_of = session, first
+
+    def _note_files_of(self, message: Message) -> None:
+        if message.tool is not None and message.tool.type in ("write", "read", "shell"):
+            for hint in message.path_hints:
+                path = os.path.normpath(os.path.join(self.session.workspace_root or "", hint))
+                self.files[path] = self.files.get(path, False) or message.tool.type != "read"
 
     def _turn(self, follower: Follower | Within) -> Turn:
         """The turn of the session or of a subagent, made anew when more was read."""
@@ -185,7 +199,7 @@ class Followed:
     def made(self, now: float) -> Tile | None:
         """The tile of the session; None where there is none: nothing was said, or it has ended long ago."""
         session, turn, evidence = self.session, self.turn, self.evidence or Evidence()
-        if evidence.still is not None and evidence.still_since != turn.since:
+        if evidence.still is not None and evidence.during != turn.phase:
             evidence = replace(evidence, still=None)  # it was measured while it did something else
         if not (evidence.alive or self.is_recent(now)) or not says_something(session):
             return None
@@ -282,9 +296,14 @@ class _Figures:
         self._due, self._spent = 0.0, 0.0
 
     @property
+    def is_at_work(self) -> bool:
+        """Tell whether it has begun to add up and not ended."""
+        return self._work is not None
+
+    @property
     def is_due(self) -> bool:
         """Tell whether there is more to add up."""
-        return self._work is not None or (self._of is not None and self._of[1] != loaded())
+        return self.is_at_work or (self._of is not None and self._of[1] != loaded())
 
     def usage(self, session: Session) -> TokenUsage | None:
         """The tokens used so far."""

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -181,36 +182,31 @@ class Stillness:
     """Measures whether programs on a terminal draw: `measure` is called every now and then with what each wrote."""
 
     def __init__(self) -> None:
-        self._samples: dict[object, _Sample] = {}
+        self._samples: dict[object, tuple[object, list[tuple[float, int]]]] = {}
+        """During what each was measured, and what it had written at which times."""
 
     def measure(self, what: object, during: object, written: int | None, now: float) -> bool | None:
         """Tell whether `what` is still (True) or at work (False); None where that is not known yet. It is measured
         anew when it does something else (`during`).
         """
-        sample = self._samples.get(what)
         if written is None:
             self.forget(what)
             return None
-        if sample is None or sample.during != during:
-            sample = self._samples[what] = _Sample(during, now, written)
-        if now - sample.at >= SAMPLE:
-            rate = (written - sample.written) / (now - sample.at)
-            sample.still = sample.still + 1 if 0 <= rate < STILL else 0
-            sample.busy = sample.busy + 1 if rate >= BUSY else 0
-            sample.at, sample.written = now, written
-        return True if sample.still >= 2 else False if sample.busy >= 2 else None
+        if (samples := self._samples.get(what)) is None or samples[0] != during:
+            samples = self._samples[what] = during, []
+        history = samples[1]
+        history.append((now, written))
+        middle = next((i for i in range(len(history) - 1, -1, -1) if now - history[i][0] >= SAMPLE), -1)
+        first = next((i for i in range(middle, -1, -1) if history[middle][0] - history[i][0] >= SAMPLE), -1)
+        if first < 0:
+            return None
+        del history[:first]
+        points = history[0], history[middle - first], history[-1]
+        rates = [(two[1] - one[1]) / (two[0] - one[0]) for one, two in pairwise(points)]
+        if all(0 <= rate < STILL for rate in rates):
+            return True
+        return False if min(rates) >= BUSY else None
 
     def forget(self, what: object) -> None:
         """Begin anew with what is measured under a name."""
         self._samples.pop(what, None)
-
-
-@dataclass(slots=True)
-class _Sample:
-    during: object
-    at: float
-    written: int
-    still: int = 0
-    """How many samples one after the other were still."""
-    busy: int = 0
-    """The same of those in which it drew."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from renderers.facts import plural
 from renderers.headline import headline
 from schemas.clean import one_line
-from schemas.message import Flag, Kind, Tool, ToolType
+from schemas.message import WORK_KINDS, Flag, Kind, Tool, ToolType
 from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
 from schemas.troubles import OpenError, guarded
@@ -107,6 +107,11 @@ class Turn(NamedTuple):
     last: str = ""
     """The last text of the agent."""
 
+    @property
+    def phase(self) -> object:
+        """The mark of what the session does: another one when it does something else."""
+        return self.since, self.over, [call.title for call in self.calls]
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -125,10 +130,12 @@ class Evidence:
     """Whether its terminal is still (True) or drawn on (False); None where that is not known."""
     draws: bool = False
     """Whether its terminal is never still while the model is at work."""
-    still_since: float | None = None
-    """The time of the newest record when that was measured."""
+    during: object = None
+    """The turn's phase in which that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
+    begun: float | None = None
+    """When it began."""
     pids: tuple[int, ...] = ()
     """The numbers of the processes."""
 
@@ -138,7 +145,9 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     kinds, flags = session.messages.kind, session.messages.flags
     left_out = Flag.REWOUND | Flag.INHERITED
     count = len(kinds)
-    first = session.exchanges[-1].start if session.exchanges else 0
+    done = next((i for i in range(count - 1, -1, -1) if kinds[i] in WORK_KINDS and not flags[i] & left_out), 0)
+    # Prompts that wait for their turn stand behind what is being done for the one before.
+    first = session.exchanges[session.messages.exchange[done]].start if count else 0
     open_ = [i for i in range(first, count) if flags[i] & Flag.PENDING and not flags[i] & left_out]
     end = next((i for i in range(count - 1, -1, -1) if kinds[i] in _TELLING and not flags[i] & left_out), -1)
     kind = kinds[end] if end >= 0 else Kind.TEXT
@@ -220,6 +229,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
     run, `live` whether a file of it was written within the last minute.
     """
+    turns = [each._replace(calls=tuple(call for call in each.calls if not _is_left(call, link))) for each in turns]
     turn, calls = turns[0], [call for each in turns for call in each.calls]
     stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
@@ -247,6 +257,11 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
+
+
+def _is_left(call: Call, link: Evidence) -> bool:
+    """Tell whether a tool use is from before its session's process, and so was left open by another one."""
+    return link.begun is not None and call.since is not None and call.since < link.begun - _EARLY
 
 
 def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: float) -> Stated | None:

@@ -71,6 +71,7 @@ class Watch:
         self.changed = False
         """Whether `tiles` is another list than when this was set to False."""
         self.problems: list[Problem] = []
+        """What could not be looked into, as of the last discovery."""
         self.note = ""
         """Why the system does not say when files change, where it does not."""
         self._env = env or environment()
@@ -120,9 +121,9 @@ class Watch:
     def take(self, discovered: tuple[Found, float]) -> None:
         """Follow those sessions among the discovered ones that run."""
         found, took = discovered
-        self.problems, self._agents = found.problems, tuple(agents_on(self._env))
+        self._agents = tuple(agents_on(self._env))
         self._known = {file.file: file for file in found.files}
-        self._look_at_machine()
+        self.problems = [*found.problems, *self._look_at_machine()]
         now = self._clock()
         running = {(agent, one.session) for agent, some in self._stated.items() for one in some if self._runs(one)}
         for file in found.files:
@@ -218,7 +219,7 @@ class Watch:
                 continue
             calls = followed.turn.calls if followed.met else ()
             followed.step(_READ, now)
-            if not followed.loaded:
+            if followed.has_more:
                 unread.append(path)
             if not followed.met:
                 followed.met = self._met = True
@@ -230,12 +231,13 @@ class Watch:
         self._due.update(dict.fromkeys(unread))
         return bool(self._due) or self._met
 
-    def _look_at_machine(self) -> None:
-        """Look at the processes, and at what the agents say of their sessions."""
+    def _look_at_machine(self) -> list[Problem]:
+        """Look at the processes, and at what the agents say of their sessions; returns what could not be read."""
+        problems: list[Problem] = []
         now = self._clock()
         workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
         self._processes.look(now, workers)
-        self._stated = {agent.id: stated_by(agent, self._env, self.problems) for agent in self._agents}
+        self._stated = {agent.id: stated_by(agent, self._env, problems) for agent in self._agents}
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
@@ -243,7 +245,7 @@ class Watch:
             headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
             if screens and not headless and followed.met and followed.may_wait:
                 written = [one for process in screens if (one := self._processes.written(process)) is not None]
-                still = self._still.measure(path, followed.turn.since, sum(written) if written else None, now)
+                still = self._still.measure(path, followed.turn.phase, sum(written) if written else None, now)
             else:
                 self._still.forget(path)
             followed.evidence = Evidence(
@@ -254,10 +256,12 @@ class Watch:
                 runs=self._links.runs(seats[path], found, now),
                 still=still,
                 draws=running.draws,
-                still_since=followed.turn.since if still is not None else None,
+                during=followed.turn.phase if still is not None else None,
                 stated=found.stated,
+                begun=min(map(self._processes.begun, found.workers), default=None),
                 pids=tuple(process.pid for process in found.workers),
             )
+        return problems
 
     # -- judging ---------------------------------------------------------------------------------------------------
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from viewer.watch.tile import Helper, Tile
 
 _INDENT = 5
-_WIDE = 100
-"""Cells from which on there is room for all columns."""
+_WIDE, _TALL = 100, 30
+"""Cells from which on there is room for all columns, and lines beyond which there is for more of the last text."""
 _FEW_HELPERS = 3
 """So many subagents are shown of a session until all are asked for."""
 _MOST_ASKED, _MOST_LAST = 3, 2
@@ -185,8 +185,9 @@ class TileList(RowList):
         below: list[tuple[str, str]] = []
         if state.does is Does.WAITS:
             below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
-        if state.does is not Does.ENDED and (last := _last(tile.last)):
-            most = _MOST_LAST if state.does is not Does.DONE and self.size.height > 30 else 1
+        if last := _last(tile.last):
+            over = state.does in (Does.DONE, Does.ENDED)
+            most = _MOST_LAST if not over and self.size.height > _TALL else 1
             below += ((f"{'last: ' if not n else '      '}{text}", "text") for n, text in enumerate(last[-most:]))
         # By what a claim is known stands at its end, where there is room.
         source = source_words(state) if state.does is Does.WAITS or not state.certain else ""

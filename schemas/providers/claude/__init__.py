@@ -154,6 +154,7 @@ class Claude(Lines):
         "system": "a report about responses, no response",
         "result": "a sum of responses, which are counted one by one",
     }
+    cache_miss: ClassVar[tuple[str, ...]] = ("message", "diagnostics", "cache_miss_reason", "type")
     formats: ClassVar[tuple[Format, ...]] = (
         Format("Claude Code session, JSON lines", "a record with sessionId and uuid, parentUuid or a type of its own"),
     )
@@ -493,7 +494,8 @@ class Claude(Lines):
         """Return the changes of a tool, from `structuredPatch`, else from its input. A use that failed has none."""
         details = dict_of(answer.details[1]) if answer is not None and answer.details else {}
         path = text_of(details.get("filePath")) or text_of(tool.input.get("file_path"))
-        diff = from_structured_patch(path, details.get("structuredPatch"))
+        texts = [details.get("originalFile"), *tool.input.values()]
+        diff = from_structured_patch(path, details.get("structuredPatch"), texts)
         known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
         return [diff] if known and diff is not None else super().diffs(tool, answer)
 

@@ -161,6 +161,8 @@ class Codex(Lines):
                 commands.append(command)
             if body.get("type") == "guardian_assessment":
                 facts["guard"] = " ".join(filter(None, (text_of(body.get("status")), text_of(body.get("rationale")))))
+        if script and answer is None:
+            commands = tools.commands_in(text_of(tool.input.get("input")))
         if commands:
             facts["command"] = "\n".join(commands)
             tool.input = clean_value({"commands": commands, **tool.input})

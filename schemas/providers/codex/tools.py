@@ -28,6 +28,7 @@ _NAMES: dict[ToolType, str] = {
     " request_permissions tool_suggest image_generation",
 }
 TYPES: dict[str, ToolType] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
@@ -108,6 +109,12 @@ def command_of(asked: Data) -> str:
         if isinstance(command, list) and command:
             return command_line([str(word) for word in command])
     return ""
+
+
+def commands_in(script: str) -> list[str]:
+    """The commands that a script asks for in so many words: all there is while none of them has run."""
+    found = (read_record(f'{{"cmd":{match[1]}}}'.encode("utf-8", "replace")) for match in _COMMAND.finditer(script))
+    return [text_of(one.get("cmd")) for one in found]
 
 
 def command_line(words: list[str]) -> str:

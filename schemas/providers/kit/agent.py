@@ -48,6 +48,8 @@ class Agent:
     counting: ClassVar[str] = ""
     uncounted: ClassVar[Mapping[str, str]] = {}
     """Why figures in records of a type, such as sums of others, count nowhere (`usage --explain`), by the type."""
+    cache_miss: ClassVar[tuple[str, ...]] = ()
+    """The keys under which a record of a response says why the prompt cache was missed (`turnlog cache`)."""
     verified: ClassVar[str] = ""
     """The genuine files that it was tried on; empty where there were none."""
     formats: ClassVar[tuple[Format, ...]] = ()

@@ -1,0 +1,60 @@
+"""`turnlog compare`: two sessions beside each other."""
+
+from __future__ import annotations
+
+import click
+
+from viewer.completion import target as target_completion
+from viewer.output import DONE, console, path_text, progress, table, warn, write_json
+
+_ANSWER = 12
+"""Lines of a last answer; --json has all of it."""
+
+
+@click.command("compare")
+@click.argument("a", metavar="A", shell_complete=target_completion)
+@click.argument("b", metavar="B", shell_complete=target_completion)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(a: str, b: str, as_json: bool) -> int:
+    """Compare two sessions: prompts, tool uses, failures, tokens, cost, time, files and last answers.
+
+    A and B are TARGETs, of any agents. Where one is a fork of the other, or both are of a third, each is counted from
+    the exchange where they part. Subagents' tool uses, failures and files are counted in; files are what edits changed,
+    not what shell commands did.
+    """
+    from schemas.costs.prices import Prices
+    from viewer.sessions.compare import compare_files
+    from viewer.sessions.targets import Targets
+
+    targets = Targets()
+    one, other = targets.resolve(a), targets.resolve(b)
+    with progress("reading") as bar:
+        found = compare_files(one.path, other.path, Prices(), bar)
+    for problem in found.failed:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
+    if as_json:
+        write_json(found.to_json())
+        return DONE
+    from rich.text import Text
+
+    from renderers.facts import plural
+    from viewer.sessions.ids import short_ids
+
+    names = [side.session.id for side in found.sides]
+    ids = short_ids(names, names)
+    screen = console()
+    quiet = table([("", "left"), *((ids[name], "fill") for name in names)])
+    quiet.columns[0].max_width = 24
+    for label, *cells in found.rows():
+        quiet.add_row(Text(label, "dim"), *map(Text, cells))
+    screen.print(quiet)
+    if found.shared:
+        screen.print(Text(f"\n{plural(found.shared, 'exchange')} in common, counted in neither", "dim"))
+    for side in found.sides:
+        lines = side.answer.strip("\n").split("\n") if side.answer else ["(nothing was said)"]
+        screen.print(Text(f"\nlast answer of {ids[side.session.id]}", "bold"))
+        for line in lines[:_ANSWER]:
+            screen.print(Text(line), soft_wrap=True)
+        if len(lines) > _ANSWER:
+            screen.print(Text(f"… {plural(len(lines) - _ANSWER, 'more line')}", "dim"))
+    return DONE
