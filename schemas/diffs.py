@@ -102,10 +102,14 @@ def added_file(path: str, content: str) -> FileDiff:
     return diff
 
 
-def from_structured_patch(path: str, patch: object) -> FileDiff | None:
-    """Claude Code's `structuredPatch`: a list of `{oldStart, newStart, lines}`; None if it is something else."""
+def from_structured_patch(path: str, patch: object, texts: Iterable[object] = ()) -> FileDiff | None:
+    """Claude Code's `structuredPatch`: a list of `{oldStart, newStart, lines}`; None if it is something else. A tab
+    is two spaces in it; `texts`, of which it was made, have the lines as they are.
+    """
     if not isinstance(patch, list):
         return None
+    tabbed = [line for text in texts if isinstance(text, str) and "\t" in text for line in clean(text).split("\n")]
+    exact = {line.replace("\t", "  "): line for line in tabbed if "\t" in line}
     hunks: list[Hunk] = []
     for item in patch:
         if not isinstance(item, Mapping) or not isinstance(item.get("lines"), list):
@@ -113,6 +117,7 @@ def from_structured_patch(path: str, patch: object) -> FileDiff | None:
         # "\ No newline at end of file" is a remark, not a line.
         lines = [line for line in item["lines"] if isinstance(line, str) and not line.startswith("\\")]
         lines = [one for line in lines for one in _hunk_lines(line)]
+        lines = [line[:1] + exact.get(line[1:], line[1:]) for line in lines]
         hunks.append(Hunk(lines, _start(item.get("oldStart")), _start(item.get("newStart"))))
     return FileDiff(clean(path), "update", hunks)
 

@@ -32,6 +32,11 @@ _MAY_WRITE = re.compile(r">(?!&\d| ?/dev/null\b)|-o\b|-output\b|\b(?:touch|mkdir
 _WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice"})
 _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
+_IN_PLACE = frozenset({"sed", "perl", "ruby"})
+_NO_CONTENT = frozenset({"touch", "mkdir"})
+_GIT_ANYTHING = frozenset({"am", "apply", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore"}) | {
+    "revert", "stash", "switch",
+}  # fmt: skip
 # Commands that write nothing, or whose `-o` is no file.
 _READERS = frozenset(
     [
@@ -107,6 +112,49 @@ def shell_path_hints(command: str) -> list[str]:
         found += _written(simple.words)
         found += simple.targets
     return [path for path in found if _is_path(path)]
+
+
+def shell_changes(command: str) -> list[tuple[str, str]]:
+    """The changes of files in a shell command: by what (`sed -i`, `cat >`, `git apply`), and the path as it is written,
+    seen from where a `cd` before it leads; empty where the words name none. What a script does is not told.
+    """
+    changes: list[tuple[str, str]] = []
+    place: str | None = None
+    for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
+        words = _unwrapped(simple.words)
+        name = words[0].rsplit("/", 1)[-1] if words else ""
+        plain = [word for word in words[1:] if not word.startswith("-")]
+        if name == "cd":
+            place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else place
+            continue
+        found = [(f"{name} >".strip(), path) for path in simple.targets]
+        if name in ("rm", "unlink", "mv"):
+            found += [(name, path) for path in plain]
+        elif name == "git" and plain[:1] in (["mv"], ["rm"]):
+            found += [(f"git {plain[0]}", path) for path in plain[1:]]
+        elif name == "patch" or (name == "git" and plain and plain[0] in _GIT_ANYTHING):
+            changes.append((f"git {plain[0]}" if name == "git" else name, ""))
+        elif name in _IN_PLACE:
+            found += [(f"{name} -i", path) for path in _edited(words[1:])]
+        elif name not in _NO_CONTENT:
+            found += [(name, path) for path in _written(words)]
+        changes += [(how, _joined(place, path)) for how, path in found if _is_path(path)]
+    return changes
+
+
+def shell_shown(command: str) -> tuple[str, int] | None:
+    """The file that a shell command prints, and the line from which on: of `cat FILE` or `sed -n '5,90p' FILE`; None
+    for other commands.
+    """
+    simple = [one for one in _commands(_without_heredocs(command[:_LONGEST_COMMAND])) if one.words or one.targets]
+    words = simple[-1].words if simple and not simple[-1].targets else []
+    if any(one.words[:1] != ["cd"] for one in simple[:-1]) or len(words) < 2:
+        return None
+    place = simple[0].words[1] if len(simple) > 1 and len(simple[0].words) > 1 else None
+    if words[0] == "cat" and len(words) == 2:
+        return _joined(place, words[1]), 1
+    shown = re.fullmatch(r"(\d+),\d+p", words[2]) if words[:2] == ["sed", "-n"] and len(words) == 4 else None
+    return (_joined(place, words[3]), int(shown[1])) if shown else None
 
 
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
@@ -211,8 +259,7 @@ def _commands(text: str) -> Iterator[_Command]:
 
 def _written(words: list[str]) -> list[str]:
     """The files that a command without redirections writes."""
-    while words and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
-        words = words[1:]
+    words = _unwrapped(words)
     if not words:
         return []
     name, arguments = words[0].rsplit("/", 1)[-1], words[1:]
@@ -228,8 +275,15 @@ def _written(words: list[str]) -> list[str]:
     return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--output")]
 
 
+def _unwrapped(words: list[str]) -> list[str]:
+    """A command without what stands before its name: variables, `sudo`."""
+    while words and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
+        words = words[1:]
+    return words
+
+
 def _edited(arguments: list[str]) -> list[str]:
-    """The files that `sed -i` changes: what is no option, no expression and no empty suffix (macOS)."""
+    """The files that `sed -i` or `perl -i` changes: what is no option, no expression and no empty suffix (macOS)."""
     if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments):
         return []
     files: list[str] = []

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 COMMANDS = {
     "list": "List sessions.",
     "show": "Print a session.",
+    "diff": "Show what a session changed in files.",
+    "why": "Say from which prompt a line of a file came.",
     "tail": "Follow a session as it grows.",
     "watch": "Watch the sessions that run, and who waits for you.",
     "export": "Write a session as a document.",

@@ -10,13 +10,14 @@ import sqlite3
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-from tests.bench import build, google
+from tests.bench import build, google, history
 from tests.bench.terminal import Terminal
 
 BIN = Path(sys.executable).parent
@@ -384,6 +385,19 @@ def help_text(runs: int = 9) -> Iterator[Row]:
     yield Row("turnlog --help", f"{ratio:.2f} x ({statistics.median(ours) * 1000:.0f} ms)", "2 x import click")
 
 
+def origins(commits: int = 300) -> Iterator[Row]:
+    """How the lines of a repository are traced to the sessions that wrote them, blank ones and brackets apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = history.make(Path(folder), commits, 1)
+        started = time.perf_counter()
+        counts = history.judge(made)
+    seconds = (time.perf_counter() - started) / len(made.files)
+    written = counts["right"] + counts["several"] + counts["untraced"]
+    figure = f"{counts['right'] / written:.0%} right, {counts['several'] / written:.1%} one of several, "
+    figure += f"{counts['untraced'] / written:.0%} untraced, {counts['wrong']} lines wrong"
+    yield Row(f"why, {commits} commits, {written:,} lines", f"{figure} ({seconds:.1f} s a file)", "0 wrong")
+
+
 ALL = {
     "help": help_text,
     "parse": parse,
@@ -396,4 +410,5 @@ ALL = {
     "search": searching,
     "list": listing,
     "watch": watching,
+    "why": origins,
 }

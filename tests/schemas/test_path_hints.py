@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
+from schemas.path_hints import (
+    input_path_hints,
+    resolve_hints,
+    shell_changes,
+    shell_directory,
+    shell_path_hints,
+    shell_shown,
+)
 
 GOLDENS = Path(__file__).parents[2] / "../shared/goldens/specstory/cases/TestExtractShellPathHints.json"
 
@@ -32,6 +39,44 @@ GOLDENS = Path(__file__).parents[2] / "../shared/goldens/specstory/cases/TestExt
 )
 def test_what_a_command_writes(command: str, paths: list[str]) -> None:
     assert shell_path_hints(command) == paths
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("cat <<'EOF' > a.sh\nrm b\nEOF", [("cat >", "a.sh")]),
+        (
+            "cd src && sed -i s/a/b/ f g; perl -pi -e 's/a/b/' h",
+            [("sed -i", "src/f"), ("sed -i", "src/g"), ("perl -i", "src/h")],
+        ),
+        ("sudo rm -rf build && mv a b", [("rm", "build"), ("mv", "a"), ("mv", "b")]),
+        ("echo x | tee -a log >> all", [("tee >", "all"), ("tee", "log")]),
+        (
+            "git mv a b; git apply fix.patch; patch -p1 < c.diff",
+            [("git mv", "a"), ("git mv", "b"), ("git apply", ""), ("patch", "")],
+        ),
+        ("git diff > x.patch", [("git >", "x.patch")]),
+        ("grep rm a; echo 'sed -i s/a/b/ c'; pytest 2>&1; mkdir d; touch e", []),
+        ("sed -n 1,20p a; sed s/a/b/ c; rm $FILE *.o", []),
+    ],
+)
+def test_what_a_command_changes(command: str, changes: list[tuple[str, str]]) -> None:
+    assert shell_changes(command) == changes
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("cat src/a.py", ("src/a.py", 1)),
+        ("cd src && sed -n '5,90p' a.py", ("src/a.py", 5)),
+        ("cat a b", None),
+        ("cat a | head", None),
+        ("cat a > b", None),
+        ("make; cat a", None),
+    ],
+)
+def test_what_a_command_shows(command: str, shown: tuple[str, int] | None) -> None:
+    assert shell_shown(command) == shown
 
 
 def test_names_in_an_input() -> None:

@@ -201,7 +201,7 @@ _NONE: dict[str, Any] = {}
 
 
 def summary_of_found(file: SessionFile) -> Summary:
-    """What a list can say of a session before it is read: whose it is, and when it was written."""
+    """Make the summary of a session that is not read yet: whose it is, and when it was written."""
     return Summary(
         file.provider,
         file.id,

@@ -44,7 +44,7 @@ _REST = 10.0
 
 class Followed:
     """One session with its subagents. `step` looks once and reads on, `made` is its tile as of then. Of one that
-    somebody else follows, `given`, nothing is added up, and it is not closed.
+    somebody else follows, `given`, nothing is added up, no files are noted, and it is not closed.
     """
 
     def __init__(self, path: Path, agent: Agent, given: Follower | None = None) -> None:
@@ -91,6 +91,8 @@ class Followed:
     @property
     def has_more(self) -> bool:
         """Tell whether a step leaves something to read or to add up."""
+        if self._given is not None:
+            return not self.loaded
         return not self.loaded or self._figures.is_at_work or self._files_of[1] < len(self.session.messages)
 
     @property
@@ -136,10 +138,12 @@ class Followed:
                 follower.close()
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
-        self._note_files()
         self.turn = self._turn(self.follower)
         self.sources = [path for follower in self.followers for path in follower.sources]
-        if self.loaded and self._given is None:
+        if self._given is not None:
+            return
+        self._note_files()
+        if self.loaded:
             self._figures.run(self.session, self.touched, seconds)
 
     def _find_helpers(self, session: Session, now: float) -> None:

@@ -494,7 +494,8 @@ class Claude(Lines):
         """Return the changes of a tool, from `structuredPatch`, else from its input. A use that failed has none."""
         details = dict_of(answer.details[1]) if answer is not None and answer.details else {}
         path = text_of(details.get("filePath")) or text_of(tool.input.get("file_path"))
-        diff = from_structured_patch(path, details.get("structuredPatch"))
+        texts = [details.get("originalFile"), *tool.input.values()]
+        diff = from_structured_patch(path, details.get("structuredPatch"), texts)
         known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
         return [diff] if known and diff is not None else super().diffs(tool, answer)
 

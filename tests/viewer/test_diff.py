@@ -1,0 +1,248 @@
+"""`turnlog diff`: what sessions changed, and patches of it that Git takes in the projects they worked in."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.diffs import FileDiff, Hunk, added_file, from_strings, totals
+from schemas.message import Flag, Tool, ToolStatus, ToolType
+from schemas.opening import addresses_in, read_session
+from schemas.session import Session, Subagent
+from tests.support import Hand
+from tests.viewer.machine import Machine
+from viewer.edits.patch import patch_of
+from viewer.edits.session import FileChange, changes_of
+
+LAB = Path(__file__).parents[2] / "../shared/lab"
+GREETER = {
+    "greet.py": 'import sys\n\n\ndef greet(name):\n    return "Hi " + name\n\n\n'
+    'print(greet(sys.argv[1] if len(sys.argv) > 1 else "you"))\n',
+    "README.md": "# Greeter\n",
+}
+SHOP = {
+    "README.md": "# Shop\n\nA small shop. 日本語 ✅\n\nRun the tests with pytest.\n",
+    "src/__init__.py": "",
+    "src/cart.py": "def totl(items):\n    return sum(items)\n\n\ndef count(items):\n    return len(items)\n",
+}
+"""The projects of lab/mock/project.sh and of lab/mock/others, as the sessions read them."""
+GENUINE = [
+    ("claude/home/.claude/projects/*/aad28270-*.jsonl", GREETER, ["greet.py +1 -1", "notes.md +3 -0"]),
+    ("codex/home/.codex/sessions/*/*/*/rollout-*T19-21-12-*.jsonl", GREETER, ["notes.md +3 -0", "greet.py +1 -1"]),
+    ("gemini/kept-resumed/chats/*.jsonl", GREETER, ["greet.py +1 -1", "notes.md +3 -0"]),
+    ("qwen/home/.qwen/projects/*/chats/16199de3-*.jsonl", GREETER, ["greet.py +1 -1", "notes.md +3 -0"]),
+    ("cline/*/home/dev/.cline/data/sessions/*_3v45q/*.messages.json", SHOP, None),
+    ("continue/*/home/dev/.continue/sessions/4b63e475-*.json", SHOP, None),
+    ("copilot/copilot-1.0.102/home/dev/.copilot/session-state/*/events.jsonl", SHOP, None),
+    ("droid/*/home/dev/.factory/sessions/*/ab984da0-*.jsonl", SHOP, None),
+    ("hermes/*/home/dev/.hermes/state.db", SHOP, None),
+    ("kilo/*/home/dev/.local/share/kilo/kilo.db", SHOP, None),
+    ("kimi-code/*/home/dev/.kimi-code/sessions/*/*/agents/main/wire.jsonl", SHOP, None),
+    ("openclaw/*/home/dev/.openclaw/agents/main/agent/openclaw-agent.sqlite", SHOP, None),
+    ("opencode/opencode-1.18.33/home/dev/.local/share/opencode/opencode.db", SHOP, None),
+    ("pi/*/home/dev/.pi/agent/sessions/*/2026-11-28T19-13-00-*.jsonl", SHOP, None),
+]
+
+
+@pytest.mark.skipif(not LAB.exists(), reason="the shared lab is not here")
+@pytest.mark.parametrize(("pattern", "project", "told"), GENUINE, ids=[row[0].split("/")[0] for row in GENUINE])
+def test_git_takes_the_patch_of_a_genuine_session(
+    pattern: str, project: dict[str, str], told: list[str] | None, tmp_path: Path
+) -> None:
+    found = [address for path in sorted(LAB.glob(pattern)) for address in addresses_in(path)]
+    for address in found:
+        session = read_session(address)
+        changes = changes_of(session)
+        session.close()
+        if any(file.edits for file in changes.files):
+            break
+    named = [line_of(file).split(" ", 1)[1].partition(" #")[0] for file in changes.files if file.stages]
+    assert named == (told or ["src/cart.py +1 -1", "NOTES.md +3 -0"])
+    text, lacks = patch_of(changes, "/")
+    assert not lacks
+    repository(tmp_path, project)
+    git(tmp_path, "apply", "--check", "-", given=text)
+    git(tmp_path, "apply", "-", given=text)
+    changed = (tmp_path / ("src/cart.py" if project is SHOP else "greet.py")).read_text("utf-8")
+    assert changed == (
+        SHOP["src/cart.py"].replace("totl", "total")
+        if project is SHOP
+        else GREETER["greet.py"].replace('"Hi " + name', '"Good morning, " + name + "!"')
+    )
+
+
+def repository(folder: Path, project: dict[str, str]) -> None:
+    """A project under Git."""
+    for name, text in project.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    git(folder, "init", "-q")
+
+
+def git(folder: Path, *arguments: str, given: str = "") -> None:
+    """Run Git, which must not fail."""
+    done = subprocess.run(["git", *arguments], cwd=folder, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# -- made by hand ----------------------------------------------------------------------------------------------------
+
+
+def tool(*diffs: FileDiff, name: str = "Edit", kind: ToolType = "write", **more: Any) -> Tool:
+    """A tool use."""
+    fields: dict[str, Any] = {"input": {}, "diffs": list(diffs)}
+    return Tool(name, kind, "use", **(fields | more))
+
+
+def shell(command: str, text: str = "") -> Tool:
+    """A shell command."""
+    return tool(name="Bash", kind="shell", input={"command": command}, text=text)
+
+
+def told(session: Session, messages: range | None = None) -> list[str]:
+    """What is said of each file, in a line."""
+    return [line_of(file) for file in changes_of(session, messages).files]
+
+
+def line_of(file: FileChange) -> str:
+    """What is said of a file."""
+    added, removed = totals(file.diffs)
+    edits = ",".join(f"{one.subagent}{one.place}" for one in file.edits)
+    commands = ",".join(one.how for one in file.commands)
+    left_out = ",".join(f"{count} {end}" for end, count in file.left_out.items())
+    return " ".join([f"{file.operation} {file.path} +{added} -{removed}", edits, commands, left_out]).rstrip()
+
+
+def test_files_and_what_came_of_their_edits() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(added_file("new.py", "a\nb\n")))
+    hand.tool(tool(from_strings("new.py", "b", "c")))
+    hand.tool(tool(from_strings("old.py", "x", "y"), status=ToolStatus.ERROR))
+    hand.tool(tool(from_strings("old.py", "x", "z"), status=ToolStatus.DENIED))
+    hand.tool(tool(from_strings("old.py", "x", "z")), flags=Flag.REWOUND)
+    hand.tool(tool(from_strings("old.py", "x", "w")))
+    hand.prompt("go on")
+    hand.tool(tool(FileDiff("old.py", "move", [], "moved.py")))
+    hand.tool(tool(from_strings("moved.py", "w", "v")))
+    hand.tool(tool(FileDiff("new.py", "delete")))
+    hand.tool(tool(FileDiff("gone.py", "delete", [Hunk(["-1", "-2"])])))
+    assert told(hand.session) == [
+        "none new.py +0 -0 #1.2,#1.3,#2.4",
+        "move moved.py +1 -1 #1.7,#2.2,#2.3  1 failed,1 denied,1 rewound",
+        "delete gone.py +0 -2 #2.5",
+    ]
+
+
+def test_an_exchange_and_a_message_by_themselves() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(added_file("a.py", "one\ntwo\n")))
+    hand.prompt("go on")
+    hand.tool(tool(from_strings("a.py", "two", "three")))
+    last = hand.tool(tool(from_strings("a.py", "three", "four")))
+    hand.prompt("and on")
+    hand.tool(tool(from_strings("a.py", "four", "five")))
+    assert told(hand.session, hand.session.message_range(1)) == ["update a.py +1 -1 #2.2,#2.3"]
+    (file,) = changes_of(hand.session, range(last, last + 1)).files
+    assert file.diffs[0].hunks[0].lines == [" one", "-three", "+four"]
+    assert told(hand.session, range(0, 1)) == []
+
+
+def test_shell_commands_are_named_and_not_guessed() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(added_file("a.py", "one\n")))
+    hand.tool(shell("cd src && sed -i s/one/two/ ../a.py && rm b.py"))
+    hand.tool(shell("git apply fix.patch; echo done > /tmp/log"))
+    hand.tool(shell("cat > a.py <<'EOF'\nthree\nEOF"))
+    hand.tool(tool(from_strings("a.py", "three", "four")))
+    changes = changes_of(hand.session)
+    assert [line_of(file) for file in changes.files] == [
+        "add a.py +2 -1 #1.2,#1.6 sed -i,cat >",
+        "update src/b.py +0 -0  rm",
+    ]
+    assert [(one.how, one.place) for one in changes.commands] == [("git apply", "#1.4")]
+    text, lacks = patch_of(changes, "/")
+    assert "four" not in text
+    assert [lack.partition(": ")[2] for lack in lacks[:3]] == [
+        "the edits after a change that is not recorded", "changed by `sed -i` (#1.3)", "changed by `cat >` (#1.5)",
+    ]  # fmt: skip
+
+
+def test_subagents_are_included_and_named() -> None:
+    hand, other = Hand(), Hand(session_id="5e55-subagent")
+    hand.prompt("begin")
+    start = hand.tool(tool(name="Task", kind="task"), flags=Flag.SUBAGENT)
+    other.now = hand.now
+    other.prompt("do it")
+    other.tool(tool(added_file("a.py", "one\n")))
+    hand.now = other.now
+    hand.tool(tool(from_strings("a.py", "one", "two")))
+    hand.session.subagents.append(Subagent("s", "Explore", session=other.session, tool_use=start))
+    assert told(hand.session) == ["add a.py +1 -0 Explore#1.2,#1.3"]
+
+
+def test_what_a_patch_cannot_hold_is_said() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(from_strings("a.py", "one", "two")))
+    hand.tool(tool(from_strings("b.py", "x\none\ny", "x\ntwo\ny")))
+    hand.tool(tool(added_file("/etc/motd", "hi")))
+    text, lacks = patch_of(changes_of(hand.session), "/home/dev")
+    assert text.startswith("diff --git a/b.py b/b.py\n--- a/b.py\n+++ b/b.py\n@@ -2,3 +2,3 @@\n")
+    assert lacks == [
+        "a.py: 1 of 1 change: no line behind is recorded",
+        "b.py: the line numbers of 1 change; their context is in the patch",
+        "/etc/motd: outside the workspace",
+    ]
+
+
+def test_an_edit_whose_parts_contradict_each_other() -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(FileDiff("a.py", "update", [Hunk(["-one", "+two"], 1, 1), Hunk(["-three", "+four"], 1, 1)])))
+    assert told(hand.session) == ["update a.py +2 -2 #1.2"]
+
+
+def test_names_in_a_patch_are_those_that_git_reads(tmp_path: Path) -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(
+        tool(
+            added_file('an odd "name".txt', "x"),
+            added_file("with space.txt", "y"),
+            added_file("empty", ""),
+            added_file("two\nlines", "z"),
+        )
+    )
+    text, _ = patch_of(changes_of(hand.session), "/")
+    repository(tmp_path, {"a": ""})
+    git(tmp_path, "apply", "-", given=text)
+    assert {path.name for path in tmp_path.iterdir()} >= {'an odd "name".txt', "with space.txt", "empty", "two\nlines"}
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not LAB.exists(), reason="the shared lab is not here")
+def test_the_command(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    path = next(LAB.glob("claude/home/.claude/projects/*/aad28270-*.jsonl"))
+    shown = machine.run("diff", path)
+    assert shown.code == 0
+    assert shown.out.startswith("greet.py  +1 -1\n  #1.8  Edit +1 -1\nnotes.md  +3 -0  new\n")
+    assert '+    return "Good morning, " + name + "!"' in shown.out
+    assert "@@" not in machine.run("diff", path, "--stat").out
+    assert machine.run("diff", path, "--patch").out.count("diff --git") == 2
+    answer = machine.run("diff", f"{path}#1", "--json").json
+    assert [(file["path"], file["operation"], file["exchanges"]) for file in answer["files"]] == [
+        ("greet.py", "update", ["#1"]),
+        ("notes.md", "add", ["#1"]),
+    ]
+    assert machine.run("diff", f"{path}#2").code == 1
+    assert machine.run("diff", f"{path}#7").err.count("no exchange #7") == 1
+    assert machine.run("diff", path, "--stat", "--json").code == 2

@@ -1,0 +1,221 @@
+"""`turnlog diff`: what a session changed in files, as a summary and one diff, or as a patch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schemas.clean import one_line
+from viewer.completion import target as target_completion
+from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from schemas.session import Session
+    from viewer.edits.session import Changes, Command, Edit, FileChange
+
+
+_LONGEST = 4096
+
+
+@click.command("diff")
+@click.argument("target", metavar="TARGET[#EXCHANGE]", shell_complete=target_completion)
+@click.option("--stat", is_flag=True, help="Only the files, each with its edits.")
+@click.option("--patch", is_flag=True, help="Print a patch for `git apply`; what it lacks goes to standard error.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
+    """Show which files a session changed, and what came of its edits as one diff.
+
+    TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input; TARGET#3 is its third
+    exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are left
+    out and counted; what a shell command changed is named, and not in the diff.
+    """
+    from schemas.opening import read_session
+    from viewer.commands.export import part_at
+    from viewer.edits.session import changes_of
+    from viewer.sessions.targets import Targets
+
+    if stat + patch + as_json > 1:
+        raise CallError("diff: one of --stat, --patch and --json")
+    found = Targets().resolve(target, placed=True)
+    with progress("reading") as bar:
+        session = read_session(found.path, bar)
+    try:
+        messages = None
+        if (part := part_at(session, found.place)) is not None:
+            messages = part.messages(session)
+        changes = changes_of(session, messages)
+        for problem in changes.problems:
+            warn(f"{path_text(problem.path)}: {problem.reason}")
+        if as_json:
+            write_json(_object(session, found.place, changes))
+        elif patch:
+            return _print_patch(changes)
+        elif changes.files or changes.commands:
+            _print(console(), changes, stat)
+        else:
+            warn("no file was changed")
+        return DONE if changes.files or changes.commands else NO
+    finally:
+        session.close()
+
+
+def _print_patch(changes: Changes) -> int:
+    from viewer.edits.patch import patch_of
+
+    text, lacks = patch_of(changes, os.getcwd())
+    write_bytes(text.encode("utf-8", "replace"))
+    for lack in lacks:
+        warn(f"not in the patch: {lack}")
+    if not text:
+        warn("nothing that a patch can hold")
+    return DONE if text else NO
+
+
+# -- for people ------------------------------------------------------------------------------------------------------
+
+
+def _print(screen: Console, changes: Changes, stat: bool) -> None:
+    from rich.text import Text
+
+    from renderers.facts import plural
+    from schemas.diffs import totals
+
+    piped = not screen.is_terminal
+    for file in changes.files:
+        line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"))
+        if file.stages:
+            line.append("  ").append_text(_lines(*totals(file.diffs)))
+        line.append("".join(f"  {note}" for note in notes(file)), "dim")
+        screen.print(line, soft_wrap=True)
+        for one in chain(file):
+            screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
+    for command_ in changes.commands:
+        screen.print(Text(f"any file may be changed by {_by(command_)}", "dim"), soft_wrap=True)
+    added, removed = totals([diff for file in changes.files for diff in file.diffs])
+    total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
+    if left_out := changes.left_out:
+        total.append(f"  left out: {_counts(left_out)}", "dim")
+    screen.print(total, soft_wrap=True)
+    if stat:
+        return
+    for file in changes.files:
+        for diff in file.diffs:
+            screen.print()
+            if piped:
+                sys.stdout.flush()
+                write_bytes(diff.unified().encode("utf-8", "replace"))
+            else:
+                name = diff.path + (f" → {diff.renamed_to}" if diff.renamed_to else "")
+                screen.print(Text(one_line(name, _LONGEST), "bold"))
+                _print_diff(screen, diff)
+
+
+def _print_diff(screen: Console, diff: Any) -> None:
+    from rich.style import Style
+    from rich.text import Text
+
+    from renderers.terminal.palette import Palette
+    from renderers.terminal.text import diff_rows
+
+    palette = Palette(add=Style(color="green"), remove=Style(color="red"))
+    for row in diff_rows(diff, screen.width, palette):
+        screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
+
+
+def _lines(added: int, removed: int) -> Any:
+    from rich.text import Text
+
+    return Text.assemble((f"+{added}", "green"), " ", (f"-{removed}", "red"))
+
+
+def shown_name(file: FileChange) -> str:
+    """The file's name, after the one that it had first."""
+    first = file.diffs[0].path if file.diffs else file.path
+    return file.path if first == file.path else f"{first} → {file.path}"
+
+
+def notes(file: FileChange) -> list[str]:
+    """Say what there is of a file beside its lines."""
+    said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"] * bool(file.edits)}.get(
+        file.operation, []
+    )
+    if file.changed_meanwhile:
+        said.append("changed by somebody else meanwhile")
+    if any(stage.rewritten for stage in file.stages):
+        said.append("what was in it before is not recorded")
+    return said + ([_counts(file.left_out)] if file.left_out else [])
+
+
+def chain(file: FileChange) -> list[str]:
+    """The edits of a file in order, a line each."""
+    lines = [f"{one.place}  {_whose(one)}{one.verb} +{one.diff.added} -{one.diff.removed}" for one in file.edits]
+    return lines + [f"{one.place}  changed by {_by(one)}" for one in file.commands]
+
+
+def _by(one: Command) -> str:
+    return f"{_whose(one)}`{one_line(one.how, 100)}`"
+
+
+def _whose(one: Edit | Command) -> str:
+    return f"{one_line(one.subagent, 100)}: " if one.subagent else ""
+
+
+def _counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {end}" for end, count in counts.items())
+
+
+# -- for programs ----------------------------------------------------------------------------------------------------
+
+
+def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
+    from schemas.paths import address_json
+
+    return {
+        "provider": session.provider,
+        "id": session.id,
+        **address_json(session.path),
+        "workspaceRoot": session.workspace_root,
+        "place": place or None,
+        "files": [_file_object(session, file) for file in changes.files],
+        "changedBy": [_command_object(one) for one in changes.commands],
+        "leftOut": dict(changes.left_out),
+    }
+
+
+def _file_object(session: Session, file: FileChange) -> dict[str, Any]:
+    from schemas.diffs import diff_to_json, totals
+
+    added, removed = totals(file.diffs)
+    return {
+        "path": file.path,
+        "operation": file.operation,
+        "added": added,
+        "removed": removed,
+        "exchanges": list(dict.fromkeys(one.place.partition(".")[0] for one in file.edits)),
+        "edits": [
+            {
+                "place": one.place,
+                "exchangeId": session.exchanges[one.exchange].id,
+                "messageId": one.message,
+                "subagent": one.subagent or None,
+                "verb": one.verb,
+                "added": one.diff.added,
+                "removed": one.diff.removed,
+            }
+            for one in file.edits
+        ],
+        "changedBy": [_command_object(one) for one in file.commands],
+        "changedMeanwhile": file.changed_meanwhile,
+        "leftOut": dict(file.left_out),
+        "diffs": [diff_to_json(stage.diff) | {"beforeIsKnown": not stage.rewritten} for stage in file.stages],
+    }
+
+
+def _command_object(one: Command) -> dict[str, Any]:
+    return {"how": one.how, "place": one.place, "subagent": one.subagent or None}

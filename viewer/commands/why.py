@@ -1,0 +1,183 @@
+"""`turnlog why`: from which prompt, exchange and edit a line of a file came, beside what Git says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from viewer.edits.trace import Origin, TracedLine
+    from viewer.index.library import Library
+
+_PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL)
+
+
+@click.command("why")
+@click.argument("place", metavar="FILE[:LINE]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(place: str, as_json: bool) -> int:
+    """Say from which prompt and edit a line of FILE came, in whichever session; without LINE, of each line.
+
+    FILE is in a Git repository. All sessions on this machine that changed it, or that changed it in another working
+    tree of the repository, are aligned with its history. A line of which no session is known is untraced, and one
+    that may be from several edits names them all.
+    """
+    from schemas.provider import Problem
+    from viewer.edits.history import GitError, repository_of
+    from viewer.edits.trace import trace
+    from viewer.index.library import Library
+
+    file, line = _split(place)
+    problems: list[Problem] = []
+    try:
+        repository = repository_of(file)
+        name = file.relative_to(os.path.realpath(repository.root)).as_posix()
+        with progress("reading sessions") as bar:
+            library = Library(texts=True)
+            lines = trace(repository, name, library, bar, problems)
+    except (GitError, ValueError) as error:
+        raise CallError(f"{path_text(file)}: {error}") from None
+    for problem in [*library.found.problems, *problems]:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
+    if line is not None:
+        if not 0 < line <= len(lines):
+            raise CallError(f"{path_text(file)}: there is no line {line}; it has {len(lines)}")
+        lines = lines[line - 1 : line]
+    if as_json:
+        made = [_object(path_text(name), one) for one in lines]
+        write_json(made if line is None else made[0])
+    elif line is None:
+        _print_file(lines, _addresses(lines, library))
+    else:
+        _print_line(path_text(name), lines[0], _addresses(lines, library))
+    return DONE if any(one.origins for one in lines) else NO
+
+
+def _split(place: str) -> tuple[Path, int | None]:
+    """The file and the line that were typed. Raises CallError."""
+    match = None if os.path.lexists(place) else _PLACE.fullmatch(place)
+    path = Path(os.path.realpath(os.path.expanduser(match[1] if match else place)))
+    if not path.is_file():
+        raise CallError(f"{path_text(place)}: no such file")
+    return path, int(match[2]) if match else None
+
+
+def state_of(line: TracedLine) -> str:
+    """Tell whether a line is `traced` to one edit, may be from `several`, or is `untraced`."""
+    return "untraced" if not line.origins else "traced" if len(line.origins) == 1 else "several"
+
+
+# -- for people ------------------------------------------------------------------------------------------------------
+
+
+def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
+    from rich.text import Text
+
+    from renderers.facts import format_age, local_time
+    from schemas.clean import one_line
+
+    screen = console()
+    screen.print(Text.assemble((f"{name}:{line.number}", "bold"), f"  {line.text}"), soft_wrap=True)
+    if line.commit is None:
+        screen.print(Text("git   not committed yet", "dim"), soft_wrap=True)
+    else:
+        commit = line.commit
+        date = local_time(commit.authored, date=True)
+        facts = f"git   {commit.id[:10]}  {commit.author}  {date}  {commit.summary}"
+        screen.print(Text(facts, "dim"), soft_wrap=True)
+    if not line.origins:
+        screen.print(Text("untraced: no session on this machine is known to have written it"), soft_wrap=True)
+    elif len(line.origins) > 1:
+        screen.print(Text("one of several edits:"), soft_wrap=True)
+    for origin in line.origins:
+        edit = origin.edit
+        age = f"  {format_age(time.time() - edit.time)} ago" if edit.time is not None else ""
+        screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
+        whose = f" by {one_line(edit.subagent, 100)}" if edit.subagent else ""
+        facts = f"edit  {edit.verb}{whose}  {addresses[origin]}  {origin.provider}{age}  {short_path(origin.path)}"
+        screen.print(Text(facts, "dim"), soft_wrap=True)
+
+
+def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
+    from rich.text import Text
+
+    from renderers.facts import local_time, plural
+    from schemas.clean import one_line
+
+    screen = console()
+    names = [", ".join(map(addresses.__getitem__, line.origins)) for line in lines]
+    width, digits = max(map(len, names), default=0), len(str(len(lines)))
+    for line, name in zip(lines, names, strict=True):
+        commit = line.commit.id[:8] if line.commit else ""
+        day = local_time(line.commit.authored, date=True)[:10] if line.commit else "uncommitted"
+        row: Text = Text.assemble(
+            (f"{commit:<8} {day:<11} {name:<{width}} {line.number:>{digits}} ", "dim"), line.text
+        )  # fmt: skip
+        screen.print(row, soft_wrap=not screen.is_terminal, no_wrap=True, overflow="ellipsis", crop=screen.is_terminal)
+    screen.print()
+    for origin, count in Counter(origin for line in lines for origin in line.origins).items():
+        facts = f"{addresses[origin]}  {origin.provider}  {plural(count, 'line')}  {one_line(origin.prompt, 200)}"
+        screen.print(Text(facts), soft_wrap=True)
+    untraced = sum(not line.origins for line in lines)
+    screen.print(Text(f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"), soft_wrap=True)
+
+
+def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
+    """The places of the edits, as TARGET takes them."""
+    from viewer.sessions.ids import ids_of, short_ids
+
+    origins = {origin for line in lines for origin in line.origins}
+    short = short_ids({origin.id for origin in origins}, ids_of(library.found.files, library))
+    return {origin: f"{short[origin.id]}{origin.edit.place}" for origin in origins}
+
+
+# -- for programs ----------------------------------------------------------------------------------------------------
+
+
+def _object(name: str, line: TracedLine) -> dict[str, Any]:
+    from renderers.facts import iso_time
+
+    commit = line.commit
+    return {
+        "file": name,
+        "line": line.number,
+        "text": line.text,
+        "commit": commit
+        and {
+            "id": commit.id,
+            "author": commit.author,
+            "authoredAt": iso_time(commit.authored),
+            "summary": commit.summary,
+        },
+        "state": state_of(line),
+        "origins": [_origin_object(origin) for origin in line.origins],
+    }
+
+
+def _origin_object(origin: Origin) -> dict[str, Any]:
+    from renderers.facts import iso_time
+    from schemas.paths import address_json
+
+    edit = origin.edit
+    return {
+        "provider": origin.provider,
+        "id": origin.id,
+        **address_json(origin.path),
+        "place": edit.place,
+        "exchangeId": origin.exchange_id,
+        "messageId": edit.message,
+        "subagent": edit.subagent or None,
+        "prompt": origin.prompt,
+        "verb": edit.verb,
+        "time": None if edit.time is None else iso_time(edit.time),
+    }

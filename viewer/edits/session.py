@@ -1,0 +1,425 @@
+"""The changes of a session and its subagents in files: the edits of each file, and what came of them."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from renderers.headline import headline, tool_command
+from renderers.places import place_of
+from schemas.costs.responses import members_of
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
+from schemas.message import Flag, Kind, Message, ToolStatus
+from schemas.path_hints import resolve_hints, shell_changes, shell_directory, shell_shown
+from schemas.values import list_of, text_of, whole
+from viewer.edits.lines import Contradiction, FileLines, Stage, differences
+
+if TYPE_CHECKING:
+    from schemas.message import Tool
+    from schemas.provider import Problem
+    from schemas.session import Session
+
+_DONE = (ToolStatus.OK, ToolStatus.BACKGROUND)
+_NOT_DONE = {
+    ToolStatus.ERROR: "failed",
+    ToolStatus.DENIED: "denied",
+    ToolStatus.INTERRUPTED: "interrupted",
+    ToolStatus.PENDING: "without a result",
+}
+_READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
+_SLICES = ("end_line", "view_range", "start_line")
+_TEXTS = (OLD_TEXTS, NEW_TEXTS)
+_EVERYWHERE = ("replace_all", "replaceAll")
+_NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
+_REMARK = re.compile(r"Content of .*:|\(End of file.*\)|(?:\.\.\. ?)?[(\[].* lines?\b.*[)\]]")
+_LONGEST_READ = 1900
+"""Lines: of a longer one the agents show a part, mostly of 2,000."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edit:
+    """One edit of one file: by which message of which session, for which prompt."""
+
+    path: str
+    """The file as seen from the workspace."""
+    diff: FileDiff
+    verb: str
+    """What the edit is called in a transcript: `Edit`, `Write`."""
+    time: float | None
+    exchange: int
+    """Index of the exchange, in the session that the person began."""
+    place: str
+    """Where the edit stands, or the use that started the subagent which made it: `#3.7`."""
+    message: str
+    """The message's id."""
+    subagent: str = ""
+    """Which subagent made it."""
+    everywhere: bool = False
+    """Whether each place was replaced that holds the text."""
+
+
+class Command(NamedTuple):
+    """A shell command, or another tool, that changed a file in a way that no record tells."""
+
+    path: str
+    """Empty where it may have been any file."""
+    how: str
+    place: str
+    subagent: str
+
+
+@dataclass(slots=True, eq=False)
+class FileChange:
+    """A file that a session changed."""
+
+    path: str
+    """As it is called in the end, seen from the workspace."""
+    edits: list[Edit] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    """What changed it otherwise, by `sed -i` for instance: nothing of that is in `stages`."""
+    stages: list[Stage] = field(default_factory=list)
+    """What came of the edits: one difference, and another one after each change that is not recorded."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Edits that changed nothing, by their end: `failed`, `denied`, `interrupted`, `without a result`, `rewound`."""
+    changed_meanwhile: bool = False
+    """Whether lines were others than the edits had left: somebody else changed it."""
+
+    @property
+    def diffs(self) -> list[FileDiff]:
+        """The differences, in order."""
+        return [stage.diff for stage in self.stages]
+
+    @property
+    def operation(self) -> str:
+        """Tell what became of it: add, update, delete or move; `none` where nothing came of its edits."""
+        if not self.stages:
+            return "none" if self.edits or not self.commands else "update"
+        first, last = self.diffs[0].operation, self.diffs[-1].operation
+        return last if last == "delete" or first == "update" else first
+
+
+@dataclass(slots=True)
+class Changes:
+    """The changes of a session, or of a part of it."""
+
+    files: list[FileChange] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    """Those that may have changed any file: `git apply`."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Edits that changed nothing, over all files."""
+    problems: list[Problem] = field(default_factory=list)
+    """Subagents that could not be read."""
+
+
+class Read(NamedTuple):
+    """Lines of a file that a tool showed."""
+
+    path: str
+    start: int
+    lines: list[str]
+    ends: bool
+
+
+class Left(NamedTuple):
+    """An edit that changed nothing."""
+
+    path: str
+    end: str
+
+
+class Step(NamedTuple):
+    """Something that happened to a file, in the order of time."""
+
+    time: float
+    inside: bool
+    """Whether it stands in the part that was asked for."""
+    what: Edit | Read | Left | Command
+
+
+class _Origin(NamedTuple):
+    """The start of a subagent: in which message of the session itself, and what it is called."""
+
+    message: int = -1
+    subagent: str = ""
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+def steps_of(session: Session, messages: range | None = None, problems: list[Problem] | None = None) -> list[Step]:
+    """All that happened to files in a session and its subagents, in order; `messages` are those that are asked for."""
+    origins: dict[object, _Origin] = {}
+    lanes: list[list[Step]] = []
+    reads: set[str] = set()
+    for member in members_of(session, [] if problems is None else problems):
+        known = origins.get(id(member)) or origins.get(os.path.realpath(member.path)) if member is not session else None
+        origin = known or _Origin()
+        for subagent in member.subagents:
+            start = origin.message if member is not session else -1 if subagent.tool_use is None else subagent.tool_use
+            key = id(subagent.session) if subagent.session is not None else os.path.realpath(subagent.path or "")
+            origins.setdefault(key, _Origin(start, subagent.name or subagent.description or subagent.id))
+        lanes.append(list(_member_steps(session, member, origin, messages, reads)))
+    return list(heapq.merge(*lanes, key=lambda step: step.time))
+
+
+def _member_steps(
+    session: Session, member: Session, origin: _Origin, messages: range | None, reads: set[str]
+) -> Iterator[Step]:
+    main, root = member is session, session.workspace_root or member.workspace_root
+    kinds, time = member.messages.kind, 0.0
+    if not main and origin.message >= 0:
+        time = session.messages.when(origin.message) or 0.0
+    shown: list[tuple[float, bool, int, _Shown]] = []
+    steps: list[tuple[int, Step]] = []
+    for index in range(len(kinds)):
+        time = max(time, member.messages.when(index) or 0.0)
+        if kinds[index] != Kind.TOOL:
+            continue
+        message = member.message(index)
+        at = index if main else origin.message
+        inside = (messages is None or at in messages) and not message.flags & Flag.INHERITED
+        if message.tool is None:
+            continue
+        if (file := _shown(message, message.tool, member, root)) is not None:
+            shown.append((time, inside, index, file))
+        for what in _happened(session, member, root, message, message.tool, at, origin):
+            steps.append((index, Step(time, inside, what)))
+            if isinstance(what, Edit):
+                reads |= {what.path, *filter(None, [what.diff.renamed_to])}
+    for at_time, inside, index, file in shown:  # what is in other files need not be kept until here
+        tool = member.message(index).tool if file.path in reads else None
+        if tool is not None and (read := _read(file, tool)) is not None:
+            steps.append((index, Step(at_time, inside, read)))
+    yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
+
+
+def _happened(
+    session: Session, member: Session, root: str | None, message: Message, tool: Tool, at: int, origin: _Origin
+) -> Iterator[Edit | Left | Command]:
+    """Tell what a tool use did to files."""
+    cwd = message.metadata.get("cwd") or member.workspace_root
+    started = 0 <= at < len(session.messages)
+    if tool.diffs or tool.type == "write":
+        place = place_of(session, at) if started else ""
+        hints = [_seen(diff.path, cwd, root) for diff in tool.diffs] or message.path_hints
+        hints = hints or [_seen(_path_in(tool.input), cwd, root)]
+        end = "rewound" if message.flags & Flag.REWOUND else _NOT_DONE.get(tool.status, "")
+        if end:
+            yield from (Left(path, end) for path in dict.fromkeys(hints))
+        elif not tool.diffs:
+            yield from (Command(path, tool.name, place, origin.subagent) for path in hints)
+        verb = headline(tool, root).verb
+        everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
+        exchange = session.messages.exchange[at] if started else 0
+        given = _given(tool.input)
+        for diff, path in zip(tool.diffs if not end else [], hints, strict=False):
+            if given and len(tool.diffs) == 1 and all(hunk.old_start is None for hunk in diff.hunks):
+                diff = replace(diff, hunks=given)
+            if diff.renamed_to:
+                diff = replace(diff, renamed_to=_seen(diff.renamed_to, cwd, root))
+            yield Edit(
+                path, diff, verb, message.timestamp, exchange, place, message.id, origin.subagent, everywhere
+            )  # fmt: skip
+        return
+    command = tool_command(tool) if tool.type == "shell" and tool.status is not ToolStatus.DENIED else None
+    for how, path in shell_changes(command) if command else []:
+        seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
+        if not os.path.isabs(seen):  # a log in /tmp is no part of the project
+            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
+
+
+def _given(asked: Mapping[str, Any]) -> list[Hunk]:
+    """The texts that a tool was to replace, with all of their lines: what is shown of them is cut."""
+    hunks: list[Hunk] = []
+    for one in [asked, *list_of(asked.get("edits"))]:
+        if isinstance(one, Mapping):
+            old, new = (next((text_of(one[key]) for key in keys if one.get(key)), "") for keys in _TEXTS)
+            sides = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
+            hunks += [Hunk(differences(*sides))] if old else []
+    return hunks
+
+
+def _path_in(given: Mapping[str, Any]) -> str:
+    """The one file that a tool's input names; empty where it names none."""
+    files = given.get("files")
+    if isinstance(files, list) and len(files) == 1 and isinstance(files[0], dict):
+        given = files[0]
+    return next((text_of(given[key]) for key in _READ_PATHS if text_of(given.get(key))), "")
+
+
+def _seen(path: str, cwd: str | None, root: str | None) -> str:
+    return path and next(iter(resolve_hints([path], cwd, root)), path)
+
+
+# -- reads -----------------------------------------------------------------------------------------------------------
+
+
+class _Shown(NamedTuple):
+    """A file that a tool use showed, from which line on, and whether it was asked for up to its end."""
+
+    path: str
+    start: int
+    ends: bool
+
+
+def _shown(message: Message, tool: Tool, member: Session, root: str | None) -> _Shown | None:
+    """The file that a tool use showed, if it showed one."""
+    if tool.status is not ToolStatus.OK or not tool.text or tool.diffs or tool.type not in ("read", "shell"):
+        return None
+    given, cwd = tool.input, message.metadata.get("cwd") or member.workspace_root
+    if tool.type == "shell":
+        shown = shell_shown(tool_command(tool) or "")
+        if shown is None or tool.exit_code:
+            return None
+        return _Shown(_seen(shown[0], shell_directory(given, cwd), root), shown[1], shown[1] == 1)
+    if any(given.get(key) for key in _SLICES):
+        return _Shown(_seen(_path_in(given), cwd, root), 0, False)
+    start = whole(given.get("offset"))
+    return _Shown(_seen(_path_in(given), cwd, root), start or 1, not start and not given.get("limit"))
+
+
+def _read(file: _Shown, tool: Tool) -> Read | None:
+    """The lines that a tool use showed; None where that cannot be told."""
+    lines = tool.text.split("\n")
+    numbered, first = _without_numbers(lines)
+    if numbered:
+        return Read(file.path, first, *_ended(numbered, file.ends))
+    if not file.start or "truncated" in tool.text[:300] + tool.text[-300:]:
+        return None
+    if _REMARK.fullmatch(lines[0]):
+        del lines[0]
+    if lines and _REMARK.fullmatch(lines[-1]):
+        del lines[-2 if lines[-2:-1] == [""] else -1 :]
+    return Read(file.path, file.start, *_ended(lines, file.ends))
+
+
+def _ended(lines: list[str], ends: bool) -> tuple[list[str], bool]:
+    """Lines without the empty one behind the last newline, and whether the file ends with them."""
+    return (lines[:-1] if lines and not lines[-1] else lines), ends and len(lines) < _LONGEST_READ
+
+
+def _without_numbers(lines: list[str]) -> tuple[list[str], int]:
+    """Lines without the numbers before them, and the first number; none where they have none."""
+    texts: list[str] = []
+    first, mark = 0, ""
+    for i, line in enumerate(lines):
+        match = _NUMBERED.fullmatch(line)
+        if match and not texts:
+            first, mark = int(match[1]), match[2].strip(" ")
+        if match and match[2].strip(" ") == mark and int(match[1]) == first + len(texts):
+            texts.append(match[3])
+        elif texts or i > 3:  # a remark may stand before the first
+            break
+    return (texts, first) if 2 * len(texts) > len(lines) - 3 else ([], 0)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _File:
+    """A file while the steps are gone through."""
+
+    change: FileChange
+    name: str
+    """What it was called when this stage began."""
+    lines: FileLines = field(default_factory=FileLines)
+
+    follows: bool = False
+    """Whether a change that is not recorded came before."""
+
+    def end_stage(self) -> None:
+        """Note what came of the edits until now, and that of what is in the file nothing is known any more."""
+        lines, change = self.lines, self.change
+        stage = lines.stage(self.name, change.path)
+        stage.follows = self.follows
+        if stage.rewritten:
+            change.stages.clear()
+        if stage.diff.hunks or stage.diff.operation != "update":
+            change.stages.append(stage)
+        self.lines, self.name = FileLines(), change.path
+
+    def take(self, what: Edit | Read) -> None:
+        """Take in an edit or a read; where it does not fit, somebody else changed the file before."""
+        try:
+            put(self.lines, what)
+        except Contradiction:
+            self.end_stage()
+            if self.change.edits:
+                self.change.changed_meanwhile = self.follows = True
+            self.lines = put_anew(what)
+
+
+def put(lines: FileLines, what: Edit | Read) -> None:
+    """Let an edit change a file, or a read tell of it. Raises Contradiction where it does not fit."""
+    if isinstance(what, Read):
+        lines.learn(what.start, what.lines, ends=what.ends)
+        return
+    diff = what.diff
+    fills = not lines.runs and [hunk.old_start for hunk in diff.hunks] == [0]  # an empty file, or a new one
+    if diff.operation == "add" or (fills and not diff.removed):
+        lines.write([line[1:] for hunk in diff.hunks for line in hunk.lines], what)
+    elif diff.operation == "delete":
+        if lines.whole is None and diff.hunks:
+            lines.learn(1, [line[1:] for line in diff.hunks[0].lines], ends=True)
+        lines.delete()
+    else:
+        lines.apply(diff.hunks, what, everywhere=what.everywhere)
+
+
+def put_anew(what: Edit | Read) -> FileLines:
+    """A file of which nothing is known but an edit, or a read."""
+    lines = FileLines()
+    try:
+        put(lines, what)
+    except Contradiction:  # its hunks contradict each other, so none is where it says
+        lines = FileLines()
+        if isinstance(what, Edit):
+            lines.apply([Hunk(hunk.lines) for hunk in what.diff.hunks], what)
+    return lines
+
+
+def changes_of(session: Session, messages: range | None = None) -> Changes:
+    """The changes of a session and its subagents: all, or those of some of its messages."""
+    changes = Changes()
+    files: dict[str, _File] = {}
+    steps = steps_of(session, messages, changes.problems)
+    asked = [i for i, step in enumerate(steps) if step.inside and not isinstance(step.what, Read)]
+    for i, step in enumerate(steps[: asked[-1] + 1] if asked else []):
+        what = step.what
+        if i == asked[0]:
+            for file in files.values():
+                file.lines.settle()
+        if not step.inside and i > asked[0] and not isinstance(what, Read):
+            continue
+        if isinstance(what, Left) and step.inside:
+            changes.left_out[what.end] += 1
+        if not what.path:
+            changes.commands += [what] if step.inside and isinstance(what, Command) else []
+            continue
+        file = files.setdefault(what.path, _File(FileChange(what.path), what.path))
+        if step.inside and file.change not in changes.files and not isinstance(what, Read):
+            changes.files.append(file.change)
+        if isinstance(what, Left):
+            file.change.left_out.update([what.end] * step.inside)
+        elif isinstance(what, Command):
+            file.change.commands += [what] if step.inside else []
+            if not what.how.endswith(" -i"):  # else it is another file, and not the same with other lines
+                file.end_stage()
+                file.follows = True
+        else:
+            file.take(what)
+            if isinstance(what, Edit):
+                file.change.edits += [what] if step.inside else []
+                if what.diff.renamed_to:
+                    file.change.path = what.diff.renamed_to
+                    files[file.change.path] = files.pop(what.path)
+    for file in files.values():
+        if file.change in changes.files:
+            file.end_stage()
+    return changes
