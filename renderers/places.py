@@ -26,6 +26,13 @@ class Part(NamedTuple):
     """Their indices."""
     message: int | None = None
 
+    def messages(self, session: Session) -> range:
+        """The indices of its messages."""
+        if self.message is not None:
+            return range(self.message, self.message + 1)
+        first, last = self.exchanges[0], self.exchanges[-1]
+        return range(session.message_range(first).start, session.message_range(last).stop)
+
 
 def exchange_names(session: Session) -> list[str]:
     """Name each exchange as a place does: `3`, `0`, `3~1`."""

@@ -19,8 +19,8 @@ def command(a: str, b: str, as_json: bool) -> int:
     """Compare two sessions: prompts, tool uses, failures, tokens, cost, time, files and last answers.
 
     A and B are TARGETs, of any agents. Where one is a fork of the other, or both are of a third, each is counted from
-    the exchange where they part. Subagents' tool uses, failures and files are counted in; files are what edits changed,
-    not what shell commands did.
+    the exchange where they part. Subagents' tool uses, failures and files are counted in; files
+    are those of `turnlog diff`.
     """
     from schemas.costs.prices import Prices
     from viewer.sessions.compare import compare_files

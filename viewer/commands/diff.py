@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.clean import one_line
+from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _LONGEST = 4096
 
 
 @click.command("diff")
-@click.argument("target", metavar="TARGET[#EXCHANGE]")
+@click.argument("target", metavar="TARGET[#EXCHANGE]", shell_complete=target_completion)
 @click.option("--stat", is_flag=True, help="Only the files, each with its edits.")
 @click.option("--patch", is_flag=True, help="Print a patch for `git apply`; what it lacks goes to standard error.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -31,11 +32,11 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     """Show which files a session changed, and what came of its edits as one diff.
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input; TARGET#3 is its third
-    exchange. Subagents' edits are included. Edits that failed or were denied are left out and counted; what a shell
-    command changed is named, and not in the diff.
+    exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are left
+    out and counted; what a shell command changed is named, and not in the diff.
     """
-    from renderers.places import find_place, no_such_place
     from schemas.opening import read_session
+    from viewer.commands.export import part_at
     from viewer.edits.session import changes_of
     from viewer.sessions.targets import Targets
 
@@ -46,11 +47,8 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
         session = read_session(found.path, bar)
     try:
         messages = None
-        if found.place:
-            if (place := find_place(session, found.place)) is None:
-                raise CallError(f"{path_text(found.path)}: {no_such_place(session, found.place)}")
-            exchange, message = place
-            messages = range(message, message + 1) if "." in found.place else session.message_range(exchange)
+        if (part := part_at(session, found.place)) is not None:
+            messages = part.messages(session)
         changes = changes_of(session, messages)
         for problem in changes.problems:
             warn(f"{path_text(problem.path)}: {problem.reason}")

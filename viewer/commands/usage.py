@@ -93,7 +93,7 @@ def _print_sums(
     from viewer.usage.explain import Explanation, print_explanation
     from viewer.usage.spending import Spending
 
-    explanation = Explanation(filters) if explain else None
+    explanation = Explanation(filters, contexts=not as_json) if explain else None
     left_out = explanation.left_out if explanation is not None else []
     spending = Spending(prices, filters, explanation)
     notes: list[str] = []

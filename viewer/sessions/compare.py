@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderers.facts import format_count, format_seconds, iso_time, local_time, plural, short_model
-from renderers.headline import relative_path
 from renderers.places import exchange_names
 from schemas.clean import one_line
 from schemas.costs.responses import Tally, each_once, family, tally
-from schemas.message import Flag, Kind, ToolStatus
+from schemas.message import Flag, Kind
 from schemas.paths import address_json
 from schemas.provider import Problem
 from schemas.session import Session
+from viewer.edits.session import changes_of
 from viewer.usage.sums import cost_cell
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Side:
     tools: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     files: dict[str, Counter[str]] = field(default_factory=dict)
-    """The lines that edits added and removed, by the file's path in the workspace."""
+    """The lines that came and went in the end, as `turnlog diff` has them, by the file's path in the workspace."""
     subagents: int = 0
     own: Tally = field(default_factory=Tally)
     everything: Tally = field(default_factory=Tally)
@@ -176,10 +176,15 @@ def _side(session: Session, start: int, prices: Prices, failed: list[Problem]) -
         start += 1
     side, exchanges = Side(session, start), session.exchanges
     since = exchanges[start].started if start < len(exchanges) else None
+    begin = exchanges[start].start if start < len(exchanges) else len(session.messages)
+    for file in changes_of(session, range(begin, len(session.messages))).files:
+        if file.stages or file.commands:
+            counts = {"+": sum(diff.added for diff in file.diffs), "-": sum(diff.removed for diff in file.diffs)}
+            side.files[file.path] = Counter(counts)
     rows: list[Response] = []
     for member, found in family(session, failed):
         if member is session:
-            first = exchanges[start].start if start < len(exchanges) else len(session.messages)
+            first = begin
             rows += (row for row in found if row.exchange >= start and not row.inherited)
         elif start and (since is None or (member.created or since) < since):
             continue  # it was called before they parted
@@ -205,13 +210,8 @@ def _count(side: Side, member: Session, first: int) -> None:
         side.failures += kind in (Kind.TOOL, Kind.ERROR) and bool(flags & Flag.ERROR or kind == Kind.ERROR)
         if main and kind in (Kind.PROMPT, Kind.STEER) and not flags & Flag.REWOUND:
             side.prompts += 1
-        if kind != Kind.TOOL or (tool := member.message(index).tool) is None:
-            continue
-        side.tools[tool.type if tool.type in _TOOLS else "other"] += 1
-        if tool.status in (ToolStatus.OK, ToolStatus.BACKGROUND):
-            for diff in tool.diffs:
-                path = relative_path(diff.renamed_to or diff.path, side.session.workspace_root)
-                side.files.setdefault(path, Counter()).update({"+": diff.added, "-": diff.removed})
+        if kind == Kind.TOOL and (tool := member.message(index).tool) is not None:
+            side.tools[tool.type if tool.type in _TOOLS else "other"] += 1
     if main:
         left_out = Flag.REWOUND | Flag.INHERITED
         said = (

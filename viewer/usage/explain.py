@@ -66,11 +66,12 @@ class Explanation:
     what it needs of each member, and `end_session` says what none of them counted.
     """
 
-    def __init__(self, filters: Filters) -> None:
+    def __init__(self, filters: Filters, *, contexts: bool = False) -> None:
+        """With `contexts` it is told for people what filled them."""
         self.left_out: list[LeftOut] = []
         self.contexts: list[tuple[str, list[str]]] = []
         """Of each session its path, and the lines that say what filled its context."""
-        self._filters = filters
+        self._filters, self._tell_contexts = filters, contexts
         self._files: dict[Holder, str] = {}
         self._grown: dict[int, tuple[TokenUsage, list[Place]]] = {}
         """Responses with fuller copies to come: by their keys the figures found until now, and where."""
@@ -93,7 +94,7 @@ class Explanation:
         self._files[Holder(shown_path, number)] = path_text(member.path) if beside else shown_path
         for row in rows:
             row.records = [_place(member, span) for span in row.spans(member)]
-        if wanted and not number:
+        if wanted and not number and self._tell_contexts:
             lines = [*filter(None, [context_line(member)]), *addition_lines(member)]
             self.contexts.append((shown_path, lines))
         if wanted:
