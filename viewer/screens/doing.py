@@ -26,14 +26,14 @@ class Doing:
         self._tile: Tile | None = None
 
     def look(self) -> tuple[str, str]:
-        """Look what it does; return that in words, by what it is known too unless it works, and their colour. Empty for
-        one that has answered.
+        """Look what it does; return that in words, of a wait by what it is known too, and their colour. Empty for one
+        that has answered.
         """
         self._tile = tile = self._watch.only(self._follower)
         if tile is None or (tile.state.does in (Does.DONE, Does.ENDED) and "answered" in tile.state.what):
             return "", ""
         sign = mark(tile.state)
-        source = f" {source_words(tile.state)}" if tile.state.does is not Does.WORKS else ""
+        source = f" {source_words(tile.state)}" if tile.state.does is Does.WAITS else ""
         return f"{sign} {state_words(tile.state, time.time(), _MOST)}{source}", COLOURS[sign]
 
     def of_subagents(self, session: Session, said: Mapping[int, str]) -> dict[int, str]:
