@@ -32,8 +32,8 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     """Show which files a session changed, and what came of its edits as one diff.
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input; TARGET#3 is its third
-    exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are left
-    out and counted; what a shell command changed is named, and not in the diff.
+    exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are
+    left out and counted; what a shell command changed is named, and not in the diff.
     """
     from schemas.opening import read_session
     from viewer.commands.export import part_at
