@@ -64,9 +64,11 @@ async def sessions(env: Environment, size: tuple[int, int]) -> str:
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
             await pilot.pause(1.0)
-            while size[0] >= 100 and "$" not in app.export_screenshot():  # costs come when prices are loaded
-                await pilot.pause(0.1)
-            return picture(app)
+            shown, before = picture(app), ""
+            while shown != before or (size[0] >= 100 and "$" not in shown):  # costs come when prices are loaded
+                await pilot.pause(0.3)
+                shown, before = picture(app), shown
+            return shown
 
 
 async def _transcript(path: Path, size: tuple[int, int], *keys: str, theme: str = "dark") -> str:

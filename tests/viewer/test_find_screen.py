@@ -77,7 +77,13 @@ def counts(pilot: Pilot[None]) -> str:
 
 async def search(pilot: Pilot[None], words: str) -> None:
     await pilot.press("/", *words)
-    await until(pilot, lambda: "hit" in counts(pilot) and not any("…" in line for line in found(pilot)[:4]))
+
+    def shown() -> bool:
+        groups = pilot.app.screen.query_one(HitList)._groups
+        asked = bool(groups) and groups[0].query.text.endswith(words)  # and not the word before its last letter
+        return asked and not any("…" in line for line in found(pilot)[:4])
+
+    await until(pilot, shown)
 
 
 async def test_hits_stand_under_their_sessions_and_what_was_looked_for_is_marked(tmp_path: Path) -> None:
@@ -111,12 +117,12 @@ async def test_enter_opens_at_the_hit_and_back_is_where_one_was(tmp_path: Path) 
         transcript = pilot.app.screen
         assert isinstance(transcript, TranscriptScreen)
         view = transcript.query_one("#transcript")
-        assert view.cursor.block == 3 and view.hit == (3, view.hit[1], 0)  # type: ignore[attr-defined]
+        await until(pilot, lambda: view.cursor.block == 3 and view.hit == (3, view.hit[1], 0))  # type: ignore[attr-defined]
         assert transcript.query_one(FindBar).box.value == "lock zebra"
         await pilot.press("n", "n")
-        assert view.hit[2] == 2, "both words are gone through"  # type: ignore[attr-defined]
+        await until(pilot, lambda: view.hit[2] == 2)  # type: ignore[attr-defined]
         await pilot.press("escape", "q")
-        assert pilot.app.screen is find and found(pilot) == before
+        await until(pilot, lambda: pilot.app.screen is find and found(pilot) == before)
         assert pilot.app.screen.query_one(Filter).value == "lock zebra"
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, BrowserScreen)

@@ -82,6 +82,24 @@ def test_filters() -> None:
     assert query.since is not None and query.before is not None and query.since < query.before
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("file:db/", True),
+        ("file:MIGR", True),
+        ("file:shop", False),
+        ("file:/home/dev/lamp-shop/db", True),
+        ("file:~/lamp-shop", True),
+        ("file:/db", True),
+        ("-file:db", False),
+        ("file:x file:db", True),
+    ],
+)
+def test_files(typed: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/dev")
+    assert parse(typed).file("/home/dev/lamp-shop", "db/migrate.py") is meant
+
+
 def test_an_argument_with_white_space_is_a_phrase_unless_it_is_a_query() -> None:
     assert of_arguments(["lock", "no such file"]) == 'lock "no such file"'
     assert of_arguments(['lock "no file"', "a tool:bash"]) == 'lock "no file" a tool:bash'

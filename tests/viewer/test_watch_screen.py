@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from schemas.costs.responses import Tally
 from schemas.running import Wait
@@ -111,7 +112,7 @@ async def test_a_tile_says_what_its_session_does_and_by_what_that_is_known() -> 
         assert any(line.startswith("    › Explore  Read src/theme.ts · 12 s") and line.endswith("22k") for line in text)
         assert any(line.startswith("  - tidewatch") and "done 4 m ago · answered" in line for line in text)
         title = str(pilot.app.screen.query_one("#title").render())
-        assert "4 running · 1 waits for you · 1 perhaps waits for you" in title and "1.2M tokens · $2.44" in title
+        assert "1 waits for you · 1 perhaps waits for you · 4 running" in title and "1.2M tokens · $2.44" in title
 
 
 @pytest.mark.parametrize("width", [24, 40, 80, 100, 140])
@@ -158,7 +159,20 @@ async def test_enter_opens_the_transcript_and_follows_it(tmp_path: Path) -> None
         await pilot.press("q")
         assert isinstance(pilot.app.screen, WatchScreen) and rows.is_attached
         await pilot.press("o")
-        await until(pilot, lambda: type(pilot.app.screen).__name__ == "OutlineScreen")
+        await until(pilot, lambda: pilot.app.screen.query_one(OptionList).option_count == 1)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_person_is_notified_when_that_is_asked_for(asked: bool) -> None:
+    async with watching([tile("web", WORKS)]) as (pilot, rows, fake):
+        written: list[str] = []
+        screen = cast("WatchScreen", pilot.app.screen)
+        screen._notices._write = written.append
+        if asked:
+            await pilot.press("m")
+        fake.put([tile("web", WAITS)])
+        await until(pilot, lambda: "waits for you" in lines(rows)[0] and screen._notices._waiting)
+        assert written.count("\a") == asked
 
 
 async def test_without_sessions_it_says_what_would_stand_there() -> None:

@@ -254,7 +254,9 @@ class Query:
         if self.paths and not any(_is_in(path, one) for one in self.paths):
             return False
         filter_ = self.filters.get("file")
-        return filter_ is None or filter_.allows(lambda asked: asked in search_key(path if asked[0] in "/~" else hint))
+        return filter_ is None or filter_.allows(
+            lambda asked: asked in search_key(path if asked.startswith("/") else hint)
+        )
 
 
 def _is_in(path: str, place: str) -> bool:
@@ -347,6 +349,8 @@ def _add_filter(query: Query, piece: re.Match[str], open_ended: bool) -> None:
             ) from None
         return
     known = {"role": tuple(ROLES), "is": ("error",)}.get(name)
+    if name == "file":
+        value = os.path.expanduser(value)
     value = search_key(value) if name != "tool" else value.casefold()
     if known is not None and value not in known:
         if open_ended and any(one.startswith(value) for one in known):

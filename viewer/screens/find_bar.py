@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Input, Static
 
@@ -99,6 +100,7 @@ class FindBar(Horizontal):
         self._from = view.top, view.cursor
         self._goes = False
         """Whether the first hit is to be gone to once it is found."""
+        self._width = 0
         self.finder: Finder | None = None
         """The search; None until something was typed."""
 
@@ -156,9 +158,10 @@ class FindBar(Horizontal):
         else:
             self.post_message(self.Ended())
 
-    def on_resize(self) -> None:
-        """Lines are cut elsewhere now."""
-        if self.finder is not None:
+    def on_resize(self, event: Resize) -> None:
+        """Search again where lines are cut elsewhere now: not when the bar has just come."""
+        before, self._width = self._width, event.size.width
+        if self.finder is not None and before not in (0, self._width):
             self.call_after_refresh(self._search_again)
 
     # -- searching -------------------------------------------------------------------------------------------------

@@ -246,17 +246,18 @@ _NOTHING = Content.assemble(
 
 
 def _counts(tiles: list[Tile]) -> Content:
-    """`4 running · 1 waits for you`."""
+    """`1 waits for you · 4 running`."""
     parts: list[tuple[str, str]] = [("turnlog watch", "bold $accent")]
     does = [(tile.state.does, tile.state.certain) for tile in tiles]
     waits, perhaps = does.count((Does.WAITS, True)), does.count((Does.WAITS, False))
     running = sum(one is not Does.ENDED for one, _ in does)
-    parts.append((f"   {running} running", "$text-muted"))
+    parts.append(("   ", ""))
     if waits:
-        parts += [(" · ", "$text-muted"), (f"{waits} {'waits' if waits == 1 else 'wait'} for you", "bold $error")]
+        parts += [(f"{waits} {'waits' if waits == 1 else 'wait'} for you", "bold $error"), (" · ", "$text-muted")]
     if perhaps:
         words = "perhaps waits" if perhaps == 1 else "perhaps wait"
-        parts += [(" · ", "$text-muted"), (f"{perhaps} {words} for you", "$warning")]
+        parts += [(f"{perhaps} {words} for you", "$warning"), (" · ", "$text-muted")]
+    parts.append((f"{running} running", "$text-muted"))
     return Content.assemble(*parts)
 
 

@@ -250,7 +250,8 @@ class TileList(RowList):
         room = width - 1 - sum(width_of(segment.text) for segment in lead)
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
-            right = _fitting(line.right, room - width_of(state_words(line.state, self._clock())) - 2, room * 2 // 3)
+            left = room - width_of(state_words(line.state, self._clock())) - 2
+            right = _fitting(line.right, left, _KEPT if line.state.does is Does.WORKS else 0)
             words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
             gap = room - width_of(words) - width_of(right)
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
@@ -260,13 +261,12 @@ class TileList(RowList):
         return on_background(strip, styles["cursor"]) if here else strip
 
 
-def _fitting(facts: str, room: int, most: int) -> str:
-    """Keep as many facts as there is room for; the first two even so, unless they take more than `most`."""
+def _fitting(facts: str, room: int, kept: int) -> str:
+    """Keep as many facts as there is room for, and the first ones, `kept`, even so."""
     pieces = facts.split(_DOT)
-    while len(pieces) > _KEPT and width_of(_DOT.join(pieces)) > room:
+    while len(pieces) > kept and width_of(_DOT.join(pieces)) > room:
         pieces.pop()
-    fitting = _DOT.join(pieces)
-    return fitting if width_of(fitting) <= most else ""
+    return _DOT.join(pieces)
 
 
 def _cell(text: str, width: int) -> str:
