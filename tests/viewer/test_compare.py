@@ -64,6 +64,15 @@ def test_what_is_counted(machine: Machine) -> None:
     assert (one["lastAnswer"], two["lastAnswer"]) == ("two", "other")
 
 
+def test_files_are_those_of_diff_which_takes_ranges_too(machine: Machine) -> None:
+    (file,) = machine.run("compare", ONE, TWO, "--json").json["sessions"][0]["files"]
+    for place in ("", "#1-2", "#2"):
+        found = machine.run("diff", f"{ONE}{place}", "--json").json["files"]
+        assert [one["path"] for one in found] == [file["path"]] == ["lamp.py"]
+    assert machine.run("diff", f"{ONE}#1-1", "--json").json["files"] == []
+    assert "no exchange #9" in machine.run("diff", f"{ONE}#1-9").err
+
+
 def test_the_table_fits(machine: Machine) -> None:
     out = machine.run("compare", ONE, TWO).out
     assert all(cell_len(line) <= 80 for line in out.splitlines())

@@ -74,7 +74,7 @@ def test_a_place_that_is_not_there_is_said_with_what_there_is(machine, place, sa
 
 
 def test_a_command_of_whole_sessions_takes_no_place(machine):
-    for command in (["usage"], ["export"], ["tail"], ["show", "--json"]):
+    for command in (["usage"], ["cache"], ["compare", ONE], ["tail"], ["show", "--json"]):
         result = machine.run(*command, f"{ONE}#1")
         assert (result.code, result.out) == (2, "")
         assert "no place in it" in result.err
