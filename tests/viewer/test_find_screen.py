@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -232,3 +233,14 @@ def test_from_the_list_to_the_hit_and_back_on_a_terminal(tmp_path: Path) -> None
     finally:
         terminal.close()
     assert (tmp_path / "state/turnlog/state.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_keys_that_come_at_once_are_done_in_their_order(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        app = pilot.app
+        list_filter = app.screen.query_one(Filter)
+        keys = ["slash", "l", "o", "c", "k", "ctrl+u", "f", "o", "x", "backspace", "ctrl+a", "i"]
+        for key in keys:
+            app.post_message(Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
+        await until(pilot, lambda: isinstance(app.screen, FindScreen) and app.screen.query_one(Filter).value == "ifo")
+        assert list_filter.value == ""

@@ -89,6 +89,31 @@ def test_a_line_and_a_file(shop: tuple[Machine, Path]) -> None:
     assert "untraced" in machine.run("why", "basket.py:5", cwd=file.parent).out
 
 
+def test_a_merged_branch_is_committed_and_a_name_may_hold_anything(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "home")
+    folder = tmp_path / "shop"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
+    file = folder / "new\nline.txt"
+    lines = [f"line number {number}" for number in range(5)]
+
+    def write(at: int, text: str, moment: int, message: str) -> None:
+        lines[at] = text
+        file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        commit(folder, moment, message)
+
+    git = ["git", "-C", str(folder)]
+    write(0, "the first line", START, "Begin")
+    subprocess.run([*git, "switch", "-q", "-c", "side"], check=True)
+    write(1, "from the side", START + 10, "Side")
+    subprocess.run([*git, "switch", "-q", "main"], check=True)
+    lines[1] = "line number 1"
+    write(4, "from the main branch", START + 20, "Main")
+    merge = [*git, "-c", "user.name=Dev", "-c", "user.email=dev@example.com", "merge", "-q", "--no-edit", "side"]
+    subprocess.run(merge, check=True)
+    answer = machine.run("why", file, "--json", cwd=folder).json
+    assert [line["commit"]["summary"] for line in answer] == ["Begin", "Side", "Begin", "Begin", "Main"]
+
+
 def test_a_working_tree_that_is_gone(shop: tuple[Machine, Path]) -> None:
     """A session in one below the repository counts, one in a project of another name does not."""
     machine, file = shop
@@ -102,7 +127,13 @@ def test_a_working_tree_that_is_gone(shop: tuple[Machine, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"), [("basket.py:9", "no line 9"), ("nothing.py:1", "no such file"), ("..:1", "no such file")]
+    ("place", "said"),
+    [
+        ("basket.py:9", "no line 9"),
+        ("nothing.py:1", "no such file"),
+        ("..:1", "a directory"),
+        ("basket.py:1-3", "one line is traced"),
+    ],
 )
 def test_what_is_not_there(shop: tuple[Machine, Path], place: str, said: str) -> None:
     machine, file = shop

@@ -29,7 +29,7 @@ _LIMIT = 200
 @click.option("--limit", type=click.IntRange(min=0), default=_LIMIT, show_default=True, help="Hits at most; 0 for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json: bool) -> int:
-    r"""Find the messages that hold all WORDS, newest session first.
+    """Find the messages that hold all WORDS, newest session first.
 
     \b
     lock         the word, and names that it is a part of: tryLockFile
@@ -40,7 +40,7 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
 
     Case and accents do not matter. role: is you, agent, thinking or tool. Prompts, answers, thinking, tool use and
     output, titles and subagents are searched. A hit's place opens it: turnlog ID#3.7.
-    """
+    """  # noqa: D301 (click wants the character, not its escape)
     from viewer.index.find import Find
     from viewer.index.library import Library
     from viewer.index.query import of_arguments, parse

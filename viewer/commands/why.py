@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from viewer.edits.trace import Origin, TracedLine
     from viewer.index.library import Library
 
-_PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL)
+_PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 
 
 @click.command("why")
@@ -67,6 +67,10 @@ def _split(place: str) -> tuple[Path, int | None]:
     """The file and the line that were typed. Raises CallError."""
     match = None if os.path.lexists(place) else _PLACE.fullmatch(place)
     path = Path(os.path.realpath(os.path.expanduser(match[1] if match else place)))
+    if match and match[3]:
+        raise CallError(f"{path_text(place)}: one line is traced, or all of a file")
+    if path.is_dir():
+        raise CallError(f"{path_text(place)}: a directory; lines of files are traced")
     if not path.is_file():
         raise CallError(f"{path_text(place)}: no such file")
     return path, int(match[2]) if match else None

@@ -40,6 +40,8 @@ class Commit:
     id: str
     name: str
     """The file's name in it, seen from the repository's root."""
+    blob: str
+    """The file's content in it; empty where Git was not asked for it."""
     authored: float
     committed: float
     author: str
@@ -71,14 +73,13 @@ class Repository:
         form = "--format=%x01%H%x00%at%x00%ct%x00%an%x00%s%x00"
         told = self.run(
             "log", "--follow", "--first-parent", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv", "-w",
-            "--raw", "-p", "-U0", form, "HEAD", "--", name,
+            "--raw", "--no-abbrev", "-p", "-U0", form, "HEAD", "--", name,
         )  # fmt: skip
         return [_commit(name, entry) for entry in told.split(b"\x01")[1:]][::-1]
 
     def contents(self, commits: list[Commit]) -> Iterator[list[str]]:
         """The file's lines in each of some commits; none where it is not in one."""
-        asked = b"".join(f"{commit.id}:{commit.name}\n".encode("utf-8", "surrogateescape") for commit in commits)
-        told = self.run("cat-file", "--batch", given=asked)
+        told = self.run("cat-file", "--batch", given="".join(f"{commit.blob}\n" for commit in commits).encode())
         at = 0
         for _ in commits:
             end = told.index(b"\n", at)
@@ -87,18 +88,30 @@ class Repository:
             yield lines_of(told[end + 1 : end + 1 + size]) if size >= 0 else []
             at = end + 1 + (size + 1 if size >= 0 else 0)
 
-    def blame(self, name: str) -> list[tuple[str, int, str]]:
-        """Commit, line in it from 0, and text of each line of the file as it is committed; white space and moves within
-        the file are passed over.
+    def blame(self, name: str) -> list[tuple[Commit, str]]:
+        """The commit and the text of each line of the file as it is committed; white space and moves within the file
+        are passed over.
         """
         told = self.run("blame", "--porcelain", "-w", "-M", "--no-textconv", "HEAD", "--", name).split(b"\n")
-        found: list[tuple[str, int, str]] = []
-        commit, number = "", 0
+        found: list[tuple[Commit, str]] = []
+        commits: dict[str, Commit] = {}
+        commit = Commit("", name, "", 0.0, 0.0, "", "")
         for line in told:
+            word, _, value = line.partition(b" ")
+            text = value.decode("utf-8", "replace")
             if line[:1] == b"\t":
-                found.append((commit, number, clean(line[1:].decode("utf-8", "replace"))))
-            elif match := re.match(rb"([0-9a-f]{40,64}) (\d+) \d+", line):
-                commit, number = match[1].decode(), int(match[2]) - 1
+                found.append((commit, clean(line[1:].decode("utf-8", "replace"))))
+            elif match := re.match(rb"[0-9a-f]{40,64}(?= \d+ \d+)", line):
+                number = match[0].decode()
+                commit = commits.setdefault(number, Commit(number, name, "", 0.0, 0.0, "", ""))
+            elif word == b"author":
+                commit.author = one_line(text, 100)
+            elif word == b"author-time":
+                commit.authored = float(text)
+            elif word == b"committer-time":
+                commit.committed = float(text)
+            elif word == b"summary":
+                commit.summary = one_line(text, 300)
         return found
 
 
@@ -123,6 +136,8 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
             ["git", "--no-pager", "--literal-pathspecs", *settings, "-C", os.fspath(folder), *arguments],
             input=given, capture_output=True, check=False, env=kept | _ENVIRONMENT,
         )  # fmt: skip
+    except FileNotFoundError:
+        raise GitError("the history is asked of git, which is not installed") from None
     except OSError as error:
         raise GitError(f"git: {(error.strerror or str(error)).lower()}") from None
     if done.returncode:
@@ -134,7 +149,7 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
 def _commit(name: str, entry: bytes) -> Commit:
     number, authored, committed, author, summary, patch = entry.split(b"\0", 5)
     commit = Commit(
-        number.decode(), name, float(authored), float(committed),
+        number.decode(), name, "", float(authored), float(committed),
         one_line(author.decode("utf-8", "replace"), 100), one_line(summary.decode("utf-8", "replace"), 300),
     )  # fmt: skip
     body = 0
@@ -146,7 +161,8 @@ def _commit(name: str, entry: bytes) -> Commit:
             commit.hunks.append(Change(old, new))
             body = len(old) + len(new)
         elif line[:1] == b":" and not commit.hunks:
-            told = line.rpartition(b"\t")[2]
+            fields, _, told = line.rpartition(b"\t")
+            commit.blob = fields.split(b" ")[3].decode()
             if told[:1] == b'"':
                 told = told[1:-1].decode("unicode_escape").encode("latin-1")
             commit.name = os.fsdecode(told)

@@ -313,11 +313,10 @@ def lay_beside(
     """Align the edits with all versions of a file, `texts` as the last one, and trace each of its lines."""
     versions = list(repository.contents(commits))
     blamed = repository.blame(name) if versions and versions[-1] else []
-    by_id = {commit.id: commit for commit in commits}
     news = list(map(plain, texts))
-    changes, committed = _uncommitted([plain(text) for *_, text in blamed], news)
+    changes, committed = _uncommitted([plain(text) for _, text in blamed], news)
     now = time.time()
-    last = Commit("", name, now, now, "", "", changes)
+    last = Commit("", name, "", now, now, "", "", changes)
     before: list[str] = []
     called = ""
     sources: list[Sources] = []
@@ -329,7 +328,7 @@ def lay_beside(
     traced: list[TracedLine] = []
     for i, (text, old) in enumerate(zip(texts, committed, strict=True)):
         origins = sorted({owners[line.edit] for line in sources[i]}, key=lambda one: one.edit.time or 0)
-        traced.append(TracedLine(i + 1, text, None if old is None else by_id.get(blamed[old][0]), origins))
+        traced.append(TracedLine(i + 1, text, None if old is None else blamed[old][0], origins))
     return traced
 
 

@@ -94,7 +94,7 @@ class BrowserScreen(Screen[None]):
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
-        self._filter = Filter("type to filter", passed="/")
+        self._filter = Filter("type to filter", {"/": "screen.find"})
         self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")

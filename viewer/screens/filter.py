@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
 
-from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.widgets import Input
 
+_EDITS = {
+    "left": "cursor_left",
+    "right": "cursor_right",
+    "ctrl+left": "cursor_left_word",
+    "ctrl+right": "cursor_right_word",
+    "ctrl+a": "home",
+    "backspace": "delete_left",
+    "delete": "delete_right",
+    "ctrl+d": "delete_right",
+    "ctrl+w": "delete_left_word",
+    "ctrl+backspace": "delete_left_word",
+    "ctrl+u": "delete_left_all",
+    "ctrl+k": "delete_right_all",
+    "ctrl+v": "paste",
+}
+
 
 class Filter(Input, inherit_bindings=False):
-    """A line that takes what is typed; every key that edits no text is the list's."""
+    """A line that takes what is typed; every key that edits no text is the list's.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "cursor_left", show=False),
-        Binding("right", "cursor_right", show=False),
-        Binding("ctrl+left", "cursor_left_word", show=False),
-        Binding("ctrl+right", "cursor_right_word", show=False),
-        Binding("ctrl+a", "home", show=False),
-        Binding("backspace", "delete_left", show=False),
-        Binding("delete,ctrl+d", "delete_right", show=False),
-        Binding("ctrl+w,ctrl+backspace", "delete_left_word", show=False),
-        Binding("ctrl+u", "delete_left_all", show=False),
-        Binding("ctrl+k", "delete_right_all", show=False),
-        Binding("ctrl+v", "paste", show=False),
-    ]
+    It does what its keys say when they come. As bindings they would be done once they had gone up to the app, when
+    whoever types quickly has typed more.
+    """
 
-    def __init__(self, placeholder: str, passed: str = "") -> None:
-        """`passed` are characters that are the list's where nothing is typed yet: elsewhere they are text."""
+    def __init__(self, placeholder: str, passed: Mapping[str, str] | None = None) -> None:
+        """`passed` are characters that are actions where nothing is typed yet: elsewhere they are text."""
         super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
-        self._passed = passed
+        self._passed = passed or {}
         self.set_reactive(Input.cursor_blink, False)
 
     async def _on_key(self, event: Key) -> None:
-        if event.character and event.character in self._passed and not self.value:
-            event.prevent_default()
+        action = _EDITS.get(event.key) or ("" if self.value else self._passed.get(event.character or "", ""))
+        if self.app.screen is not self.screen:  # a key before this one opened another
+            event.prevent_default().stop()
+            (self.app.focused or self.app.screen).post_message(Key(event.key, event.character))
+        elif action:
+            event.prevent_default().stop()
+            await self.run_action(action)
