@@ -109,7 +109,10 @@ async def test_a_tile_says_what_its_session_does_and_by_what_that_is_known() -> 
         web = next(y for y, line in enumerate(text) if "$ npm test · 41 s" in line)
         assert text[web].startswith("  * web") and "its records" not in text[web + 1]
         assert "    src/theme.ts: also infra" in text
-        assert any(line.startswith("    › Explore  Read src/theme.ts · 12 s") and line.endswith("22k") for line in text)
+        assert any(
+            line.startswith("    › Explore: find callers  Read src/theme.ts · 12 s") and line.endswith("22k")
+            for line in text
+        )
         assert any(line.startswith("  - tidewatch") and "done 4 m ago · answered" in line for line in text)
         title = str(pilot.app.screen.query_one("#title").render())
         assert "1 waits for you · 1 perhaps waits for you · 4 running" in title and "1.2M tokens · $2.44" in title

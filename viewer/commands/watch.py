@@ -133,8 +133,8 @@ class _Printer:
 
             state = "ended" if gone else state_words(tile.state)
             asks = "; ".join(ask.question for ask in tile.state.asks) if not gone else ""
-            where, known = f"{tile.project or tile.id} ({tile.provider})", gone or tile.state.source
-            line = f"{local_time(time.time())} {where}: {state}{': ' * bool(asks)}{asks} ({known})"
+            where, known = f"{tile.project or tile.title} ({tile.provider})", gone or tile.state.source
+            line = f"{local_time(time.time())} {where}: {state}{': ' * bool(asks)}{asks} ({known}) {tile.id}"
             write_bytes(f"{one_line(line, 1000)}\n".encode())
 
 

@@ -362,9 +362,9 @@ def _add_filter(query: Query, piece: re.Match[str], open_ended: bool) -> None:
 
 def of_arguments(words: Iterable[str]) -> str:
     """The query of a command's arguments: one with white space, and nothing of the language in it, is a phrase."""
-    return " ".join(_argument(word) for word in words)
+    return " ".join(f'"{word}"' if len(word.split()) > 1 and not _is_query(word) else word for word in words)
 
 
-def _argument(word: str) -> str:
-    plain = not any(piece["name"] or piece["phrase"] is not None for piece in _PIECE.finditer(word))
-    return f'"{word}"' if plain and len(word.split()) > 1 else word
+def _is_query(argument: str) -> bool:
+    pieces = list(_PIECE.finditer(argument))
+    return any(p["name"] or p["minus"] or p["phrase"] is not None or p[0].endswith("*") for p in pieces)

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from renderers.places import exchange_names
 from schemas.clean import clean, one_line
-from schemas.message import USER_KINDS, Flag, Kind, Message, Span, SpanRole, Tool
+from schemas.message import USER_KINDS, Flag, Kind, Message, Span, SpanRole, Tool, ToolStatus
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Marks
@@ -31,6 +31,7 @@ _SPAN = Struct("<QIHB")
 _MOST_SPANS = 255
 _STAYS = int(Flag.ERROR | Flag.PENDING)
 _OPEN = int(Flag.PENDING | Flag.GROWING)
+_UNDONE = (ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED)
 _TALK_KINDS = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION)
 
 
@@ -262,8 +263,12 @@ def inner_of(session: Session, index: int) -> list[Session]:
 
 
 def touches_of(message: Message) -> Iterator[Touch]:
-    """The files that a message names: changed, where it has a difference of them or a shell writes them; else read."""
+    """The files that a message names: changed, where it has a difference of them or a shell writes them; else read.
+    None where the tool failed or was refused, but a shell that fails may have written before.
+    """
     tool = message.tool
+    if tool is not None and tool.type != "shell" and tool.status in _UNDONE:
+        return
     lines: dict[str, tuple[int, int]] = {}
     for diff in tool.diffs if tool else ():
         added, removed = lines.get(diff.path, (0, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -77,7 +78,7 @@ class TileList(RowList):
         self._clock = clock
         self._tiles: list[Tile] = []
         self._lines: list[tuple[Tile, _Line]] = []
-        self._made: dict[Path, tuple[Tile, bool, list[_Line]]] = {}
+        self._made: dict[Path, tuple[Tile, tuple[bool, bool], list[_Line]]] = {}
         self._open: set[Path] = set()
         """The sessions all of whose subagents are shown."""
         self._chosen = False
@@ -94,11 +95,12 @@ class TileList(RowList):
         row = index - self._top
         made = {}
         self._lines = []
+        alike = Counter((tile.project, tile.provider) for tile in tiles)
         for tile in tiles:
             known = self._made.get(tile.path)
-            opened = tile.path in self._open
-            if known is None or known[0] is not tile or known[1] is not opened:
-                known = tile, opened, list(self._tile_lines(tile, opened))
+            looks = tile.path in self._open, alike[tile.project, tile.provider] > 1
+            if known is None or known[0] is not tile or known[1] != looks:
+                known = tile, looks, list(self._tile_lines(tile, *looks))
             made[tile.path] = known
             self._lines += ((tile, line) for line in known[2])
         self._made = made
@@ -173,7 +175,8 @@ class TileList(RowList):
 
     # -- a tile's lines --------------------------------------------------------------------------------------------
 
-    def _tile_lines(self, tile: Tile, opened: bool) -> Iterator[_Line]:
+    def _tile_lines(self, tile: Tile, opened: bool, titled: bool) -> Iterator[_Line]:
+        """The lines of a tile: all its subagents where it is `opened`, its title where others are of its project."""
         state, width = tile.state, self.size.width - _INDENT
         columns = (12, 18) if self.size.width < _WIDE else (20, 24)
         name = tile.project or one_line(tile.title, 80)
@@ -183,6 +186,8 @@ class TileList(RowList):
         style = _STYLES[mark(state)]
         yield _Line(tile.path, ((f"{mark(state)} ", style), *lead), state, _DOT.join(self._facts(tile)))
         below: list[tuple[str, str]] = []
+        if titled and tile.title:
+            yield _Line(None, (("  ", "dim"), (crop(one_line(tile.title, 400), width), "dim")))
         if state.does is Does.WAITS:
             below += ((text, "text") for text in _asked(ask_words(state) or [str(state.what)], width))
         if last := _last(tile.last):
@@ -290,7 +295,8 @@ def _asked(texts: list[str], width: int) -> list[str]:
 def _helper_lines(helpers: tuple[Helper, ...], depth: int) -> Iterator[_Line]:
     for helper in helpers:
         total = helper.usage.total if helper.usage is not None else None
-        name = crop(one_line(helper.name or helper.description or helper.id, 80), 24)
+        # Several of one kind are told apart by what each is to do.
+        name = crop(one_line(": ".join(filter(None, (helper.name, helper.description))) or helper.id, 200), 40)
         lead = ("  " * depth + "› ", "dim"), (f"{name}  ", "dim")
         yield _Line(helper.path, lead, helper.state, "" if total is None else format_count(total))
         yield from _helper_lines(helper.children, depth + 1)
