@@ -190,7 +190,7 @@ async def test_without_an_index_the_sessions_are_looked_through_and_that_is_said
         await pilot.press("/", *"twice")
         await until(pilot, lambda: "looking through 2 sessions" in counts(pilot))
         gate.set()
-        await until(pilot, lambda: counts(pilot).startswith("1 hit in 1 session"))
+        await until(pilot, lambda: "1 hit in 1 session" in counts(pilot))
         await until(pilot, lambda: "#2.2" in found(pilot)[1])
 
 

@@ -410,8 +410,11 @@ class BrowserScreen(Screen[None]):
         """Search in all sessions, as far as the list is narrowed to them."""
         from viewer.screens.find import FindScreen
 
+        def reading() -> str:
+            return self._reading() or ("" if self._looked else "looking for sessions")
+
         sessions, clock = self._shelf.sessions, self._clock
-        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, self._reading, clock))
+        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, reading, clock))
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose what to narrow the list by, or its order."""

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from viewer.widgets.list_facets import Choice, Facets
 
 _FACETS = ("agent", "project", "since")
+_AGAIN_SECONDS = 1.0
+"""How often is asked again while sessions are being read."""
 _LINES = 8
 """So many lines are made before they are shown."""
 _HINTS = (
@@ -185,6 +187,10 @@ class FindScreen(Screen[None]):
         self._words = words
         self._asker = Asker(library, self.post_message)
         self._anew = True
+        self._done = False
+        """Whether the last answer is whole."""
+        self._early = False
+        """Whether there were sessions that nobody had read yet when that was asked."""
         self._problem = ""
         """What of the query cannot be meant."""
         self._took = 0.0
@@ -213,6 +219,7 @@ class FindScreen(Screen[None]):
         self._box.insert_text_at_cursor(self._words)
         if not self._words:
             self._ask()
+        self.set_interval(_AGAIN_SECONDS, self._ask_again)
 
     def on_unmount(self) -> None:
         """Let the thread end."""
@@ -229,8 +236,13 @@ class FindScreen(Screen[None]):
     def _typed(self) -> None:
         self._ask()
 
-    def _ask(self) -> None:
-        self._anew = True
+    def _ask_again(self) -> None:
+        """Ask once more what was asked before all sessions were read."""
+        if self._early and self._done and self.is_current:
+            self._ask(anew=False)
+
+    def _ask(self, *, anew: bool = True) -> None:
+        self._anew, self._done, self._early = anew, False, bool(self._reading())
         query = parse(f"{self._facets.query()} {self._box.value}", typing=True)
         self._problem = query.problem
         self._asker.ask(Query() if query.problem else query)
@@ -241,6 +253,7 @@ class FindScreen(Screen[None]):
             return
         answer = event.answer
         self._hits.show(answer.groups, anew=self._anew)
+        self._done = answer.done
         if self._anew:
             self._took, self._anew = event.seconds, False
         self._bar.right = Content.styled(self._counts(answer), "$text-muted")
@@ -262,7 +275,7 @@ class FindScreen(Screen[None]):
             self._asker.want(self._hits.wanted())
 
     def _counts(self, answer: Answer) -> str:
-        pieces = []
+        pieces = [self._reading().strip()] if self._early and answer.done else []
         if not answer.done:
             pieces.append(answer.note or self._reading().strip() or "not all is read yet")
             pieces.append(f"looking through {plural(answer.missing, 'session')} …")
@@ -270,7 +283,7 @@ class FindScreen(Screen[None]):
             more = "+" if answer.at_least else ""
             hits = f"{answer.hits:,}{more} {'hit' if answer.hits == 1 and not more else 'hits'}"
             pieces.append(f"{hits} in {plural(len(answer.groups), 'session')} · {self._took * 1000:.0f} ms")
-        return "   ".join(pieces)
+        return "   ".join(filter(None, pieces))
 
     def _show_remark(self, answer: Answer) -> None:
         """Say something where nothing is to be shown."""
@@ -282,7 +295,8 @@ class FindScreen(Screen[None]):
             lines = [Content.assemble((words.ljust(width), "$accent"), (says, "$text-muted")) for words, says in _HINTS]
             text = Content("\n").join(lines)
         elif answer.done and not answer.groups:
-            text = Content.assemble(("Nothing found for ", "$text-muted"), self._box.value)
+            found = "Nothing found yet for " if self._early else "Nothing found for "
+            text = Content.assemble((found, "$text-muted"), self._box.value)
         self._remark.update(text)
         self._remark.display = bool(text)
         self._hits.display = not text

@@ -75,8 +75,14 @@ class HitList(RowList):
     # -- content ---------------------------------------------------------------------------------------------------
 
     def show(self, groups: list[Group], *, anew: bool) -> None:
-        """Show what was found; the cursor stays on its hit, unless something else is looked for now (`anew`)."""
-        was, line = None if anew else self._current_line, 0 if self._cursor is None else self._cursor - self._top
+        """Show what was found; the cursor stays on its hit, unless something else is looked for now (`anew`), and
+        unless nobody has moved.
+        """
+        self._chosen = self._chosen and not anew
+        was, line = (
+            self._current_line if self._chosen or (self._top and not anew) else None,
+            0 if self._cursor is None else self._cursor - self._top,
+        )
         if anew:
             self._lines.clear()
             self._unfolded.clear()

@@ -25,6 +25,8 @@ class RowList(ScrollView, can_focus=False):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._cursor: int | None = None
+        self._chosen = False
+        """Whether a person has moved the cursor; until then it is on the first row."""
         self._clicked: int | None = None
         self._styles: dict[str, Style] = {}
 
@@ -97,7 +99,7 @@ class RowList(ScrollView, can_focus=False):
     def _go(self, index: int | None) -> None:
         if index is None or index == self._cursor:
             return
-        self._cursor = index
+        self._cursor, self._chosen = index, True
         self._keep_cursor_in_sight()
         self.refresh()
         self._moved()

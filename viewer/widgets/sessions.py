@@ -72,12 +72,16 @@ class SessionList(RowList):
         self._order = NEWEST
         self._place = place
         """The session under the cursor, or that it is to be on."""
+        self._chosen = place is not None
 
     # -- content ---------------------------------------------------------------------------------------------------
 
     def show(self, rows: list[Row], order: str, *, to_top: bool = False) -> None:
-        """Show other rows, in an order. The cursor stays on its session, and that on its line, unless `to_top`."""
+        """Show other rows, in an order. The cursor stays on its session, and that on its line, unless `to_top`, and
+        unless nobody has moved.
+        """
         self._order = order
+        to_top = to_top or not (self._chosen or self._top)
         was, line = self.current, 0 if self._cursor is None else self._cursor - self._top
         # The line on top says what the first group is.
         self._rows = rows[1:] if rows and rows[0].summary is None else rows

@@ -81,8 +81,6 @@ class TileList(RowList):
         self._made: dict[Path, tuple[Tile, tuple[bool, bool], list[_Line]]] = {}
         self._open: set[Path] = set()
         """The sessions all of whose subagents are shown."""
-        self._chosen = False
-        """Whether a person has moved the cursor; until then it is on the first session."""
         self._drawn: dict[int, Strip] = {}
         """The lines on the screen as they were drawn last."""
 
@@ -167,7 +165,6 @@ class TileList(RowList):
         return self._lines[index][1].path is not None
 
     def _moved(self) -> None:
-        self._chosen = True
         self.tick()
 
     def _choose(self) -> None:
