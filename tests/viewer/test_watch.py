@@ -16,15 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.message import ToolType
+from schemas.message import Flag, Tool, ToolStatus, ToolType
 from schemas.running import Stated, Status, Wait
+from tests.support import Hand
 from tests.viewer.desk import BOOTED, Desk
 from tests.viewer.machine import Machine
 from tests.waiting import LIMIT, wait_until
 from viewer.output import CallError
 from viewer.watch.notices import Notices, terminal_notice
 from viewer.watch.processes import Processes, Stillness
-from viewer.watch.state import Ask, Call, Does, Evidence, State, Turn, judge
+from viewer.watch.state import Ask, Call, Does, Evidence, State, Turn, judge, turn_of
 from viewer.watch.tile import Shared, Tile
 from viewer.watch.tiles import Watch, tiles_now
 
@@ -46,6 +47,15 @@ def test_a_quiet_file_is_no_sign_of_waiting(desk: Desk) -> None:
     desk.prompts("a")
     watch = desk.watch()
     assert [said(tile) for tile in desk.look(watch, 300)] == [("works", "thinking", True)]
+
+
+@pytest.mark.parametrize(("status", "over"), [("interrupted", True), ("denied", False), ("error", False)])
+def test_a_turn_ends_with_a_tool_use_that_was_broken_off(status: str, over: bool) -> None:
+    hand = Hand()
+    hand.prompt("sleep")
+    hand.tool(Tool("Bash", "shell", "t1", {"command": "sleep 30"}, status=ToolStatus(status)), flags=Flag.INTERRUPTED)
+    turn = turn_of(hand.session, None)
+    assert (turn.over, turn.over and turn.how) == (over, over and "interrupted")
 
 
 def test_an_open_tool_use_waits_perhaps_after_two_still_samples(desk: Desk) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from renderers.facts import plural
 from renderers.headline import headline
 from schemas.clean import one_line
-from schemas.message import WORK_KINDS, Flag, Kind, Tool, ToolType
+from schemas.message import WORK_KINDS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
 from schemas.troubles import OpenError, guarded
@@ -153,6 +153,8 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     kind = kinds[end] if end >= 0 else Kind.TEXT
     said = session.turn_end > end  # nothing came behind what the source says is an end
     over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
+    if kind == Kind.TOOL and flags[end] & Flag.INTERRUPTED and _is_broken_off(session, end):
+        over, kind = True, Kind.INTERRUPT  # some agents write no more of it than the use's result
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
     wait = _told(session, agent, end, "") if over and end >= 0 else None
     return Turn(
@@ -169,6 +171,12 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
 _ENDS = {Kind.TEXT: "answered", Kind.INTERRUPT: "interrupted", Kind.ERROR: "failed"}
 _TELLING = frozenset({Kind.PROMPT, Kind.STEER, Kind.TEXT, Kind.THINKING, Kind.TOOL, Kind.INTERRUPT, Kind.ERROR})
 """Kinds of messages that tell whose turn it is."""
+
+
+def _is_broken_off(session: Session, index: int) -> bool:
+    """Tell whether a tool use was broken off by the person: after one that was refused the agent goes on."""
+    tool = session.message(index).tool
+    return tool is not None and tool.status is ToolStatus.INTERRUPTED
 
 
 def _last_text(session: Session) -> str:
