@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.clean import clean
+from schemas.diffs import FileDiff
 from schemas.message import Flag, Tool
 from tests.support import START, Hand
 from viewer.index.find import Find
@@ -19,7 +20,7 @@ from viewer.index.matching import words_of
 from viewer.index.query import Marks, Query, Term, of_arguments, parse
 from viewer.index.scan import rows_in
 from viewer.index.snippets import snippet_of
-from viewer.index.texts import SessionText, text_of_session
+from viewer.index.texts import SessionText, names_of, text_of_session
 from viewer.sessions.freshness import Side
 
 
@@ -213,7 +214,7 @@ def test_the_index_finds_what_a_look_at_the_text_finds(
 
 
 def test_marks_are_no_words() -> None:
-    marks = Marks(6, 0, "k6", None)
+    marks = Marks(6, 0, ("k6",), None)
     assert not Query(terms=[Term(("k6",))]).finds("other", marks)
 
 
@@ -225,3 +226,15 @@ def test_a_snippet_of_any_text_marks_what_is_in_it(before: str, word: str, after
     assert [start for start, _ in line.spans] == sorted(start for start, _ in line.spans)
     if query.terms and word.isalnum() and len(word) < 20 and word.isascii():
         assert any(line.text[start:end].lower() == word.lower() for start, end in line.spans)
+
+
+@pytest.mark.parametrize(
+    ("tool", "names"),
+    [
+        (Tool("exec_command", "shell", "t", {"cmd": "ls"}), ["exec_command", "bash", "shell"]),
+        (Tool("replace", "write", "t", {"file_path": "/a"}, diffs=[FileDiff("/a")]), ["replace", "Edit"]),
+        (Tool("Read", "read", "t", {"file_path": "/a"}), ["Read"]),
+    ],
+)
+def test_a_tool_is_found_by_its_name_and_by_the_one_that_is_shown(tool: Tool, names: list[str]) -> None:
+    assert names_of(tool) == names

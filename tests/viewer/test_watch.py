@@ -179,11 +179,10 @@ def test_two_sessions_that_touch_one_file_say_so(desk: Desk) -> None:
     desk.uses("a", "Read", file_path=f"{desk.root}/src/y.py")
     watch = desk.watch()
     desk.look(watch)
-    shared = {tile.title: tile.shared for tile in desk.look(watch)}
-    assert shared == {
-        "Prompt a": (Shared("src/x.py", ("Prompt b",)),),
-        "Prompt b": (Shared("src/x.py", ("Prompt a",)),),
-    }
+    tiles = {tile.title: tile for tile in desk.look(watch)}
+    a, b = tiles["Prompt a"], tiles["Prompt b"]
+    assert a.shared == (Shared("src/x.py", ("Prompt b",), (b.id,)),)
+    assert b.shared == (Shared("src/x.py", ("Prompt a",), (a.id,)),)
 
 
 def test_two_still_samples_and_no_fewer() -> None:

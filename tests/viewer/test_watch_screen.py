@@ -52,7 +52,7 @@ def tile(name: str, state: State, **fields: Any) -> Tile:
 TILES = [
     tile("lamp-shop", WAITS),
     tile("infra", PERHAPS),
-    tile("web", WORKS, helpers=(HELPER,), shared=(Shared("src/theme.ts", ("infra",)),)),
+    tile("web", WORKS, helpers=(HELPER,), shared=(Shared("src/theme.ts", ("infra",), ("i1",)),)),
     tile("tidewatch", DONE),
 ]
 

@@ -174,7 +174,9 @@ def tile_object(tile: Tile) -> dict[str, Any]:
         "tokensLastMinute": tile.recent,
         "contextUsed": tile.context_used,
         "contextWindow": tile.context_window,
-        "shared": [{"path": shared.path, "with": list(shared.others)} for shared in tile.shared],
+        "shared": [
+            {"path": shared.path, "with": list(shared.others), "ids": list(shared.ids)} for shared in tile.shared
+        ],
     }
 
 

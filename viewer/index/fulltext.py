@@ -29,7 +29,7 @@ from viewer.index.query import MARK, Marks, tool_name
 from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
 
 T = TypeVar("T")
-LAYOUT = 1
+LAYOUT = 2
 """Raise it when the tables, or what stands in them, change."""
 _APPLICATION = 0x7475726E + 1
 _TABLES = (

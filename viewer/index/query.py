@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -77,14 +77,15 @@ class Marks(NamedTuple):
 
     kind: int
     flags: int
-    tool: str
+    tools: Sequence[str]
+    """What its tool is called."""
     time: float | None
 
     @property
     def tokens(self) -> list[str]:
         """The tokens by which the index finds it."""
         failed = [FAILED] if self.flags & Flag.ERROR or self.kind == Kind.ERROR else []
-        return [EVERY, kind_token(self.kind), *([tool_token(self.tool)] if self.tool else []), *failed]
+        return [EVERY, kind_token(self.kind), *map(tool_token, self.tools), *failed]
 
 
 def kind_token(kind: int) -> str:
@@ -211,7 +212,7 @@ class Query:
         tokens = set(marks.tokens)
         for name, filter_ in self.filters.items():
             for values, wanted in ((filter_.one_of, True), (filter_.none_of, False)):
-                asked = _tokens(name, values, [marks.tool]) if values else None
+                asked = _tokens(name, values, marks.tools) if values else None
                 if asked is not None and wanted != bool(tokens.intersection(asked)):
                     return False
         return self.when(marks.time)

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from renderers.headline import headline
 from renderers.places import exchange_names
 from schemas.clean import clean, one_line
 from schemas.message import USER_KINDS, Flag, Kind, Message, Span, SpanRole, Tool, ToolStatus
@@ -201,7 +202,13 @@ def state_of(columns: bytes, messages: int) -> int:
 
 def marks_of(message: Message) -> Marks:
     """The properties of a message that filters ask for."""
-    return Marks(message.kind, message.flags, message.tool.name if message.tool else "", message.timestamp)
+    return Marks(message.kind, message.flags, names_of(message.tool) if message.tool else (), message.timestamp)
+
+
+def names_of(tool: Tool) -> list[str]:
+    """The names of a tool: the agent's own, and the one that is shown; of all shells also `bash` and `shell`."""
+    verb = headline(tool, None).verb
+    return list(dict.fromkeys([tool.name, *(("bash", "shell") if tool.type == "shell" else (verb,))]))
 
 
 def lane_of(kind: Kind) -> int:

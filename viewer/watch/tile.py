@@ -31,6 +31,8 @@ class Shared:
     path: str
     others: tuple[str, ...]
     """The projects of the others, or their titles where that is the same one."""
+    ids: tuple[str, ...]
+    """The others' ids."""
 
 
 @dataclass(frozen=True, slots=True)

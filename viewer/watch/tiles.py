@@ -295,8 +295,10 @@ class Watch:
         for path, some in users.items():
             if len(some) > 1 and any(one.files[path] for one in some):
                 for one in some:
-                    others = tuple(_called(other, one) for other in some if other is not one)
-                    shared[one.path].append(Shared(_seen_from(path, one.session.workspace_root), others))
+                    beside = [other for other in some if other is not one]
+                    others = tuple(_called(other, one) for other in beside)
+                    name, ids = _seen_from(path, one.session.workspace_root), tuple(o.session.id for o in beside)
+                    shared[one.path].append(Shared(name, others, ids))
         for followed in self._followed.values():
             followed.shared = tuple(sorted(shared[followed.path], key=lambda one: one.path))
 
