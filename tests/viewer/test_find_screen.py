@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from schemas.clean import clean
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
 from tests.viewer.test_narrowing import choose, facet_line
@@ -244,3 +245,12 @@ async def test_keys_that_come_at_once_are_done_in_their_order(tmp_path: Path) ->
             app.post_message(Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
         await until(pilot, lambda: isinstance(app.screen, FindScreen) and app.screen.query_one(Filter).value == "ifo")
         assert list_filter.value == ""
+
+
+async def test_what_is_pasted_is_clean_and_one_line(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        await pilot.press("/")
+        pilot.app.post_message(Paste("gre\u202eet\x1b[31m\nings"))
+        box = pilot.app.screen.query_one(Filter)
+        await until(pilot, lambda: box.value.endswith(" ings"))
+        assert box.value == clean("gre\u202eet\x1b[31m") + " ings"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widgets import Input
+
+from schemas.clean import clean
 
 _EDITS = {
     "left": "cursor_left",
@@ -24,7 +26,19 @@ _EDITS = {
 }
 
 
-class Filter(Input, inherit_bindings=False):
+class Line(Input):
+    """A line of words. What is pasted into it may be from anywhere: it passes the one door, its lines become one."""
+
+    def validate_value(self, value: str) -> str:
+        """Clean what was typed, pasted or kept."""
+        return clean(value)
+
+    def _on_paste(self, event: Paste) -> None:
+        event.prevent_default().stop()
+        self.replace(" ".join(event.text.split("\n")), *sorted(self.selection))
+
+
+class Filter(Line, inherit_bindings=False):
     """A line that takes what is typed; every key that edits no text is the list's.
 
     It does what its keys say when they come. As bindings they would be done once they had gone up to the app, when

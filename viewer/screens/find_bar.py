@@ -22,6 +22,7 @@ from schemas.clean import one_line
 from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
 from viewer.screens.bindings import effective, key_name
+from viewer.screens.filter import Line
 from viewer.transcript.find import Finder
 from viewer.transcript.view import TranscriptView
 
@@ -37,7 +38,7 @@ _FEW = 20
 """So many messages that changed or came are searched at once."""
 
 
-class FindBox(Input):
+class FindBox(Line):
     """The input of what is looked for. The searches before it are behind the arrow keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "older", show=False), Binding("down", "newer", show=False)]
