@@ -118,7 +118,7 @@ def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> No
 
 
 def test_bad_calls(machine: Machine) -> None:
-    for args in ([], [""], ["  "], ["is:green"], ["?"], ["show", "--limit", "x"]):
+    for args in ([], [""], ["  "], ["is:green"], ["?"], ["show", "--limit", "x"], ["show", "--jsn"]):
         result = machine.run("search", *args)
         assert result.code == 2 and result.err.count("\n") == 1
 

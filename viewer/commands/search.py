@@ -45,6 +45,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     from viewer.index.library import Library
     from viewer.index.query import of_arguments, parse
 
+    if unknown := next((word for word in words if word.startswith("--")), None):
+        raise CallError(f"search: no such option: {path_text(unknown)}; a word that begins so stands in quotes")
     # In a poor locale Python takes the bytes of a letter apart.
     query = parse(of_arguments(os.fsencode(word).decode("utf-8", "replace") for word in words))
     query.paths = list(map(_path, files))

@@ -708,10 +708,8 @@ def _is_ours(record: Data) -> bool:
 @lru_cache(64)  # it is asked for each tool use, and taking a path apart is slow
 def side_dir(path: Path) -> Path:
     """The folder beside a session file that holds its subagents and spilled outputs; an agent file lies within it."""
-    for parent in list(path.parents)[:3]:
-        if parent.name == "subagents":
-            return parent.parent
-    return path.parent / path.stem
+    above = (parent.parent for parent in list(path.parents)[:3] if parent.name == "subagents")
+    return next(above, path.parent / path.stem)
 
 
 def _folders_of(path: Path) -> list[Path]:
@@ -730,8 +728,8 @@ def _now(folder: Path) -> tuple[Path, object, int]:
 @lru_cache(_MOST_FOLDERS)
 def _names_in(folder: Path, state: object, moment: int) -> tuple[list[str], list[str]]:
     """The names of the sessions in a folder, sorted, and of the subagents'."""
-    names = [entry.name for entry in entries_of(folder, [], is_root=True) if entry.is_file()]
-    names = [name for name in names if name.endswith(".jsonl")]
+    entries = entries_of(folder, [], is_root=True)
+    names = [entry.name for entry in entries if entry.name.endswith(".jsonl") and entry.is_file()]
     agents = [name for name in names if name.startswith("agent-")]
     return [name for name in names if not name.startswith("agent-")], agents
 
