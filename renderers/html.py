@@ -17,7 +17,6 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from renderers.colours import coloured
 from renderers.document import (
     Close,
     Code,
@@ -36,6 +35,7 @@ from renderers.document import (
 )
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Outcome
+from renderers.html_colours import coloured
 from renderers.options import Include
 from renderers.places import Part
 from renderers.redact import Redactor

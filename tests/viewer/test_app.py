@@ -136,7 +136,7 @@ async def test_sixteen_colours_or_none_tell_things_apart(
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: bool(styles_of(app, "shines")))
         await pilot.press("/", *"lamp", "enter")
-        await until(pilot, lambda: len(styles_of(app, "lamp")) > 3)
+        await until(pilot, lambda: len(styles := styles_of(app, "lamp")) > 3 and any(s.underline for s in styles))
         view = app.screen.query_one(TranscriptView)
         text, dim, bar = (styles_of(app, word)[0] for word in ("It shines", "search", "Claude Code"))
         assert dim.dim and not text.dim and bar.reverse and not text.reverse

@@ -41,7 +41,7 @@ _TWICE = 3.0
 
 
 def _commands() -> type[Provider]:
-    from viewer.screens.palette import Commands
+    from viewer.screens.command_palette import Commands
 
     return Commands
 
@@ -146,7 +146,7 @@ class TurnlogApp(App[None]):
 
     def action_command_palette(self) -> None:
         """Show all commands."""
-        from viewer.screens.palette import Palette
+        from viewer.screens.command_palette import Palette
 
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
