@@ -18,7 +18,7 @@ from tests.viewer.machine import Machine
 from viewer.cli import turnlog
 from viewer.usage.cache import misses
 
-CORPUS = Path("/work/shared/corpus/claude")
+CORPUS = Path(__file__).parents[2] / "../shared/corpus/claude"
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 WARM = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 40_000}
 MINUTES = {"cache_creation": {"ephemeral_5m_input_tokens": 40_000, "ephemeral_1h_input_tokens": 0}}

@@ -17,7 +17,7 @@ from schemas.providers import ids
 from tests.viewer.machine import Machine
 from viewer.sessions.compare import compare
 
-LAB = Path("/work/shared/lab")
+LAB = Path(__file__).parents[2] / "../shared/lab"
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 FIGURES = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 300, "cache_creation_input_tokens": 40}
 
