@@ -62,25 +62,7 @@ class Store:
 
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
         self._path, self._reader, self._report = path, reader, report
-        self._connection = self._open()
-
-    def _open(self) -> sqlite3.Connection | None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            self._report(f"no index: {(error.strerror or str(error)).lower()}")
-            return None
-        for attempt in (1, 2):
-            try:
-                return _connect(self._path)
-            except sqlite3.DatabaseError as error:
-                if attempt == 1 and is_broken(error) and remove(self._path):
-                    continue
-                self._report(f"no index: {error}")
-            except OSError as error:
-                self._report(f"no index: {(error.strerror or str(error)).lower()}")
-                return None
-        return None
+        self._connection = opened(path, _connect, lambda why: report(f"no index: {why}"))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -211,6 +193,27 @@ def row_of(item: Indexed) -> Row:
     listed, blank = bool(item.listed), item.blank
     touched = item.touched_ns
     return Row(item.size, item.mtime_ns, 1, listed, blank, item.when, touched, item.newest, item.side, item.error)
+
+
+def opened(
+    path: Path, connect: Callable[[Path], sqlite3.Connection], report: Callable[[str], None]
+) -> sqlite3.Connection | None:
+    """A connection to a database of ours, in a folder of its owner's; one that is broken or foreign is made anew. None
+    where there can be none, and `report` is told why.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            return connect(path)
+        except sqlite3.DatabaseError as error:
+            if not is_broken(error) or not remove(path):
+                raise
+        return connect(path)
+    except sqlite3.DatabaseError as error:
+        report(str(error))
+    except OSError as error:
+        report((error.strerror or str(error)).lower())
+    return None
 
 
 def private(path: Path) -> None:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from schemas.json_output import json_bytes
-from viewer.index.database import Foreign, is_broken, private, remove
+from viewer.index.database import Foreign, is_broken, opened, private, remove
 from viewer.index.query import MARK, Marks, tool_name
 from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
 
@@ -122,28 +122,10 @@ class TextStore:
         self._chars = 0
         self._new_chars = 0
         self._new_words: set[str] = set()
+        self.connection = opened(path, _connect, lambda why: report(f"no full-text index: {why}"))
         self._inode = 0
-        self.connection = self._open()
-
-    def _open(self) -> sqlite3.Connection | None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            self._report(f"no full-text index: {(error.strerror or str(error)).lower()}")
-            return None
-        for attempt in (1, 2):
-            try:
-                connection = _connect(self.path)
-                self._inode = os.stat(self.path).st_ino
-                return connection
-            except sqlite3.DatabaseError as error:
-                if attempt == 1 and is_broken(error) and remove(self.path):
-                    continue
-                self._report(f"no full-text index: {error}")
-            except OSError as error:
-                self._report(f"no full-text index: {(error.strerror or str(error)).lower()}")
-                return None
-        return None
+        with suppress(OSError):  # there is no index, or it has just been deleted: `is_there` says so
+            self._inode = os.stat(path).st_ino
 
     @property
     def is_there(self) -> bool:
