@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 from textual.worker import Worker, get_current_worker
@@ -33,6 +32,7 @@ from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
 from viewer.widgets.list_facets import Facets, passing
 from viewer.widgets.preview import Preview
+from viewer.widgets.row_list import RowListScreen
 from viewer.widgets.rows import Shelf
 from viewer.widgets.sessions import SessionList
 
@@ -55,7 +55,7 @@ LOOK_SECONDS = 15.0
 """How often new sessions are looked for; less often where looking takes long."""
 
 
-class BrowserScreen(Screen[None]):
+class BrowserScreen(RowListScreen):
     """The sessions of a library, with a preview of the one under the cursor."""
 
     CSS_PATH = "browser.tcss"
@@ -354,24 +354,6 @@ class BrowserScreen(Screen[None]):
         self._bar.right = self._counts()
 
     # -- keys ------------------------------------------------------------------------------------------------------
-
-    def action_cursor_down(self) -> None:
-        self._list.move(1)
-
-    def action_cursor_up(self) -> None:
-        self._list.move(-1)
-
-    def action_page_down(self) -> None:
-        self._list.page(1)
-
-    def action_page_up(self) -> None:
-        self._list.page(-1)
-
-    def action_top(self) -> None:
-        self._list.first()
-
-    def action_bottom(self) -> None:
-        self._list.last()
 
     def action_open(self) -> None:
         """Open the session under the cursor; where the filter leaves none, search in all."""

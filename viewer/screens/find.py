@@ -19,7 +19,6 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from renderers.facts import plural
@@ -30,6 +29,7 @@ from viewer.screens.bindings import bindings
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.hits import HitList, Line
+from viewer.widgets.row_list import RowListScreen
 
 if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
@@ -165,7 +165,7 @@ def _in_short_pauses() -> Iterator[None]:
     gc.collect(0)
 
 
-class FindScreen(Screen[None]):
+class FindScreen(RowListScreen):
     """The query, and what it finds."""
 
     CSS_PATH = "browser.tcss"
@@ -341,24 +341,6 @@ class FindScreen(Screen[None]):
             self._facets = self._facets.toggled(choice.facet, choice.value)
             self._narrowed.show(self._facets.labels())
             self._ask()
-
-    def action_cursor_down(self) -> None:
-        self._hits.move(1)
-
-    def action_cursor_up(self) -> None:
-        self._hits.move(-1)
-
-    def action_page_down(self) -> None:
-        self._hits.page(1)
-
-    def action_page_up(self) -> None:
-        self._hits.page(-1)
-
-    def action_top(self) -> None:
-        self._hits.first()
-
-    def action_bottom(self) -> None:
-        self._hits.last()
 
     def action_back(self) -> None:
         """Go back to the list."""

@@ -100,8 +100,8 @@ TRANSCRIPT: tuple[Key, ...] = (
 )
 
 WATCH: tuple[Key, ...] = (
-    Key(("j", "down"), "line_down", "down", "the next session or subagent"),
-    Key(("k", "up"), "line_up", "up", "the one before"),
+    Key(("j", "down"), "cursor_down", "down", "the next session or subagent"),
+    Key(("k", "up"), "cursor_up", "up", "the one before"),
     Key(("space", "pagedown"), "page_down", "page down", "a page down"),
     Key(("b", "pageup"), "page_up", "page up", "a page up"),
     Key(("g", "home"), "top", "first", "the first session"),

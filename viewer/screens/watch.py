@@ -13,7 +13,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_count
@@ -27,6 +26,7 @@ from viewer.watch.state import Does
 from viewer.watch.tile import Tile
 from viewer.watch.tiles import Watch
 from viewer.widgets.chrome import KeyFooter, StatusBar
+from viewer.widgets.row_list import RowListScreen
 from viewer.widgets.tiles import TileList
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _PRICES_AFTER = 0.3
 """Seconds after the first picture in which nothing competes with the second one."""
 
 
-class WatchScreen(Screen[None]):
+class WatchScreen(RowListScreen):
     """The tiles of `watch`, which looks in a thread: looking through 100,000 sessions takes longer than a key may."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
@@ -156,30 +156,6 @@ class WatchScreen(Screen[None]):
         self._bar.left, self._bar.right = _counts(tiles), _sums(tiles)
 
     # -- keys ------------------------------------------------------------------------------------------------------
-
-    def action_line_down(self) -> None:
-        """The next one."""
-        self._list.move(1)
-
-    def action_line_up(self) -> None:
-        """The one before."""
-        self._list.move(-1)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._list.page(1)
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._list.page(-1)
-
-    def action_top(self) -> None:
-        """Go to the first one."""
-        self._list.first()
-
-    def action_bottom(self) -> None:
-        """Go to the last one."""
-        self._list.last()
 
     @on(TileList.Chosen)
     def action_open(self) -> None:

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.events import Click
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -165,6 +166,28 @@ class RowList(ScrollView, can_focus=False):
             classes = self.COMPONENT_CLASSES
             self._styles = {name.partition("--")[2]: self.get_component_rich_style(name) for name in classes}
         return super().render_lines(crop)
+
+
+class RowListScreen(Screen[None]):
+    """A screen whose keys move the cursor of the one list of rows on it."""
+
+    def action_cursor_down(self) -> None:
+        self.query_one(RowList).move(1)
+
+    def action_cursor_up(self) -> None:
+        self.query_one(RowList).move(-1)
+
+    def action_page_down(self) -> None:
+        self.query_one(RowList).page(1)
+
+    def action_page_up(self) -> None:
+        self.query_one(RowList).page(-1)
+
+    def action_top(self) -> None:
+        self.query_one(RowList).first()
+
+    def action_bottom(self) -> None:
+        self.query_one(RowList).last()
 
 
 def on_background(strip: Strip, background: Style) -> Strip:
