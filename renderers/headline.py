@@ -107,6 +107,11 @@ def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
     return Headline(_flat(verb) or "tool", _flat(object_), tuple(outcome))
 
 
+def verb_of(tool: Tool) -> str:
+    """The verb of that line alone."""
+    return _flat(_by_input(tool, None)[0]) or "tool"
+
+
 def relative_path(path: str, workspace_root: str | None) -> str:
     """`path` as seen from the workspace, if it lies in it; both kinds of slashes are understood."""
     root = (workspace_root or "").rstrip("/\\")

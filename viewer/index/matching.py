@@ -113,8 +113,9 @@ def words_of(text: str) -> str:
     """
     if not text.isascii():
         text = text.replace("→", " ")  # in every line of a file as one agent shows it to the model
-    words = text.lower()
-    if not text.isascii():
+    if text.isascii():
+        words = text.lower()
+    else:
         lines = normalize("NFC", text).lower().split("\n")  # most are ASCII, which is quick to see
         words = "\n".join([line if line.isascii() else _FOREIGN.sub(_letters, line) for line in lines])
     if len(words) >= 256 and _BLOB_SAMPLE.search(words[::8]):

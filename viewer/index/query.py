@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 from schemas.clean import clean, one_line
@@ -93,6 +93,7 @@ def kind_token(kind: int) -> str:
     return f"{MARK}k{kind}"
 
 
+@lru_cache(1000)
 def tool_token(name: str) -> str:
     """The token of all uses of a tool; `tool_name` reads it back."""
     return f"{MARK}t{one_line(name, 60).casefold().encode().hex()}"

@@ -32,16 +32,18 @@ class _Fold(NamedTuple):
     record: dict[str, Any]
 
 
-def builder(agent: Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Session, int], Message]:
-    """The function that builds the messages of a session: its `Session.build`."""
+def builder(
+    agent: Agent, rows: Rows, uses: Uses, items: Items, *, bare: bool = False
+) -> Callable[[Session, int], Message]:
+    """The function that builds the messages of a session: its `Session.build`; its `build_bare` with `bare`."""
 
     def build(session: Session, index: int) -> Message:
         table, group = session.messages, session.messages.group[index]
         folded = _fold(agent, rows, items, session, index)
         say = folded.say
         message = Message(
-            index, rows.id_of(index, say), table.kind_of(index), table.exchange[index], table.when(index),
-            session.model_of(index), group=None if group == NONE else session.groups.ids[group],
+            index, "" if bare else rows.id_of(index, say), table.kind_of(index), table.exchange[index],
+            table.when(index), session.model_of(index), group=None if group == NONE else session.groups.ids[group],
             flags=Flag(table.flags[index]),
         )  # fmt: skip
         if say is None:
@@ -49,7 +51,9 @@ def builder(agent: Agent, rows: Rows, uses: Uses, items: Items) -> Callable[[Ses
             return message
         message.label = one_line(say.label) or _MARKS.get(message.kind, "")
         place = {"cwd": known} if (known := rows.place(index)) else {}
-        message.metadata = clean_value({**place, **agent.facts(folded.record), **(say.extra or {})})
+        if not bare or message.kind is Kind.TOOL:  # whose command and directory may stand there
+            facts = {**place, **agent.facts(folded.record), **(say.extra or {})}
+            message.metadata = facts if bare else clean_value(facts)
         if message.kind is Kind.UNKNOWN:
             message.label = f"Unknown {'' if say.text else 'record '}{message.label}".rstrip()
         if message.kind is Kind.TOOL:
@@ -76,9 +80,10 @@ def _fold(agent: Agent, rows: Rows, items: Items, session: Session, index: int) 
         # It is drawn again for every few of its pieces, of which there are thousands.
         record, say = items.at(session, next(rows.spans(index)))
         pieces = rows.growing[index] = ["".join(rows.growing[index])]
-        return _Fold(copy(say), None, pieces[0], record)
+        return _Fold(say, None, pieces[0], record)
     texts: list[str] = []
     beside: list[Answer] = []
+    alone = True
     for span in rows.spans(index):
         value, item = items.at(session, span)
         record = record or value
@@ -88,9 +93,11 @@ def _fold(agent: Agent, rows: Rows, items: Items, session: Session, index: int) 
         elif span.role is SpanRole.DETAIL and isinstance(said, Answer):
             beside.append(said)
         elif isinstance(item, Say) and say is not None and span.role is SpanRole.DETAIL:
+            if alone:
+                say, alone = copy(say), False  # what `read` gave is kept for the other messages of its record
             _add(say, texts, item)
         elif isinstance(item, Say):
-            say, record, texts = copy(item), value, [item.text]
+            say, record, texts, alone = item, value, [item.text], True
         elif isinstance(item, Answer):
             shown, _ = agent.tool(Use(use_id=item.use_id), item, session.path)
             say = Say(Kind.OUTPUT, shown.text, _ORPHAN, images=shown.images, extra={"toolUseId": item.use_id})

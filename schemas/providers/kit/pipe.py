@@ -68,7 +68,7 @@ class Pipe:
         self._nobody = Run(nobody, "", Reader(nobody, self._session))
         self._nobody.reader.talk.turn = False
         self._watch(self._nobody)
-        self._session.build = self._build
+        self._session.build, self._session.build_bare = self._build, None
         self._session.metadata["source"] = "stream"
         self._runs: dict[tuple[str, str], Run] = {}
         """By the agent and the session; that which spoke last comes last."""

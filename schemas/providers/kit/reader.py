@@ -108,6 +108,7 @@ class Reader:
         """Builds the messages that came of its records."""
         if beside is None:
             session.build, session.lacks = self.build, agent.lacks
+            session.build_bare = builder(agent, self.rows, self.uses, items, bare=True)
         if root is None:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
         else:
