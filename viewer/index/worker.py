@@ -52,7 +52,8 @@ def index_all(
     if workers > 1 and len(left) > 1 and sum(job.cost for job in left.values()) >= _PARALLEL_BYTES:
         for given in _in_parallel(list(left.values()), workers):
             if isinstance(given, Indexed):
-                left.pop(given.path, None)
+                if (job := left.pop(given.path, None)) is not None:
+                    given.path = job.path  # one text in memory, of 100,000
                 yield given
             else:
                 take(given)
