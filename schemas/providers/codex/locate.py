@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -212,9 +213,17 @@ def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
     if UUID.fullmatch(name):
         born = uuid_time(name)
         for folder in folders_near(path, home_of(path), born, until or born):
-            for entry in entries_of(folder, [], is_root=True):
-                if name in entry.name and entry.name.endswith(_SUFFIXES[:2]):
-                    yield folder / entry.name
+            now, changed = time.time_ns(), state_of(folder)[0]
+            # Within the clock's tick a folder changes twice at one time.
+            yield from (
+                folder / one for one in _names_in(folder, changed if now - changed > 1e9 else now) if name in one
+            )
+
+
+@lru_cache(maxsize=400)
+def _names_in(folder: Path, changed: int) -> list[str]:
+    """The names of the rollouts in a folder as of a time: for each of its sessions they are asked for again."""
+    return [entry.name for entry in entries_of(folder, [], is_root=True) if entry.name.endswith(_SUFFIXES[:2])]
 
 
 def find_rollout(rollout: str, path: Path) -> Path | None:
