@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -59,13 +60,13 @@ async def test_every_row_is_as_wide_as_the_view() -> None:
             await pilot.press("z")
 
 
-@pytest.mark.parametrize("key", ["z", "t", "o", "enter"])
-async def test_the_line_under_the_cursor_stays_where_it_is(key: str) -> None:
+@pytest.mark.parametrize("keys", ["zZ", "Zz", "1423", "t", "o", ["enter"]])
+async def test_the_line_under_the_cursor_stays_where_it_is(keys: Sequence[str]) -> None:
     async with transcript(story(6)) as (pilot, view, _):
         await pilot.press("space", "space", *"jjjjj")
-        for _ in range(9):
+        for n in range(9):
             before, block = cursor_row(view), view.cursor.block
-            await pilot.press(key)
+            await pilot.press(keys[n % len(keys)])
             if view.cursor.block == block:
                 top = view.top
                 assert cursor_row(view) == before or top == Position(0, 0) or view.at_end
@@ -78,11 +79,11 @@ async def test_levels_go_from_prompts_to_everything() -> None:
         everything = "\n".join(lines(view))
         assert "row 30" in everything
         assert "thought 0 thought" in everything
-        await pilot.press("z")
+        await pilot.press("1")
         prompts = [line for line in lines(view) if line.strip("▌▏ ")]
         assert len(prompts) == 3
         assert all("prompt number" in line and "5 messages" in line for line in prompts)
-        await pilot.press("z")
+        await pilot.press("Z", "z")
         answers = "\n".join(lines(view))
         assert "answer 2" in answers
         assert "pytest" not in answers
@@ -412,8 +413,8 @@ async def test_exchanges_have_the_numbers_that_exports_give_them() -> None:
 async def test_the_end_stays_in_sight_when_levels_change_while_following() -> None:
     async with transcript(story(8), follow=True) as (pilot, view, _):
         assert view.following and view.at_end
-        for _ in range(4):
-            await pilot.press("z")
+        for level in "1423":
+            await pilot.press(level)
             assert view.following and view.at_end
         await pilot.press("o")
         assert view.following and view.at_end
@@ -423,8 +424,9 @@ async def test_each_level_that_was_chosen_is_named() -> None:
     async with transcript(story(1)) as (pilot, _, _):
         status = pilot.app.screen.query_one("#status", TitleBar)
         assert "one-liners" not in status.right.plain
-        for name in ("everything", "prompts", "answers", "one-liners"):
-            await pilot.press("z")
+        names = {"z": "everything", "1": "prompts", "2": "answers", "3": "one-liners", "4": "everything"}
+        for key, name in [*names.items(), ("z", "everything"), ("Z", "one-liners"), ("Z", "answers"), ("Z", "prompts")]:
+            await pilot.press(key)
             await pilot.pause()
             assert status.right.plain.startswith(f"{name} · ")
 
