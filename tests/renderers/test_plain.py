@@ -22,7 +22,7 @@ def test_roles_are_marked() -> None:
     for line in (
         "> Find out why *one in five* fails",
         "> and fix it <now>",
-        "✻ Thinking  (45 characters)",
+        "✻ Thinking: The lock is taken before the transaction.",
         "▸ $ pytest -q …  (exit 1 · 41 s · 4 lines)",
         "  │ \ttab",
         "▸ Edit db/migrate.py  (+2 -1)",

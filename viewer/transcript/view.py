@@ -135,9 +135,15 @@ class TranscriptView(TranscriptWindow):
         else:
             more = self._block(block).block.more
             if fold is Fold.LINE:
-                self.folds.blocks[block] = Fold.SHORT
+                fold = Fold.SHORT
             else:
-                self.folds.blocks[block] = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
+                fold = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
+            self.folds.blocks[block] = fold
+            if not self.session.messages.joins(block):  # what is one line with it opens and folds with it
+                joined = self.session.messages.joined(block)
+                self.folds.blocks |= dict.fromkeys(joined[1:], fold if fold is not Fold.LINE else Fold.HIDDEN)
+                self._refold(head, joined)
+                return
         self._refold(head, range(block, block + 1))
 
     def open_at(self, block: int) -> None:
@@ -310,6 +316,8 @@ class TranscriptView(TranscriptWindow):
         visible = {place.block for place in self._rows}
         # The header of an exchange shows its totals, so it changes with each of its messages.
         openers = {self.session.exchanges[table.exchange[i]].start for i in (*changed, *appended) if 0 <= i < count}
+        # And a line that stands for several messages changes with each of them.
+        openers |= {table.shown_in(i) for i in (*changed, *appended) if 0 <= i < count}
         self.layout_of.sync(changed)
         self._redraw_later(openers)
         if self.cursor.block in changed and self.folds.fold(self.cursor.block) is Fold.HIDDEN:  # rewound just now
