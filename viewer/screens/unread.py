@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from typing import Any
 
 from renderers.facts import local_time
@@ -33,12 +32,8 @@ class Unread:
         """
         if not self._before:
             return
-        table, last, when = (
-            self._view.session.messages,
-            whole(self._before.get("key")),
-            number(self._before.get("time")),
-        )
-        first = len(table)
+        table, last = self._view.session.messages, whole(self._before.get("key"))
+        first, when = len(table), number(self._before.get("time"))
         if last is not None and last in table.key:
             first = table.key.index(last) + 1
         elif loaded and when is not None:
@@ -46,14 +41,14 @@ class Unread:
         shown = (i for i in range(first, len(table)) if self._view.folds.fold(i) is not Fold.HIDDEN)
         if (first := next(shown, -1)) >= 0:
             self._draw(first, self._since)
+            self._view.go_end() if self._view.following else self._view.show()
         if loaded or first >= 0:
             self._before = {}
 
     def _draw(self, first: int, since: float) -> None:
         self.caught_up, self._since = False, since
-        today = datetime.fromtimestamp(since).date() == datetime.now().date()
-        self._view.set_unread(first, local_time(since, date=not today))
-        self._view.show()
+        today = local_time(time.time(), date=True)[: -len("14:21")]
+        self._view.set_unread(first, local_time(since, date=True).removeprefix(today))
 
     def kept(self) -> dict[str, Any]:
         """Return what has been seen as JSON: the last message, how many there were, and when that was."""
