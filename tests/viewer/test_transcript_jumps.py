@@ -154,7 +154,10 @@ async def test_marks_are_set_by_a_letter_gone_to_and_kept() -> None:
         await pilot.press("]", "m")
         await pilot.pause()
         assert status.right.plain.startswith("mark … · ")
-        await pilot.press("q", "]", ".", "m", "2", "g", "apostrophe")
+        await pilot.press("q")
+        await pilot.pause()
+        assert [line[:10] for line in lines(view) if line[0:1] == "q"] == ["q ▾ 2  pro"]
+        await pilot.press("]", ".", "m", "2", "g", "apostrophe")
         await pilot.pause()
         assert status.right.plain.startswith("to mark …: 2 q · ")
         await pilot.press("q")

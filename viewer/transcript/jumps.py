@@ -60,6 +60,7 @@ class Jumps:
             match list(map(whole, list_of(place))):
                 case [int(key), int(line)] if _names_mark(letter):
                     self._marks[letter] = key, line
+        self._show()
 
     @property
     def marks(self) -> dict[str, Place]:
@@ -154,6 +155,9 @@ class Jumps:
 
     # -- marks -----------------------------------------------------------------------------------------------------
 
+    def _show(self) -> None:
+        self._view.marked = {place: letter for letter, place in self._marks.items()}
+
     def asked(self) -> str:
         """Return the question for a letter in words; empty where none is asked."""
         if self.asks == "to_mark":
@@ -178,6 +182,8 @@ class Jumps:
         if asked == "mark":
             if (here := self._view.here) is not None:
                 self._marks[key] = here
+                self._show()
+                self._view.refresh()
         elif key in (marks := self.marks):
             self.leap("mark", lambda: self._go(marks[key]))
         else:
