@@ -60,6 +60,7 @@ _SORT_OF_KIND = [int({int(kind): sort for kind, sort in _BY_KIND.items()}.get(k,
 # Plain numbers: an operation on an enum's members takes ten times as long, and this is asked for every message.
 _OPENER = int(Flag.OPENER)
 _OLD = int(Flag.REWOUND | Flag.INHERITED)
+_OLD_SORT, _CONTEXT, _WITHHELD = int(Sort.OLD), int(Sort.CONTEXT), int(Sort.WITHHELD)
 _SPECIAL = int(_OLD | Flag.OPENER | Flag.WITHHELD)
 
 
@@ -181,11 +182,11 @@ class Folds:
     def sort(self, index: int, kind: int, flags: int, exchange: int) -> int:
         """The sort of a message, from its columns."""
         sort = sort_of(kind, flags)
-        if sort == Sort.OLD and not self.table.flags[self._session.exchanges[exchange].start] & _OLD:
+        if sort == _OLD_SORT and not self.table.flags[self._session.exchanges[exchange].start] & _OLD:
             return Sort.STRAY
-        if sort == Sort.CONTEXT and self.table.joins(index):
+        if sort == _CONTEXT and self.table.joins(index):
             return Sort.MORE_CONTEXT
-        if sort == Sort.WITHHELD and self.table.repeats(index):
+        if sort == _WITHHELD and self.table.repeats(index):
             return Sort.REPEATED
         return sort
 
