@@ -176,6 +176,14 @@ async def test_marks_are_set_by_a_letter_gone_to_and_kept() -> None:
         assert place(view) == "#3.4" and view.folds.fold(view.cursor.block) is Fold.LINE
 
 
+async def test_a_mark_on_the_blank_row_above_a_block_is_the_blocks() -> None:
+    async with transcript(story(5)) as (pilot, view, _):
+        await pilot.press("j", "m", "a", "1", "G", "apostrophe", "a")
+        await pilot.pause()
+        assert place(view) == "#1.2"
+        assert [line[:5] for line in lines(view) if line.startswith("a")] == ["a   ▸"]
+
+
 async def test_keys_that_come_at_once_name_a_mark() -> None:
     async with transcript(story(5)) as (pilot, view, _):
         for key in ("right_square_bracket", "m", "g", "G", "apostrophe", "g"):

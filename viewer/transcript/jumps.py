@@ -181,7 +181,7 @@ class Jumps:
             return ""
         if asked == "mark":
             if (here := self._view.here) is not None:
-                self._marks[key] = here
+                self._marks[key] = here[0], max(0, here[1])
                 self._show()
                 self._view.refresh()
         elif key in (marks := self.marks):

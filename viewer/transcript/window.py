@@ -484,7 +484,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         place = self._near(Position(block, 0))
         if place.block == block:
             self._measure(block)
-            place = Position(block, min(line + self.layout_of.head(block), max(0, self.layout_of.height(block) - 1)))
+            place = Position(block, max(0, min(line + self.layout_of.head(block), self.layout_of.height(block) - 1)))
         self.cursor = place
         self._top = self._move(place, -(self.height_of_page // 3 if row is None else row))
         self.show()

@@ -21,6 +21,8 @@ from viewer.widgets.rows import HERE, Row
 if TYPE_CHECKING:
     from viewer.index.summary import Summary
 
+_TITLE = 8
+"""The fewest cells of a title beside which the number of new messages is said."""
 _PROJECT = 18
 """The most cells that a project's name takes from the title."""
 
@@ -190,6 +192,7 @@ class SessionList(RowList):
             room -= cell_len(project) + 2
             project = f"  {project}"
         new = f"  {count:,} new" if (count := self._new_in(summary)) else ""
+        new = new if cell_len(new) + _TITLE <= room else ""
         room -= cell_len(new)
         title = set_cell_size(cut(lead + (summary.shown_title), room), room)
         segments = [
