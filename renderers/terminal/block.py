@@ -316,7 +316,7 @@ def _note(message: Message, fold: Fold, look: Look) -> Block:
 
 
 def _context_line(session: Session, message: Message, look: Look) -> Block:
-    """What was put into the conversation in one go, in one line, however many messages that are."""
+    """Draw context that was given in one go as one line, however many messages that are."""
     labels, count = context_line(session, message.index)
     if count == 1 or session.messages.joins(message.index):
         return _note(message, Fold.LINE, look)
