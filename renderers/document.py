@@ -20,7 +20,7 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, Outcome, headline, relative_path, summary_of
+from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, thinking_line
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
@@ -40,6 +40,8 @@ _LISTED = 200
 _TABLE = 1000
 """Rows of a table in one fold."""
 _HEADING = 100
+_BEGINNING = 4000
+"""Characters of a thinking that are looked at for its first words: enough to know a secret among them."""
 _AGENTS = frozenset({"Task", "Agent"})
 
 
@@ -312,7 +314,10 @@ class Document:
         taken_back = 0 if exchange.rewound else int(Flag.REWOUND)
         rewound = False
         table: list[Message] = []
+        joined: list[Message] = []
         for index in session.message_range(exchange.index):
+            if not session.messages.joins(index):
+                yield from self._joined(joined)
             gone = bool(flags[index] & taken_back)
             if gone != rewound:
                 yield Open("Rewound", "this part was taken back", "rewound") if gone else Close()
@@ -322,6 +327,9 @@ class Document:
             if self.include.prompts and session.messages.kind[index] not in USER_KINDS:
                 continue
             message = session.message(index)
+            if message.kind is Kind.CONTEXT:
+                joined.append(message)
+                continue
             if message.figures:
                 table.append(message)
                 if len(table) < _TABLE:
@@ -335,6 +343,7 @@ class Document:
                 if said is None or not (flags[index] & opener and heads):
                     yield piece
         yield from self._table(table)
+        yield from self._joined(joined)
         if rewound:
             yield Close()
 
@@ -361,7 +370,7 @@ class Document:
                 yield Prose(text)
         elif kind is Kind.THINKING:
             if self.include.thinking:
-                yield from _thinking(text, bool(message.flags & Flag.WITHHELD))
+                yield from self._thinking(text, bool(message.flags & Flag.WITHHELD))
         elif kind in (Kind.PROMPT, Kind.COMMAND, Kind.STEER):
             if kind is Kind.STEER:
                 yield Facts(f"typed while the agent was working{f': {label}' if label and text else ''}")
@@ -382,6 +391,28 @@ class Document:
                 yield from _fold(label or "Command output", text, "output", Code(text, runs=runs))
         else:
             yield from self._aside(kind, label, text)
+
+    def _thinking(self, text: str, withheld: bool) -> Iterator[Piece]:
+        if text:
+            words = thinking_line(self._hide(text[:_BEGINNING]))
+            yield Open(f"Thinking: {words}", "the rest is withheld by the provider" if withheld else "", "thinking")
+            yield Prose(text)
+            yield Close()
+        else:
+            yield Facts("thinking, withheld by the provider" if withheld else "thinking, empty")
+
+    def _joined(self, rows: list[Message]) -> Iterator[Piece]:
+        """Pieces of context that were put into the conversation in one go, folded away together; the list is empty
+        afterwards.
+        """
+        if len(rows) == 1:
+            yield from self._aside(rows[0].kind, rows[0].label, rows[0].text)
+        elif rows and self.include.context:
+            labels = ", ".join(dict.fromkeys(filter(None, (row.label for row in rows))))
+            yield Open(one_line(f"Context: {labels}"), plural(len(rows), "block"), "context")
+            yield from (Code(row.text, label=row.label) for row in rows if row.text)
+            yield Close()
+        rows.clear()
 
     def _aside(self, kind: Kind, label: str, text: str) -> Iterator[Piece]:
         """Context, notes and unknown records. A note's line is always shown, its text is context."""
@@ -514,16 +545,6 @@ def _is_plain(text: str) -> bool:
 
 
 _SIGNS = str.maketrans("", "", ",.?!':;/()-")
-
-
-def _thinking(text: str, withheld: bool) -> Iterator[Piece]:
-    if text:
-        kept = "the rest is withheld by the provider, " if withheld else ""
-        yield Open("Thinking", f"{kept}{plural(len(text), 'character')}", "thinking")
-        yield Prose(text)
-        yield Close()
-    else:
-        yield Facts("thinking, withheld by the provider" if withheld else "thinking, empty")
 
 
 def _fold(title: str, text: str, kind: str, piece: Piece) -> Iterator[Piece]:

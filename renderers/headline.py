@@ -13,10 +13,14 @@ from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
 from schemas.diffs import totals
 from schemas.message import PREVIEW, Tool, ToolStatus
+from schemas.session import Session
 from schemas.values import list_of, texts_of
 
 Tone = Literal["plain", "good", "bad", "warn", "add", "remove"]
 _OBJECT_LIMIT = 300
+_SIGNS = re.compile(r"^\s*(?:#+|>+|[-*])\s+|\*\*|`")
+_NAMED = 20
+"""So many pieces of context are named in a line."""
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd"})
 _SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
 _FOUND = re.compile(r"^Found (\d+) (?:total )?(file|line|match|occurrence|result)", re.MULTILINE)
@@ -110,6 +114,19 @@ def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
 def verb_of(tool: Tool) -> str:
     """The verb of that line alone."""
     return _flat(_by_input(tool, None)[0]) or "tool"
+
+
+def thinking_line(text: str) -> str:
+    """The first words of what the agent thought, the signs of Markdown left out: its lines, with dots between."""
+    lines = (_SIGNS.sub("", line).strip() for line in text[: 4 * _OBJECT_LIMIT].split("\n"))
+    return one_line(" · ".join(filter(None, lines)), _OBJECT_LIMIT)
+
+
+def context_line(session: Session, index: int) -> tuple[str, int]:
+    """Name the pieces of context that are shown as one with message `index`, each once, and count them."""
+    joined = session.messages.joined(index)
+    labels = dict.fromkeys(session.message(i).label or "context" for i in joined[:_NAMED])
+    return ", ".join(labels) + (", …" if len(joined) > _NAMED else ""), len(joined)
 
 
 def relative_path(path: str, workspace_root: str | None) -> str:

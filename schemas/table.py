@@ -21,6 +21,8 @@ NONE = 0xFFFF_FFFF
 _SPAN = Struct("=QIIBBH")
 pack_span = _SPAN.pack
 """Offset, length, line, store, role of a record and the number of an item in it, as bytes for `SpanTable.data`."""
+_WITHHELD, _OLD = int(Flag.WITHHELD), int(Flag.REWOUND | Flag.INHERITED)
+_HIDES = _WITHHELD | _OLD | int(Flag.GROWING)
 _KINDS = {kind.value: kind for kind in Kind}
 _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than SpanRole(n)
 
@@ -128,6 +130,49 @@ class MessageTable:
     def has(self, index: int, flag: Flag) -> bool:
         """Return whether a flag is set."""
         return bool(self.flags[index] & flag)
+
+    def joins(self, index: int) -> bool:
+        """Return whether a message is context right behind other context of its exchange: they are shown as one."""
+        if index == 0 or self.kind[index] != Kind.CONTEXT or self.kind[index - 1] != Kind.CONTEXT:
+            return False
+        same = self.exchange[index] == self.exchange[index - 1]
+        return same and not (self.flags[index] ^ self.flags[index - 1]) & _OLD
+
+    def joined(self, index: int) -> range:
+        """The messages that are shown as one with message `index`, which begins them."""
+        stop = index + 1
+        while stop < len(self.kind) and self.joins(stop):
+            stop += 1
+        return range(index, stop)
+
+    def shown_in(self, index: int) -> int:
+        """The message that begins those with which message `index` is shown as one; itself where it stands alone."""
+        while self.joins(index):
+            index -= 1
+        return index
+
+    def repeats(self, index: int) -> bool:
+        """Return whether a message is withheld thinking as an earlier one of its exchange is: that is shown once."""
+        if not self._is_withheld(index):
+            return False
+        before = index - 1
+        while before >= 0 and self.exchange[before] == self.exchange[index]:
+            if self._is_withheld(before):
+                return True
+            before -= 1
+        return False
+
+    def next_withheld(self, index: int) -> int | None:
+        """The next withheld thinking behind message `index` in its exchange."""
+        following = index + 1
+        while following < len(self.kind) and self.exchange[following] == self.exchange[index]:
+            if self._is_withheld(following):
+                return following
+            following += 1
+        return None
+
+    def _is_withheld(self, index: int) -> bool:
+        return self.kind[index] == Kind.THINKING and self.flags[index] & _HIDES == _WITHHELD
 
     def kind_of(self, index: int) -> Kind:
         """The row's kind."""

@@ -10,13 +10,12 @@ from rich.style import Style
 from renderers.facts import (
     exchange_facts,
     exchange_numbers,
-    format_exact,
     format_seconds,
     plural,
     short_model,
     usage_line,
 )
-from renderers.headline import headline
+from renderers.headline import context_line, headline, thinking_line
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, flat, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
@@ -47,6 +46,8 @@ def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
         return _old_line(session, message, look)
     if message.tool is not None:
         block = tool_block(message, message.tool, fold, look, session.workspace_root)
+    elif message.kind is Kind.CONTEXT and fold is Fold.LINE:
+        block = _context_line(session, message, look)
     else:
         block = _BY_KIND.get(message.kind, _note)(message, fold, look)
     if fold is Fold.FULL and not message.figures:
@@ -242,7 +243,10 @@ def _thinking(message: Message, fold: Fold, look: Look) -> Block:
         label = "thinking …" if message.flags & Flag.GROWING else "thinking withheld"
         row = title_row(look, look.body, Segment(LEAF, palette.dim), [(label, palette.dim)], [], "")
         return Block([row])
-    label = f"thinking · {format_exact(len(text))} character{'' if len(text) == 1 else 's'}"
+    if fold is Fold.LINE and (words := thinking_line(text)):
+        left = [("thinking · ", palette.dim), (words, palette.thinking)]
+        return Block([title_row(look, look.body, Segment(CLOSED, palette.dim), left, [])])
+    label = f"thinking · {plural(len(text), 'character')}"
     glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, palette.dim)
     rows = [title_row(look, look.body, glyph, [(label, palette.dim)], [])]
     block = Block(rows)
@@ -309,6 +313,15 @@ def _note(message: Message, fold: Fold, look: Look) -> Block:
     label = message.label or names.get(message.kind, message.kind.name.lower())
     dim = look.palette.dim
     return _labelled(message, label, Segment(LEAF, dim), dim, fold, look)
+
+
+def _context_line(session: Session, message: Message, look: Look) -> Block:
+    """Draw context that was given in one go as one line, however many messages that are."""
+    labels, count = context_line(session, message.index)
+    if count == 1 or session.messages.joins(message.index):
+        return _note(message, Fold.LINE, look)
+    dim = look.palette.dim
+    return Block([title_row(look, look.body, Segment(CLOSED, dim), [(labels, dim)], [(plural(count, "block"), dim)])])
 
 
 def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: Fold, look: Look) -> Block:

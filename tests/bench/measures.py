@@ -121,7 +121,7 @@ def _keys(terminal: Terminal, size: int) -> Iterator[Row]:
         "fold": (b"\r",),
         "next exchange": (b"]",),
         "end, start": (b"G", b"g"),
-        "level": (b"z",),
+        "level": (b"4", b"1", b"2", b"3"),
     }
     for name, pair in keys.items():
         times = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderers.headline import Outcome, headline, relative_path, shell_text
+from renderers.headline import Outcome, headline, relative_path, shell_text, thinking_line
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import PREVIEW, Tool, ToolStatus
 
@@ -196,3 +196,23 @@ def test_any_input_makes_one_line(name: str, values: dict[str, Any], status: Too
     assert head.verb
     assert "\n" not in head.title + head.ending
     assert len(head.title) <= 602
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("The lock is taken **before** the transaction.", "The lock is taken before the transaction."),
+        ("**Looking at the file**\n\nI should read `it` first.", "Looking at the file · I should read it first."),
+        ("# Plan\n\n- one\n* two\n> three\n2 * 3 = snake_case", "Plan · one · two · three · 2 * 3 = snake_case"),
+        ("", ""),
+        ("\n **  ** \n", ""),
+    ],
+)
+def test_thinking_is_told_by_its_first_words(text: str, line: str) -> None:
+    assert thinking_line(text) == line
+
+
+@given(st.text(max_size=3000))
+def test_any_thinking_is_one_short_line(text: str) -> None:
+    line = thinking_line(text)
+    assert len(line) <= 300 and len(line.splitlines()) <= 1

@@ -43,7 +43,7 @@ def test_folds_are_balanced_and_say_what_they_hide() -> None:
     assert folds.count("</details>") == sum(f.startswith("<details><summary>") for f in folds) == len(folds) / 2
     assert "<details><summary><b>$</b> pytest -q … · exit 1 · 41 s · 4 lines</summary>" in folds
     assert "<details><summary><b>Edit</b> db/migrate.py · +2 -1</summary>" in folds
-    assert "<details><summary>Thinking · 45 characters</summary>" in folds
+    assert "<details><summary>Thinking: The lock is taken before the transaction.</summary>" in folds
     assert " · 1 thinking block withheld by the provider*" in text
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from renderers import html, markdown
 from renderers.options import Include
 from renderers.plain import render
+from renderers.redact import Redactor
 from schemas.message import Kind, Tool
 from schemas.session import Lack
 from tests.renderers.hostile import hostile
@@ -22,7 +23,7 @@ def test_roles_are_marked() -> None:
     for line in (
         "> Find out why *one in five* fails",
         "> and fix it <now>",
-        "✻ Thinking  (45 characters)",
+        "✻ Thinking: The lock is taken before the transaction.",
         "▸ $ pytest -q …  (exit 1 · 41 s · 4 lines)",
         "  │ \ttab",
         "▸ Edit db/migrate.py  (+2 -1)",
@@ -71,3 +72,27 @@ def test_an_unknown_record_is_called_so_once() -> None:
     hand.note(Kind.UNKNOWN, "novelty", "{}")
     lines = text_of(hand).split("\n")
     assert "▸ Unknown record not a message  (1 line)" in lines and "▸ Unknown record: novelty  (1 line)" in lines
+
+
+def test_context_that_was_given_in_one_go_is_one_fold() -> None:
+    hand = Hand()
+    for label, text in (("instructions", "be brief"), ("environment", "cwd /w"), ("image", "")):
+        hand.note(Kind.CONTEXT, label, text)
+    hand.prompt("go")
+    hand.note(Kind.CONTEXT, "reminder", "still brief")
+    lines = text_of(hand).split("\n")
+    assert [line for line in lines if line.startswith("▸ Context")] == [
+        "▸ Context: instructions, environment, image  (3 blocks)",
+        "▸ Context: reminder  (1 line)",
+    ]
+    assert [line.strip() for line in lines if "│" in line] == ["│ be brief", "│ cwd /w", "│ still brief"]
+    bare = "".join(render(hand.session, Include(context=False)))
+    assert "Context" not in bare and "brief" not in bare
+
+
+def test_the_first_words_of_a_thinking_hold_no_secret() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    hand.thinking("The key is " + "ghp_" + "A1b2C3d4" * 5 + " for all")
+    text = "".join(render(hand.session, Include(), redactor=Redactor()))
+    assert "Thinking: The key is" in text and "ghp_A1b2" not in text

@@ -232,3 +232,26 @@ def test_the_name_of_an_argument_is_one_line() -> None:
     index = hand.tool(Tool("Probe", "other", "t", {"a\nkey\r\n": "short", "an\nother": "two\nlines"}))
     for fold in (Fold.SHORT, Fold.FULL):
         assert not [line for line in texts(draw(hand, index, fold)) if "\n" in line or "\r" in line]
+
+
+def test_context_that_was_given_in_one_go_is_one_line() -> None:
+    hand = Hand()
+    for label in ("instructions", "environment", "environment", ""):
+        hand.note(Kind.CONTEXT, label, "a\nb\nc\nd\ne")
+    (line,) = texts(draw(hand, 0, Fold.LINE))
+    assert line.startswith("   ▸ instructions, environment, context ") and line.endswith("4 blocks")
+    (line,) = texts(draw(hand, 1, Fold.LINE))
+    assert line.startswith("   ▸ environment ") and line.endswith("5 lines"), "one in the middle speaks for itself"
+    assert texts(draw(hand, 0, Fold.SHORT))[0].endswith("5 lines")
+
+
+def test_context_apart_from_other_context_is_a_line_of_its_own() -> None:
+    hand = Hand()
+    hand.note(Kind.CONTEXT, "instructions", "a")
+    hand.prompt("go")
+    hand.note(Kind.CONTEXT, "reminder", "b")
+    hand.text("yes")
+    hand.note(Kind.CONTEXT, "reminder", "c")
+    hand.note(Kind.CONTEXT, "copied", "d", flags=Flag.INHERITED)
+    table = hand.session.messages
+    assert [table.joined(i) for i in (0, 2, 4, 5)] == [range(i, i + 1) for i in (0, 2, 4, 5)]

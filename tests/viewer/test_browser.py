@@ -346,3 +346,19 @@ async def test_only_a_screenful_is_drawn_of_ten_thousand_sessions(monkeypatch: p
         await pilot.press("pagedown")
         await pilot.pause()
         assert 0 < calls <= 2 * 30
+
+
+@pytest.mark.parametrize("width", [18, 30, 60, 100])
+async def test_a_session_that_grew_since_it_was_read_says_by_how_much(width: int) -> None:
+    counts = {"grew": 28, "read": 40, "shrank": 50, "damaged": "many"}
+    app = browser(HandLibrary([*map(summary, counts), summary("never read"), summary("not there", messages=0)]))
+    for name, count in counts.items():
+        app.state.of_session(Path(f"nowhere/{name}.jsonl"))["seen"] = {"count": count}
+    async with app.run_test(size=(width, 30)):
+        rows = {line[3:].split("  ")[0]: line for line in drawn(app) if "Title" in line}
+        if width < 30:
+            assert not any(" new" in line for line in drawn(app)), "the title needs the room"
+            return
+        assert len(rows) == 6
+        assert [name for name, line in rows.items() if " new" in line] == ["Title grew"]
+        assert "  12 new  " in f"{rows['Title grew']}  "

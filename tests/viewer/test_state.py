@@ -56,3 +56,13 @@ def test_without_a_file_or_a_folder_that_can_be_written_nothing_is_kept_and_noth
         state.of_session(Path("/x"))["place"] = "#1"
         state.save()
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_messages_that_came_since_are_counted_in_this_run_and_in_the_next(tmp_path: Path) -> None:
+    path, session = tmp_path / "state.json", tmp_path / "s.jsonl"
+    state = State(path)
+    assert state.new_in(session, 9) == 0, "it was never read"
+    state.of_session(session)["seen"] = {"count": 4}
+    assert [state.new_in(session, count) for count in (3, 4, 9)] == [0, 0, 5]
+    state.save()
+    assert [State(path).new_in(session, count) for count in (3, 4, 9)] == [0, 0, 5]

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from schemas.message import Flag, Tool
+from schemas.message import NO_FLAGS, Flag, Tool
 from schemas.opening import open_reading
 from schemas.session import Change, Op, Subagent
 from tests.fixtures.streams import claude_cursor as claude
@@ -28,6 +28,7 @@ from viewer.follow import follower as follow
 from viewer.follow.family import FollowSet, Source, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.printer import JsonPrinter, TextPrinter
+from viewer.follow.text import message_lines
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -600,3 +601,13 @@ def test_no_session_here(tmp_path):
 def test_no_such_target(machine):
     result = machine.run("tail", machine.home / "nowhere.jsonl")
     assert (result.code, result.out) == (2, "")
+
+
+def test_that_thinking_is_withheld_is_printed_once_an_exchange() -> None:
+    hand = Hand()
+    for _ in range(2):
+        hand.prompt("go")
+        for text in ("", "", "the lock", ""):
+            hand.thinking(text, flags=NO_FLAGS if text else Flag.WITHHELD)
+    printed = [row for i in range(10) for row in message_lines(hand.session, hand.session.message(i))]
+    assert [row for row in printed if row.startswith("*")] == ["* thinking, withheld by the provider", "* thinking"] * 2

@@ -30,6 +30,10 @@ def grow(hand: Hand, count: int, seed: int) -> None:
         else:
             kind = KINDS[(number * 7 + number // 11) % len(KINDS)]
             index = session.add_message(kind, number, record, chars=(number * 131) % 4000, lines=(number * 17) % 90)
+            if kind is Kind.THINKING and number % 3:
+                session.messages.flags[index] |= Flag.WITHHELD
+            if kind is Kind.NOTE and number % 2:
+                session.messages.kind[index] = Kind.CONTEXT
             if session.messages.has(session.exchanges[-1].start, Flag.REWOUND):
                 session.messages.flags[index] |= Flag.REWOUND
 
@@ -99,7 +103,9 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
             layout.set_width(width)
         elif what == "change":
             table.lines[index] = value
-            table.flags[index] ^= Flag.REWOUND
+            table.flags[index] ^= (
+                Flag.REWOUND if value % 2 else Flag.WITHHELD if table.kind[index] == Kind.THINKING else 0
+            )
             layout.sync([index])
         elif what == "rule":
             layout.set_rule(index)

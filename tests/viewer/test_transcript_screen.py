@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ async def test_the_first_picture_tells_the_story() -> None:
         shown = lines(view)
         assert "1  prompt number 0" in shown[0]
         assert shown[0].rstrip().endswith("200") or "100" in shown[0]  # the exchange's tokens
-        assert any("▸ thinking · 80 characters" in line for line in shown)
+        assert any("▸ thinking · thought 0 thought 0 thought 0" in line for line in shown)
         assert any("● answer 0 says why." in line for line in shown)
         assert any("$ pytest -q 0" in line and "✗ exit 1 · 41 s · 40 lines" in line for line in shown)
         assert any("Edit a.py" in line and "+1 -1" in line for line in shown)
@@ -59,13 +60,13 @@ async def test_every_row_is_as_wide_as_the_view() -> None:
             await pilot.press("z")
 
 
-@pytest.mark.parametrize("key", ["z", "t", "o", "enter"])
-async def test_the_line_under_the_cursor_stays_where_it_is(key: str) -> None:
+@pytest.mark.parametrize("keys", ["zZ", "Zz", "1423", "t", "o", ["enter"]])
+async def test_the_line_under_the_cursor_stays_where_it_is(keys: Sequence[str]) -> None:
     async with transcript(story(6)) as (pilot, view, _):
         await pilot.press("space", "space", *"jjjjj")
-        for _ in range(9):
+        for n in range(9):
             before, block = cursor_row(view), view.cursor.block
-            await pilot.press(key)
+            await pilot.press(keys[n % len(keys)])
             if view.cursor.block == block:
                 top = view.top
                 assert cursor_row(view) == before or top == Position(0, 0) or view.at_end
@@ -78,11 +79,11 @@ async def test_levels_go_from_prompts_to_everything() -> None:
         everything = "\n".join(lines(view))
         assert "row 30" in everything
         assert "thought 0 thought" in everything
-        await pilot.press("z")
+        await pilot.press("1")
         prompts = [line for line in lines(view) if line.strip("▌▏ ")]
         assert len(prompts) == 3
         assert all("prompt number" in line and "5 messages" in line for line in prompts)
-        await pilot.press("z")
+        await pilot.press("Z", "z")
         answers = "\n".join(lines(view))
         assert "answer 2" in answers
         assert "pytest" not in answers
@@ -412,8 +413,8 @@ async def test_exchanges_have_the_numbers_that_exports_give_them() -> None:
 async def test_the_end_stays_in_sight_when_levels_change_while_following() -> None:
     async with transcript(story(8), follow=True) as (pilot, view, _):
         assert view.following and view.at_end
-        for _ in range(4):
-            await pilot.press("z")
+        for level in "1423":
+            await pilot.press(level)
             assert view.following and view.at_end
         await pilot.press("o")
         assert view.following and view.at_end
@@ -423,8 +424,9 @@ async def test_each_level_that_was_chosen_is_named() -> None:
     async with transcript(story(1)) as (pilot, _, _):
         status = pilot.app.screen.query_one("#status", TitleBar)
         assert "one-liners" not in status.right.plain
-        for name in ("everything", "prompts", "answers", "one-liners"):
-            await pilot.press("z")
+        names = {"z": "everything", "1": "prompts", "2": "answers", "3": "one-liners", "4": "everything"}
+        for key, name in [*names.items(), ("z", "everything"), ("Z", "one-liners"), ("Z", "answers"), ("Z", "prompts")]:
+            await pilot.press(key)
             await pilot.pause()
             assert status.right.plain.startswith(f"{name} · ")
 
@@ -442,3 +444,52 @@ async def test_what_still_runs_when_the_screen_goes_away_finds_nothing_to_write_
         screen._show_facts()
         screen._show_position()
         assert screen._figures.due
+
+
+def opening() -> Hand:
+    """A session that begins with three pieces of context, and in which thinking is withheld again and again."""
+    hand = Hand()
+    for label in ("instructions", "permissions", "environment"):
+        hand.note(Kind.CONTEXT, label, f"{label}\n" * 30)
+    for _ in range(2):
+        hand.prompt("what is it about")
+        for n in range(3):
+            hand.thinking("", flags=Flag.WITHHELD)
+            hand.text(f"answer {n}")
+    return hand
+
+
+def own_lines(view: TranscriptView, words: str) -> list[str]:
+    return [line for line in lines(view) if words in line]
+
+
+async def test_what_a_session_begins_with_opens_and_folds_as_one_line() -> None:
+    async with transcript(opening(), size=(80, 130)) as (pilot, view, _):
+        (line,) = own_lines(view, "environment")
+        assert "▸ instructions, permissions, environment" in line and line.endswith("3 blocks")
+        await pilot.press("enter")
+        assert [len(own_lines(view, label)) for label in ("instructions", "environment")] == [17, 17]
+        assert len(own_lines(view, "… 14 more lines")) == 3
+        await pilot.press("enter", "enter")
+        assert own_lines(view, "environment") == [line.replace(" ", "▌", 1) if line[0] == " " else line]
+        await pilot.press("4")
+        assert len(own_lines(view, "environment")) == 31
+        await pilot.press("enter")
+        assert len(own_lines(view, "environment")) == 1
+
+
+async def test_context_that_comes_later_is_named_in_the_line() -> None:
+    async with transcript(opening(), size=(80, 60)) as (pilot, view, written):
+        written.write(lambda hand: hand.note(Kind.CONTEXT, "reminder", "a"))
+        await until(pilot, lambda: len(own_lines(view, "▸ reminder ") or own_lines(view, "· reminder")) == 1)
+        written.write(lambda hand: hand.note(Kind.CONTEXT, "skill", "b"))
+        await until(pilot, lambda: len(own_lines(view, "▸ reminder, skill")) == 1)
+
+
+@pytest.mark.parametrize("level", "34")
+async def test_that_thinking_is_withheld_is_said_once_an_exchange(level: str) -> None:
+    async with transcript(opening(), size=(80, 150)) as (pilot, view, _):
+        await pilot.press(level)
+        assert len(own_lines(view, "thinking withheld")) == 2
+        view.open_at(6)
+        assert len(own_lines(view, "thinking withheld")) == 3, "a place that is asked for is shown"

@@ -11,7 +11,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from schemas.diffs import FileDiff, Hunk
-from schemas.message import Kind, Tool, ToolStatus
+from schemas.message import Flag, Kind, Tool, ToolStatus
 from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage
 from tests.support import Hand
@@ -102,7 +102,8 @@ def story(exchanges: int = 3) -> Hand:
         hand.text(f"answer {n} says **why**.\n\n" + "A sentence of an answer. " * 12, usage=TokenUsage(10, 20, 30, 40))
         hand.tool(
             Tool("Bash", "shell", f"b{n}", {"command": f"pytest -q {n}"}, text="\n".join(f"row {i}" for i in range(40)),
-                 exit_code=1, seconds=41, status=ToolStatus.ERROR)
+                 exit_code=1, seconds=41, status=ToolStatus.ERROR),
+            flags=Flag.ERROR,
         )  # fmt: skip
         hand.tool(
             Tool("Edit", "write", f"e{n}", {"file_path": "/home/dev/lamp-shop/a.py"},

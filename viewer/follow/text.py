@@ -35,6 +35,8 @@ def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) 
         yield ""
         yield from aligned_tables(message.text).split("\n")
     elif kind is Kind.THINKING:
+        if session.messages.repeats(message.index) and not message.text:
+            return
         withheld = ", withheld by the provider" if message.flags & Flag.WITHHELD and not message.text else ""
         yield f"* thinking{withheld}"
         yield from _indented(message.text)

@@ -38,6 +38,7 @@ _NAMES = {
     "slash": "/",
     "comma": ",",
     "full_stop": ".",
+    "apostrophe": "'",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "pagedown": "pgdn",
@@ -68,7 +69,7 @@ def bindings(screen: str) -> list[Binding]:
     return [
         Binding(
             ",".join(key.keys),
-            key.action,
+            key.call,
             key.label,
             show=bool(key.footer),
             tooltip=key.help,
@@ -84,6 +85,11 @@ def effective(screen: str, keymap: Mapping[str, str]) -> tuple[Key, ...]:
         key._replace(keys=tuple(own.split(","))) if (own := keymap.get(f"{screen}.{key.action}")) else key
         for key in TABLES[screen]
     )
+
+
+def actions_by_key(screen: str, keymap: Mapping[str, str]) -> dict[str, str]:
+    """The actions of a screen's table by the names that Textual gives the keys in events."""
+    return {canonical(name): key.action for key in effective(screen, keymap) for name in key.keys}
 
 
 def key_name(key: str, *, short: bool = False) -> str:
@@ -170,7 +176,7 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
     return keymap
 
 
-def _canonical(name: str) -> str:
+def canonical(name: str) -> str:
     """One name for a key that has two: `?` is `question_mark` for Textual."""
     return _character_to_key(name) if len(name) == 1 else name
 
@@ -184,7 +190,7 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
     """Two actions on one key would leave one of them without a key and say nothing about it."""
     taken: dict[str, str] = {}
     for key in effective(screen, keymap):
-        for name in map(_canonical, key.keys):
+        for name in map(canonical, key.keys):
             if taken.setdefault(name, key.action) != key.action:
                 raise ConfigError(f"the key {name!r} would do both {taken[name]} and {key.action}")
 
@@ -215,8 +221,8 @@ def footer_items(keys: Iterable[Key]) -> list[FooterItem]:
         name = key_name(key.keys[0], short=True)
         if pair:
             first = items.pop()
-            items.append(FooterItem((*first.keys, name), (*first.actions, key.action), pair, first.rank))
+            items.append(FooterItem((*first.keys, name), (*first.actions, key.call), pair, first.rank))
         else:
-            items.append(FooterItem((name,), (key.action,), key.label, key.footer))
+            items.append(FooterItem((name,), (key.call,), key.label, key.footer))
         pair = key.pair
     return items

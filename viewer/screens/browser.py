@@ -93,7 +93,8 @@ class BrowserScreen(RowListScreen):
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
-        self._list = SessionList(start_directory, clock, self._cost_of, Path(place) if place else None)
+        place_in_list = Path(place) if place else None
+        self._list = SessionList(start_directory, clock, self._cost_of, place_in_list, self._new_in)
         self._filter = Filter("type to filter", {"/": "screen.find"})
         self._narrowed = FacetLine()
         self._preview = Preview()
@@ -227,6 +228,9 @@ class BrowserScreen(RowListScreen):
     def _cost_of(self, summary: Summary) -> Tally | None:
         costs = self._costs.of(summary)
         return costs[0] if costs else None
+
+    def _new_in(self, summary: Summary) -> int:
+        return self._app.state.new_in(summary.path, summary.messages)
 
     # -- what sessions cost ----------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class Commands(Provider):
     async def discover(self) -> Hits:
         """Everything, while nothing is typed."""
         for text, keys, key in self._actions():
-            yield DiscoveryHit(text, partial(self._run, key.action), help=keys)
+            yield DiscoveryHit(text, partial(self._run, key.call), help=keys)
         for command in self.app.get_system_commands(self.screen):
             yield DiscoveryHit(command.title, command.callback, help=command.help)
 
@@ -48,7 +48,7 @@ class Commands(Provider):
         matcher = self.matcher(query)
         for text, keys, key in self._actions():
             if (score := matcher.match(f"{text} {key.label}")) > 0:
-                yield Hit(score, matcher.highlight(text), partial(self._run, key.action), help=keys)
+                yield Hit(score, matcher.highlight(text), partial(self._run, key.call), help=keys)
         for command in self.app.get_system_commands(self.screen):
             if (score := matcher.match(command.title)) > 0:
                 yield Hit(score, matcher.highlight(command.title), command.callback, help=command.help)

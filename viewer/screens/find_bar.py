@@ -24,6 +24,7 @@ from viewer.index.matching import search_key
 from viewer.screens.bindings import effective, key_name
 from viewer.screens.filter import Line
 from viewer.transcript.find import Finder
+from viewer.transcript.jumps import Jumps
 from viewer.transcript.view import TranscriptView
 
 if TYPE_CHECKING:
@@ -95,9 +96,9 @@ class FindBar(Horizontal):
     class Ended(Message):
         """The message that nothing is looked for: the bar may go."""
 
-    def __init__(self, view: TranscriptView) -> None:
+    def __init__(self, view: TranscriptView, jumps: Jumps) -> None:
         super().__init__()
-        self._view = view
+        self._view, self._jumps = view, jumps
         self._from = view.top, view.cursor
         self._goes = False
         """Whether the first hit is to be gone to once it is found."""
@@ -119,6 +120,7 @@ class FindBar(Horizontal):
     def ask(self) -> None:
         """Ask what to look for from here on."""
         self._from = self._view.top, self._view.cursor
+        self._jumps.note()
         self.box.ask()
         self.screen.set_focus(self.box)
 
@@ -251,7 +253,9 @@ class FindBar(Horizontal):
             return False
         if finder.is_outdated:  # grown since
             self._begin(finder)
-        if not self._go_hit(step):
+        if finder.hits:
+            self._jumps.leap("search", lambda: self._go_hit(step))
+        else:
             said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
             self.app.notify(said, markup=False, timeout=4)
         return True

@@ -21,6 +21,13 @@ class Key(NamedTuple):
     """Whether the footer shows it: 1 for what everybody needs, 2 where there is room."""
     pair: str = ""
     """A label for the footer that this key shares with the next one in the table."""
+    run: str = ""
+    """What is run where one method serves several keys; else it is the action."""
+
+    @property
+    def call(self) -> str:
+        """The action as Textual runs it."""
+        return self.run or self.action
 
 
 BROWSER: tuple[Key, ...] = (
@@ -61,24 +68,46 @@ FIND: tuple[Key, ...] = (
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
 
+
+def _jumps(what: str, back: tuple[str, ...], forth: tuple[str, ...], footer: int = 0) -> tuple[Key, Key]:
+    """The keys of the jumps to the previous and to the next `what`."""
+    return (
+        Key(back, f"previous_{what}", "previous", f"previous {what}", footer, what, f"jump('{what}', -1)"),
+        Key(forth, f"next_{what}", "next", f"next {what}", footer, run=f"jump('{what}', 1)"),
+    )
+
+
 TRANSCRIPT: tuple[Key, ...] = (
-    Key(("j", "down"), "line_down", "down", "a line down"),
-    Key(("k", "up"), "line_up", "up", "a line up"),
-    Key(("space", "pagedown", "ctrl+f"), "page_down", "page down", "a page down"),
-    Key(("b", "pageup", "ctrl+b"), "page_up", "page up", "a page up"),
-    Key(("d", "ctrl+d"), "half_down", "half down", "half a page down"),
-    Key(("u", "ctrl+u"), "half_up", "half up", "half a page up"),
+    Key(("j", "down"), "line_down", "down", "a line down", run="line(1)"),
+    Key(("k", "up"), "line_up", "up", "a line up", run="line(-1)"),
+    Key(("space", "pagedown", "ctrl+f"), "page_down", "page down", "a page down", run="page(1)"),
+    Key(("b", "pageup", "ctrl+b"), "page_up", "page up", "a page up", run="page(-1)"),
+    Key(("d", "ctrl+d"), "half_down", "half down", "half a page down", run="half(1)"),
+    Key(("u", "ctrl+u"), "half_up", "half up", "half a page up", run="half(-1)"),
     Key(("g", "home"), "top", "start", "start of the session"),
     Key(("G", "end"), "bottom", "end", "end of the session; following goes on from there"),
     Key(("enter",), "fold", "fold", "fold or unfold the block under the cursor", footer=1),
-    Key(("z",), "fold_level", "level", "next level for all: prompts, answers, one-liners, everything", footer=1),
+    Key(("z",), "unfold_level", "more", "unfold a level for all", footer=1, pair="level", run="shift_level(1)"),
+    Key(("Z",), "fold_level", "less", "fold a level", footer=1, run="shift_level(-1)"),
+    Key(("1",), "level_1", "prompts", "level 1: prompts", run="level(0)"),
+    Key(("2",), "level_2", "answers", "level 2: prompts and answers", run="level(1)"),
+    Key(("3",), "level_3", "one-liners", "level 3: tools and thinking in a line each", run="level(2)"),
+    Key(("4",), "level_4", "everything", "level 4: everything", run="level(3)"),
     Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=2),
     Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=2),
-    Key(("[",), "previous_exchange", "previous", "previous exchange", footer=1, pair="exchange"),
-    Key(("]",), "next_exchange", "next", "next exchange", footer=1),
+    *_jumps("exchange", ("[",), ("]",), footer=1),
+    *_jumps("prompt", ("P",), ("p",)),
+    *_jumps("answer", ("(",), (")",)),
+    *_jumps("block", ("{", "K"), ("}", "J")),
+    *_jumps("edit", ("<",), (">",)),
+    *_jumps("failure", ("comma",), ("full_stop",)),
+    Key(("H", "ctrl+o", "alt+left"), "jump_back", "back", "back to where the last jump began", run="return(-1)"),
+    Key(("L", "alt+right"), "jump_forward", "forward", "forward again", run="return(1)"),
+    Key(("m",), "mark", "mark", "mark this line: a letter names it, and it is kept", run="ask_mark('mark')"),
+    Key(("apostrophe",), "to_mark", "to mark", "to a mark, by its letter; '' goes back", run="ask_mark('to_mark')"),
     Key(("/",), "search", "search", "search all text, folded or not; ↑ brings the last one back", footer=1),
-    Key(("n",), "search_next", "next hit", "next hit"),
-    Key(("N",), "search_previous", "previous hit", "previous hit"),
+    Key(("n",), "search_next", "next hit", "next hit", run="search_again(1)"),
+    Key(("N",), "search_previous", "previous hit", "previous hit", run="search_again(-1)"),
     Key(("escape",), "end_search", "end search", "end the search, else drop a selection, else back to the list"),
     Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
     Key(("U",), "first_unread", "unread", "first message that is new"),

@@ -1,10 +1,14 @@
-"""The place at which a transcript opens: one that was asked for, or where one was when it was left."""
+"""The place at which a transcript opens: one that was asked for, or where one was when it was left; and what else is
+kept of a session for the next time: its marks, and what has been seen.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from renderers.places import find_place
+from viewer.screens.unread import Unread
+from viewer.transcript.jumps import Jumps
 from viewer.transcript.view import TranscriptView
 
 
@@ -19,6 +23,8 @@ class OpeningPlace:
         """The place as it was asked for; empty once everything has been read."""
         self._kept: dict[str, Any] = {} if kept is None else kept
         self._before = dict(self._kept)
+        self.jumps = Jumps(view, self._before)
+        self.unread = Unread(view, self._before.pop("seen", None))
         self._gone = 0
         """The message that was gone to."""
         if self._before:
@@ -37,6 +43,7 @@ class OpeningPlace:
         tell that an exchange before it was rewound: then it is another message, and gone to again.
         """
         view, here = self._view, self._view.cursor.block == self._gone
+        self.unread.restore(loaded=False)
         if not self.wanted:
             if self._before and here and not self._gone and not view.following:
                 self._gone = view.restore(self._before, go=True) or 0
@@ -51,9 +58,11 @@ class OpeningPlace:
         """Everything has been read: fold what stands behind the place as it was, too."""
         if self._before and not self._view.touched:
             self._view.restore(self._before, go=False)
+        self.unread.restore(loaded=True)
         self.wanted, self._before = "", {}
 
     def keep(self) -> None:
-        """Keep where one is."""
+        """Keep where one is, and the rest."""
+        seen = self.unread.kept()
         self._kept.clear()
-        self._kept.update(self._view.kept())
+        self._kept.update(self._view.kept() | self.jumps.kept() | ({"seen": seen} if seen else {}))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from schemas.values import dict_of
+from schemas.values import dict_of, whole
 
 _KEPT = 300
 """So many sessions, those that were looked at last."""
@@ -43,6 +43,15 @@ class State:
         state = self._sessions.pop(name, None)
         self._sessions[name] = dict_of(self._before.get(name)) if state is None else state
         return self._sessions[name]
+
+    def new_in(self, path: Path, messages: int) -> int:
+        """Count the messages that came to a session, which has so many now, since it was read last; 0 where it never
+        was.
+        """
+        name = os.path.abspath(path)
+        state = self._sessions.get(name) or dict_of(self._before.get(name))
+        seen = whole(dict_of(state.get("seen")).get("count"))
+        return 0 if seen is None else max(0, messages - seen)
 
     def save(self) -> None:
         """Write the file anew. A disk that takes nothing costs the place in the list, and is no reason to complain."""

@@ -29,7 +29,7 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.bindings import bindings, effective, key_name
+from viewer.screens.bindings import actions_by_key, bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.place import OpeningPlace
 from viewer.sessions.freshness import file_state, is_live
@@ -41,6 +41,8 @@ from viewer.transcript.window import QUIET
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.worker import WorkType
 
     from schemas.session import Subagent
@@ -123,14 +125,13 @@ class TranscriptScreen(Screen[None]):
         self._last = self._rewound = 0
         """The number of the last exchange that has one, and how many are rewound."""
         self._place = OpeningPlace(self._view, place, kept)
+        self._jumps = self._place.jumps
         self._stirred = asyncio.Event()
         self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
-        self._seen = True
-        """Whether the person has been at the end since the last message came."""
 
     @property
     def session(self) -> Session:
@@ -303,7 +304,8 @@ class TranscriptScreen(Screen[None]):
 
     def _open_next(self, why: str = "") -> None:
         if self._next is not None and self._open_path(self._next, follow=True):
-            self._leave_end()
+            self._view.following = False
+            self._show_facts()
             if why:
                 self._say(why.format(self._next_at))
 
@@ -345,9 +347,8 @@ class TranscriptScreen(Screen[None]):
             self._names = []  # an exchange that is rewound now has none
         # Of a stream all is new: what comes while a person looks on is not set apart.
         watched = self._stream is not None and self._view.following
-        if self._live and appended and not watched and (self._seen or self._view.unread is None):
-            self._view.set_unread(appended[0], local_time(time.time()))
-            self._seen = False
+        if self._live and appended and not watched:
+            self._place.unread.came(appended[0])
         if updated or appended:
             self._view.session_changed(changes)
         self._show_facts()
@@ -395,10 +396,22 @@ class TranscriptScreen(Screen[None]):
         self._show_position()
 
     def on_key(self, event: Key) -> None:
-        """A person is here."""
+        """A person is here. The letter of a mark is taken before keys are."""
         self._view.touch()
         if self._view.at_end:
-            self._seen = True
+            self._place.unread.caught_up = True
+        if not self._view.has_focus:
+            return
+        action = actions_by_key("transcript", getattr(self.app, "keymap", {})).get(event.key, "")
+        answer = self._jumps.takes(event.key, action)
+        if answer is not None:
+            event.stop()
+            self.app.call_later(self._answer_mark, answer)
+
+    def _answer_mark(self, answer: Callable[[], str]) -> None:
+        if said := answer():
+            self._say(said)
+        self._show_position()
 
     def _facts(self) -> tuple[bool, str, bool, str, str]:
         """Collect what the title line says that may change though no message does: a title can come by itself."""
@@ -427,6 +440,8 @@ class TranscriptScreen(Screen[None]):
             return
         session, view = self.session, self._view
         pieces: list[str] = []
+        if asks := self._jumps.asked():
+            pieces.append(asks)
         if view.folds.chosen:
             pieces.append(LEVELS[view.folds.level][0])
         if not self._follower.loaded:
@@ -449,64 +464,50 @@ class TranscriptScreen(Screen[None]):
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
-    def action_line_down(self) -> None:
-        """A line down."""
-        self._view.move_cursor(1)
+    def action_line(self, step: int) -> None:
+        """A line down (or up)."""
+        self._view.move_cursor(step)
 
-    def action_line_up(self) -> None:
-        """A line up."""
-        self._leave_end()
-        self._view.move_cursor(-1)
+    def action_page(self, step: int) -> None:
+        """A page down (or up); one line of the old page stays."""
+        self._view.scroll_rows(step * max(1, self._view.height_of_page - 1))
 
-    def action_page_down(self) -> None:
-        """A page down; one line of the old page stays."""
-        self._view.scroll_rows(max(1, self._view.height_of_page - 1))
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._leave_end()
-        self._view.scroll_rows(-max(1, self._view.height_of_page - 1))
-
-    def action_half_down(self) -> None:
-        """Half a page down."""
-        self._view.scroll_rows(max(1, self._view.height_of_page // 2))
-
-    def action_half_up(self) -> None:
-        """Half a page up."""
-        self._leave_end()
-        self._view.scroll_rows(-max(1, self._view.height_of_page // 2))
+    def action_half(self, step: int) -> None:
+        """Half a page down (or up)."""
+        self._view.scroll_rows(step * max(1, self._view.height_of_page // 2))
 
     def action_top(self) -> None:
         """Go to the start."""
-        self._leave_end()
-        self._view.go_start()
+        self._jumps.leap("start", self._view.go_start)
 
     def action_bottom(self) -> None:
         """Go to the end; a session that is being written is followed from there."""
+        self._jumps.leap("end", self._view.go_end)
         self._view.following = True
-        self._view.go_end()
         self._show_facts()
 
-    def action_next_exchange(self) -> None:
-        """Go to the next exchange."""
-        self._view.go_exchange(1)
+    async def action_jump(self, what: str, step: int) -> None:
+        """Jump to the next (or previous) message of a sort."""
+        if not await self._jumps.to(what, step):
+            self._say(f"There is no {what} {'below' if step > 0 else 'above'}.")
 
-    def action_previous_exchange(self) -> None:
-        """Go to the previous exchange."""
-        self._leave_end()
-        self._view.go_exchange(-1)
+    def action_return(self, step: int) -> None:
+        """Go back to where the last jump began, or forward again."""
+        if not (self._jumps.back() if step < 0 else self._jumps.forward()):
+            self._say(f"There is no jump to go {'back from' if step < 0 else 'forward to'}.")
+
+    def action_ask_mark(self, action: str) -> None:
+        """Ask for the letter of a mark, to set it or to go there."""
+        self._jumps.takes("", action)
+        self._show_position()
 
     def action_first_unread(self) -> None:
         """Go to the first message that is new."""
-        if self._view.unread is None:
+        unread = self._view.unread
+        if unread is None:
             self._say("Nothing new has come since you opened this.")
             return
-        self._view.go_to(self._view.unread, -1)
-
-    def _leave_end(self) -> None:
-        if self._view.following:
-            self._view.following = False
-            self._show_facts()
+        self._jumps.leap("unread", lambda: self._view.go_to(unread, -1))
 
     def action_follow(self) -> None:
         """Follow, or stop following; when another session took this one's place, go on with that one."""
@@ -526,6 +527,7 @@ class TranscriptScreen(Screen[None]):
         """
         if self._find is not None and self.focused is self._find.box:
             raise SkipAction
+        self._jumps.asks = ""
         # Waited for, so that the next letters go there and do not fold or move anything.
         (await self._find_bar()).ask()
 
@@ -533,19 +535,12 @@ class TranscriptScreen(Screen[None]):
         from viewer.screens.find_bar import FindBar
 
         if self._find is None:
-            self._find = FindBar(self._view)
+            self._find = FindBar(self._view, self._jumps)
             await self.mount(self._find, before=self._status)
         return self._find
 
-    def action_search_next(self) -> None:
-        """The next hit."""
-        self._search_again(1)
-
-    def action_search_previous(self) -> None:
-        """The previous hit."""
-        self._search_again(-1)
-
-    def _search_again(self, step: int) -> None:
+    def action_search_again(self, step: int) -> None:
+        """The next (or previous) hit."""
         if self._find is None or not self._find.again(step):
             self._say("Nothing is looked for; / begins a search.")
 
@@ -562,9 +557,13 @@ class TranscriptScreen(Screen[None]):
         """Fold or unfold the block under the cursor."""
         self._view.fold_here()
 
-    def action_fold_level(self) -> None:
-        """The next level for all."""
-        self._view.next_level()
+    def action_shift_level(self, step: int) -> None:
+        """Unfold a level for all, or fold one."""
+        self._view.shift_level(step)
+
+    def action_level(self, level: int) -> None:
+        """Go straight to a level."""
+        self._view.set_level(level)
 
     def action_fold_thinking(self) -> None:
         """All thinking."""
@@ -747,8 +746,8 @@ class TranscriptScreen(Screen[None]):
             if exchange is not None and self.session is not shown:  # rewritten while one chose
                 exchange = Moves(shown, self.session).exchange(exchange)
             if exchange is not None and exchange < len(self.session.exchanges):
-                self._leave_end()
-                self._view.go_to(self.session.exchanges[exchange].start)
+                start = self.session.exchanges[exchange].start
+                self._jumps.leap("outline", lambda: self._view.go_to(start))
 
         current = shown.messages.exchange[self._view.cursor.block]
         self.app.push_screen(OutlineScreen(shown, current), go)

@@ -34,6 +34,10 @@ class Sort(IntEnum):
     NOTE = 12
     STRAY = 13
     """Was rewound, though its exchange was not."""
+    MORE_CONTEXT = 14
+    """Stands right behind other context, with which it is one line."""
+    REPEATED = 15
+    """Is withheld as thinking before it in the exchange."""
 
 
 SORTS = len(Sort)
@@ -56,6 +60,7 @@ _SORT_OF_KIND = [int({int(kind): sort for kind, sort in _BY_KIND.items()}.get(k,
 # Plain numbers: an operation on an enum's members takes ten times as long, and this is asked for every message.
 _OPENER = int(Flag.OPENER)
 _OLD = int(Flag.REWOUND | Flag.INHERITED)
+_OLD_SORT, _CONTEXT, _WITHHELD = int(Sort.OLD), int(Sort.CONTEXT), int(Sort.WITHHELD)
 _SPECIAL = int(_OLD | Flag.OPENER | Flag.WITHHELD)
 
 
@@ -72,11 +77,12 @@ def sort_of(kind: int, flags: int) -> int:
 
 H, L, S, F = Fold.HIDDEN, Fold.LINE, Fold.SHORT, Fold.FULL
 LEVELS: tuple[tuple[str, tuple[Fold, ...]], ...] = (
-    # opener, old opener, old; steer, text, thinking, withheld, tool, context, mark, error, output, note, stray
-    ("prompts", (L, L, H, L, H, H, H, H, H, H, H, H, H, H)),
-    ("answers", (S, L, H, S, S, H, H, H, H, L, L, H, H, H)),
-    ("one-liners", (S, L, H, S, S, L, L, L, L, L, S, S, L, L)),
-    ("everything", (F, F, F, F, F, F, L, F, F, F, F, F, F, F)),
+    # opener, old opener, old; steer, text, thinking, withheld, tool, context, mark, error, output, note, stray,
+    # more context, repeated
+    ("prompts", (L, L, H, L, H, H, H, H, H, H, H, H, H, H, H, H)),
+    ("answers", (S, L, H, S, S, H, H, H, H, L, L, H, H, H, H, H)),
+    ("one-liners", (S, L, H, S, S, L, L, L, L, L, S, S, L, L, H, H)),
+    ("everything", (F, F, F, F, F, F, L, F, F, F, F, F, F, F, F, H)),
 )
 """Names of the fold levels, and how far each sort is open in them."""
 DEFAULT_LEVEL = 2
@@ -171,13 +177,17 @@ class Folds:
             flags &= ~_OLD
         if (own := self.blocks.get(index)) is not None and opened is not False:
             return own
-        return self.sorts(opened)[self.sort(table.kind[index], flags, table.exchange[index])]
+        return self.sorts(opened)[self.sort(index, table.kind[index], flags, table.exchange[index])]
 
-    def sort(self, kind: int, flags: int, exchange: int) -> int:
-        """The sort of a message of an exchange."""
+    def sort(self, index: int, kind: int, flags: int, exchange: int) -> int:
+        """The sort of a message, from its columns."""
         sort = sort_of(kind, flags)
-        if sort == Sort.OLD and not self.table.flags[self._session.exchanges[exchange].start] & _OLD:
+        if sort == _OLD_SORT and not self.table.flags[self._session.exchanges[exchange].start] & _OLD:
             return Sort.STRAY
+        if sort == _CONTEXT and self.table.joins(index):
+            return Sort.MORE_CONTEXT
+        if sort == _WITHHELD and self.table.repeats(index):
+            return Sort.REPEATED
         return sort
 
     def set_level(self, level: int) -> None:

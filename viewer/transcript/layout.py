@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from renderers.terminal.folds import SHORT_LINES, Fold
-from schemas.message import Flag
+from schemas.message import Flag, Kind
 from schemas.session import Session
 from viewer.transcript.folds import Folds, Sort
 
@@ -106,6 +106,9 @@ class Layout:
             if index < table_count and self._table.flags[index] & Flag.OPENER:  # whether it was rewound tells for all
                 reach = self._session.message_range(self._table.exchange[index])
                 touched.update(range(reach.start >> CHUNK_BITS, (reach.stop - 1 >> CHUNK_BITS) + 1))
+            thought = index < table_count and self._table.kind[index] == Kind.THINKING
+            if thought and (following := self._table.next_withheld(index)) is not None:
+                touched.add(following >> CHUNK_BITS)  # it may be the first that is withheld now
         if table_count > self._count:  # one in which messages went is another object
             last = (table_count + CHUNK - 1) >> CHUNK_BITS
             self._stats.extend([None] * (last - len(self._stats)))
@@ -362,7 +365,7 @@ class Layout:
                 table.chars[start:stop], strict=True,
             )  # fmt: skip
             for i, (kind, flags, exchange, lines, chars) in enumerate(columns):
-                sort = self._folds.sort(kind, flags, exchange)
+                sort = self._folds.sort(start + i, kind, flags, exchange)
                 stat = stats.get(sort)
                 if stat is None:
                     stat = stats[sort] = _Stat()
@@ -396,7 +399,7 @@ class Layout:
                 lines, chars = table.lines[index], table.chars[index]
                 if fold == Fold.SHORT:
                     lines, chars = min(lines, _CAP_LINES), min(chars, _CAP_CHARS)
-                sort = self._folds.sort(table.kind[index], table.flags[index], table.exchange[index])
+                sort = self._folds.sort(index, table.kind[index], table.flags[index], table.exchange[index])
                 rows = _rows(sort, fold, 1, lines, chars, width) - (fold > Fold.LINE)
                 margin = self._margin(fold, folds[i - 1] if i else before) if index else 0
                 heights[i] = rows + margin + (index == self._rule)
@@ -416,7 +419,7 @@ class Layout:
         return folds
 
 
-_TOOLISH = frozenset({Sort.TOOL, Sort.OUTPUT, Sort.CONTEXT, Sort.NOTE, Sort.THINKING})
+_TOOLISH = frozenset({Sort.TOOL, Sort.OUTPUT, Sort.CONTEXT, Sort.MORE_CONTEXT, Sort.NOTE, Sort.THINKING})
 
 
 def _rows(sort: int, fold: int, count: int, lines: int, chars: int, width: int) -> int:

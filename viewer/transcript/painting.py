@@ -63,6 +63,12 @@ def with_cursor(strip: Strip, look: Overlay, *, on_line: bool) -> Strip:
     return Strip([Segment("▏", look.base + look.mark), *rest], strip.cell_length)
 
 
+def with_mark(strip: Strip, letter: str, look: Overlay) -> Strip:
+    """A line with the letter of its mark in the cell before it."""
+    rest = list(strip.crop(1))
+    return Strip([Segment(letter, look.base + look.mark), *rest], strip.cell_length)
+
+
 def with_selection(strip: Strip, span: tuple[int, int], look: Overlay) -> Strip:
     """The selected characters; an end of -1 is the end of the text."""
     start, end = span

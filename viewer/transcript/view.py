@@ -96,10 +96,9 @@ class TranscriptView(TranscriptWindow):
         self.folds.set_level(level)
         self._refold(head)
 
-    def next_level(self) -> str:
-        """The next fold level for all; returns its name."""
-        self.set_level((self.folds.level + 1) % len(LEVELS))
-        return LEVELS[self.folds.level][0]
+    def shift_level(self, step: int) -> None:
+        """Unfold a level for all, or fold one; there are none beyond the first and the last."""
+        self.set_level(max(0, min(self.folds.level + step, len(LEVELS) - 1)))
 
     def toggle_thinking(self) -> bool:
         """All thinking; returns whether it is open now."""
@@ -136,9 +135,15 @@ class TranscriptView(TranscriptWindow):
         else:
             more = self._block(block).block.more
             if fold is Fold.LINE:
-                self.folds.blocks[block] = Fold.SHORT
+                fold = Fold.SHORT
             else:
-                self.folds.blocks[block] = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
+                fold = Fold.FULL if fold is Fold.SHORT and more else Fold.LINE
+            self.folds.blocks[block] = fold
+            if not self.session.messages.joins(block):  # what is one line with it opens and folds with it
+                joined = self.session.messages.joined(block)
+                self.folds.blocks |= dict.fromkeys(joined[1:], fold if fold is not Fold.LINE else Fold.HIDDEN)
+                self._refold(head, joined)
+                return
         self._refold(head, range(block, block + 1))
 
     def open_at(self, block: int) -> None:
@@ -152,6 +157,34 @@ class TranscriptView(TranscriptWindow):
         self.layout_of.refold(range(block, block + 1))
         self.go_to(block, row=0 if table.has(block, Flag.OPENER) else None)
 
+    def visit(self, block: int, line: int = 0) -> None:
+        """Go to a line of a message's own. What hides it is opened; nothing moves for one that is well on the screen,
+        and a prompt comes to the top.
+        """
+        if self.folds.fold(block) is Fold.HIDDEN:
+            self._open_exchange(self.session.messages.exchange[block])
+        if self.folds.fold(block) is Fold.HIDDEN:
+            self.folds.blocks[block] = Fold.LINE
+            self.layout_of.refold(range(block, block + 1))
+        self._measure(block)
+        row = self._screen_row(Position(block, line + self.layout_of.head(block)))
+        inner = self.height_of_page // 6
+        if row is None or not inner <= row < self.height_of_page - inner:
+            row = 0 if self.session.messages.has(block, Flag.OPENER) else self.height_of_page // 3
+        self.go_to(block, line, row=row)
+
+    @property
+    def own_line(self) -> int:
+        """The number of the line under the cursor among its message's own."""
+        return self._held(self.cursor)[1]
+
+    @property
+    def here(self) -> tuple[int, int] | None:
+        """The line under the cursor: the key of its message and its number in it; None where there is no message."""
+        if self.cursor.block >= self.layout_of.count:
+            return None
+        return self.session.messages.key[self.cursor.block], self.own_line
+
     def _open_exchange(self, exchange: int) -> None:
         self.folds.exchanges[exchange] = True
         self.layout_of.refold(self.session.message_range(exchange))
@@ -161,9 +194,9 @@ class TranscriptView(TranscriptWindow):
         kept = self.folds.kept()
         if not any(kept.values()) and self.cursor == Position(0, 0):
             return {}
-        if self.cursor.block < self.layout_of.count:
-            block, line = self._held(self.cursor)
-            kept |= {"message": self.session.messages.key[block], "line": line, "row": self._screen_row(self.cursor)}
+        if self.here is not None:
+            key, line = self.here
+            kept |= {"message": key, "line": line, "row": self._screen_row(self.cursor)}
         return kept
 
     def restore(self, kept: dict[str, Any], *, go: bool) -> int | None:
@@ -249,13 +282,8 @@ class TranscriptView(TranscriptWindow):
             self.folds.blocks[block] = Fold.FULL
             self.layout_of.refold(range(block, block + 1))
             self._measure(block)
-        line = place[0].row
-        self.hit = (block, line, ordinal)
-        row = self._screen_row(Position(block, line + self.layout_of.head(block)))
-        inner = self.height_of_page // 6
-        if row is None or not inner <= row < self.height_of_page - inner:
-            row = self.height_of_page // 3
-        self.go_to(block, line, row=row)
+        self.hit = (block, place[0].row, ordinal)
+        self.visit(block, place[0].row)
 
     def _marked(self, strip: Strip, block: int, drawn: Drawn, line: int, look: Overlay) -> Strip:
         """A line with the matches on it marked, the one that was gone to in a colour of its own."""
@@ -288,6 +316,8 @@ class TranscriptView(TranscriptWindow):
         visible = {place.block for place in self._rows}
         # The header of an exchange shows its totals, so it changes with each of its messages.
         openers = {self.session.exchanges[table.exchange[i]].start for i in (*changed, *appended) if 0 <= i < count}
+        # And a line that stands for several messages changes with each of them.
+        openers |= {table.shown_in(i) for i in (*changed, *appended) if 0 <= i < count}
         self.layout_of.sync(changed)
         self._redraw_later(openers)
         if self.cursor.block in changed and self.folds.fold(self.cursor.block) is Fold.HIDDEN:  # rewound just now

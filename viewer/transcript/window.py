@@ -30,7 +30,7 @@ from viewer.transcript.colours import CSS, extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_selection
+from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_mark, with_selection
 from viewer.transcript.select import row_number
 
 _START = Position(0, 0)
@@ -57,6 +57,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
         """What is looked for, as a `search_key`; its matches are marked."""
         self.unread: int | None = None
         """The first message that came since the person last saw the end."""
+        self.marked: dict[tuple[int, int], str] = {}
+        """The letters of lines that are marked, each line by the key of its message and its number in it."""
         self.touched = 0.0
         """When a key was last pressed (monotonic clock): slow work waits while keys are coming."""
         self.folds = Folds(session)
@@ -357,6 +359,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
             strip = with_cursor(strip, look, on_line=place == self.cursor)
         if self.sought and line >= 0:
             strip = self._marked(strip, place.block, drawn, line, look)
+        if self.marked and (letter := self.marked.get((self.session.messages.key[place.block], line))):
+            strip = with_mark(strip, letter, look)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row_number(place))) is not None:
             strip = with_selection(strip, span, look)
@@ -480,7 +484,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
         place = self._near(Position(block, 0))
         if place.block == block:
             self._measure(block)
-            place = Position(block, min(line + self.layout_of.head(block), max(0, self.layout_of.height(block) - 1)))
+            place = Position(block, max(0, min(line + self.layout_of.head(block), self.layout_of.height(block) - 1)))
         self.cursor = place
         self._top = self._move(place, -(self.height_of_page // 3 if row is None else row))
         self.show()

@@ -21,6 +21,8 @@ from viewer.widgets.rows import HERE, Row
 if TYPE_CHECKING:
     from viewer.index.summary import Summary
 
+_TITLE = 8
+"""The fewest cells of a title beside which the number of new messages is said."""
 _PROJECT = 18
 """The most cells that a project's name takes from the title."""
 
@@ -63,11 +65,14 @@ class SessionList(RowList):
         clock: Callable[[], float],
         cost_of: CostOf = lambda summary: None,
         place: Path | None = None,
+        new_in: Callable[[Summary], int] = lambda summary: 0,
         **options: Any,
     ) -> None:
-        """`place` is the session that the cursor begins on, if it is there."""
+        """`place` is the session that the cursor begins on, if it is there. `new_in` says how many messages came to a
+        session since it was read last.
+        """
         super().__init__(**options)
-        self._directory, self._clock, self._cost_of = directory, clock, cost_of
+        self._directory, self._clock, self._cost_of, self._new_in = directory, clock, cost_of, new_in
         self._rows: list[Row] = []
         self._order = NEWEST
         self._place = place
@@ -186,6 +191,9 @@ class SessionList(RowList):
         if project:
             room -= cell_len(project) + 2
             project = f"  {project}"
+        new = f"  {count:,} new" if (count := self._new_in(summary)) else ""
+        new = new if cell_len(new) + _TITLE <= room else ""
+        room -= cell_len(new)
         title = set_cell_size(cut(lead + (summary.shown_title), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
@@ -193,6 +201,7 @@ class SessionList(RowList):
             Segment(" ", None),
             Segment(title, styles["text"] + Style(bold=True) if cursor else styles["text"]),
             Segment(project, styles["dim"]),
+            Segment(new, styles["accent"]),
             Segment(facts, styles["dim"]),
         ]
         strip = Strip(segments).adjust_cell_length(width, styles["text"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
+from unicodedata import east_asian_width
 
 from schemas.clean import clean, clean_value, one_line, set_number
 from schemas.message import Kind
 from schemas.providers.kit.words import NOT_TOLD, Fact, Title
-from schemas.session import Exchange, Session
+from schemas.session import Session
 
 _LINEAGE = frozenset({"parent", "forked_from", "continues", "agent_id"})
 _TEXTS = frozenset({"id", "workspace_root", "branch", "version"})
@@ -64,20 +66,34 @@ class Facts:
             self._titles[title.rank] = one_line(title.text)
 
     def settle_title(self, knows: Callable[[Any], bool]) -> None:
-        """Decide the title: the highest rank, else the first live prompt."""
+        """Decide the title: the highest rank, else the first live prompt. Where that prompt says nothing (`hi`), the
+        first longer one follows it.
+        """
         titles = self._titles | {t.rank: one_line(t.text) for t in self._titles_of if t.text.strip() and knows(t.of)}
         best = max(titles, default=-1)
-        self.session.title = titles[best] if best >= 0 else self._first_prompt() or titles.get(best, "")
+        first = next(self._prompts(), "") or next(self._prompts(gone=True), "")
+        title = titles[best] if best >= 0 else first or titles.get(best, "")
+        if title == first and _says_nothing(title):
+            longer = (prompt for prompt in islice(self._prompts(), _FIRST) if not _says_nothing(prompt))
+            title = " · ".join([title, *islice(longer, 1)])
+        self.session.title = title
 
-    def _first_prompt(self) -> str:
-        """The first prompt that was not taken back or copied, else the first of all."""
-        own = next((e for e in self._prompts() if not e.rewound and not e.inherited), None)
-        own = own or next(self._prompts(), None)
-        return one_line(own.prompt) if own is not None else ""
+    def _prompts(self, *, gone: bool = False) -> Iterator[str]:
+        """The prompts; those that were taken back or copied only where they are asked for as well."""
+        exchanges = (e for e in self.session.exchanges if gone or not (e.rewound or e.inherited))
+        return (one_line(e.prompt) for e in exchanges if e.opener is Kind.PROMPT and e.prompt not in ("", NOT_TOLD))
 
-    def _prompts(self) -> Iterator[Exchange]:
-        exchanges = self.session.exchanges
-        return (e for e in exchanges if e.opener is Kind.PROMPT and e.prompt and e.prompt != NOT_TOLD)
+
+_FIRST = 20
+"""So many prompts are looked at for a longer one."""
+_LITTLE = 12
+"""Cells of a prompt that tells what it is about, at least."""
+
+
+def _says_nothing(prompt: str) -> bool:
+    """Tell by its length, for a greeting has many languages: a wide character says as much as two others."""
+    cells = sum(2 if east_asian_width(character) in "WF" else 1 for character in prompt[:_LITTLE])
+    return cells < _LITTLE or (prompt.startswith("/") and " " not in prompt)
 
 
 def _as_set(name: str, value: str) -> str:
