@@ -25,9 +25,11 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, WATCH, Key
+from viewer.screens.keys import BROWSER, DIFF, FIND, TRANSCRIPT, WATCH, WHY, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH}
+TABLES: dict[str, tuple[Key, ...]] = {
+    "list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH, "diff": DIFF, "why": WHY,
+}  # fmt: skip
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {

@@ -430,6 +430,13 @@ class BrowserScreen(RowListScreen):
         if summary := self._list.current:
             self._app.resume_path(summary.path)
 
+    def action_diff(self) -> None:
+        """Show what the session under the cursor changed in files."""
+        from viewer.screens.diff import DiffScreen
+
+        if summary := self._list.current:
+            self.app.push_screen(DiffScreen(summary.path))
+
     def action_watch(self) -> None:
         """Show the sessions that run."""
         from viewer.screens.watch import WatchScreen

@@ -317,6 +317,15 @@ class FindScreen(RowListScreen):
         words = "\n".join(group.query.words) if place else ""
         cast("TurnlogApp", self.app).open_session(group.path, place=place, words=words)
 
+    def action_diff(self) -> None:
+        """Show what the session under the cursor changed in files, from the hit on."""
+        from viewer.screens.diff import DiffScreen
+
+        if (current := self._hits.current) is not None:
+            group, hit = current
+            place = hit.place if hit is not None and group.parent is None else ""
+            self.app.push_screen(DiffScreen(group.parent or group.path, place))
+
     def action_copy_address(self) -> None:
         """Copy the address of the hit under the cursor."""
         from viewer.transcript.clipboard import Copy, put_on_clipboard
