@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_json
+from viewer.start import draw_where_people_look
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,6 +28,8 @@ _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(place: str, as_json: bool) -> int:
     """Say from which prompt and edit a line of FILE came, in whichever session; without LINE, of each line.
+
+    On a terminal all lines are on a screen, from which Enter opens the session; else they are printed.
 
     FILE is in a Git repository. All sessions on this machine that changed it, or that changed it in another working
     tree of the repository, are aligned with its history. A line of which no session is known is untraced, and one
@@ -55,10 +59,15 @@ def command(place: str, as_json: bool) -> int:
     if as_json:
         made = [_object(path_text(name), one) for one in lines]
         write_json(made if line is None else made[0])
-    elif line is None:
-        _print_file(lines, _addresses(lines, library))
-    else:
+    elif line is not None:
         _print_line(path_text(name), lines[0], _addresses(lines, library))
+    elif sys.stdout.isatty():
+        draw_where_people_look()
+        from viewer.screens.run import run_trace
+
+        run_trace(path_text(name), lines, _addresses(lines, library))
+    else:
+        _print_file(lines, _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
 
 
