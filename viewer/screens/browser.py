@@ -437,6 +437,25 @@ class BrowserScreen(RowListScreen):
         if summary := self._list.current:
             self.app.push_screen(DiffScreen(summary.path))
 
+    def action_mark(self) -> None:
+        """Mark the session under the cursor, or take its mark away; the newest two marks stay."""
+        if summary := self._list.current:
+            marked = [path for path in self._list.marked if path != summary.path]
+            self._list.marked = marked if summary.path in self._list.marked else [*marked, summary.path][-2:]
+            self._list.move(1)
+            self._list.refresh()
+
+    def action_compare(self) -> None:
+        """Compare the two sessions that are marked, or the one that is with the one under the cursor."""
+        from viewer.screens.compare import CompareScreen
+
+        current = [self._list.current.path] if self._list.current else []
+        chosen = list(dict.fromkeys([*self._list.marked, *current]))[:2]
+        if self._list.marked and len(chosen) == 2:
+            self.app.push_screen(CompareScreen(*chosen))
+        else:
+            self._app.say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
+
     def action_watch(self) -> None:
         """Show the sessions that run."""
         from viewer.screens.watch import WatchScreen

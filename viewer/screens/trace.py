@@ -62,7 +62,7 @@ class TraceScreen(RowListScreen):
         yield KeyFooter("why")
 
     def on_resize(self, event: Resize) -> None:
-        """Where there is room, edits have their dates."""
+        """Make the rows; where there is room, edits have their dates."""
         wide = event.size.width >= _WIDE
         edits = [_edits(line, wide) for line in self._lines]
         width, digits = max(map(len, edits), default=0), len(str(len(self._lines)))
