@@ -634,6 +634,18 @@ class TranscriptScreen(Screen[None]):
         place = place_of(self.session, self._view.cursor.block) if self._has_cursor() else ""
         self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place))
 
+    def action_image(self) -> None:
+        """Show the images of the block under the cursor."""
+        from renderers.names import export_tail
+        from viewer.screens.image import ImageScreen
+
+        images = self.session.message(self._view.cursor.block).images if self._has_cursor() else []
+        if recorded := [image for image in images if image.data]:
+            self.app.push_screen(ImageScreen(recorded, f"image-{export_tail(self.session)}-{self._view.cursor.block}"))
+        else:
+            named = "Of the image only its name is recorded." if images else "The block under the cursor has no image."
+            self._say(named)
+
     def _go_to_place(self, place: str) -> None:
         """Go to a place in the session."""
         if (found := find_place(self.session, place)) is not None:
