@@ -59,6 +59,7 @@ class BrowserScreen(RowListScreen):
     """The sessions of a library, with a preview of the one under the cursor."""
 
     CSS_PATH = "browser.tcss"
+    TABLE = "list"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
@@ -474,14 +475,6 @@ class BrowserScreen(RowListScreen):
         elif self._facets != Facets():
             self._facets = Facets()
             self._show(to_top=True)
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        self._app.show_help("list")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
 
 
 def _modified(paths: list[Path]) -> list[int]:

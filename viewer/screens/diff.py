@@ -51,6 +51,7 @@ class DiffScreen(RowListScreen):
     to a place in the session's transcript, above which this stands; without it a transcript is opened.
     """
 
+    TABLE = "diff"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("diff")]
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
@@ -248,14 +249,6 @@ class DiffScreen(RowListScreen):
     def action_back(self) -> None:
         """Go back to where one came from."""
         self.dismiss()
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        self._app.show_help("diff")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
 
     @property
     def _app(self) -> Any:

@@ -169,6 +169,7 @@ class FindScreen(RowListScreen):
     """The query, and what it finds."""
 
     CSS_PATH = "browser.tcss"
+    TABLE = "find"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
 
     def __init__(
@@ -354,11 +355,3 @@ class FindScreen(RowListScreen):
     def action_back(self) -> None:
         """Go back to the list."""
         self.dismiss()
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        cast("TurnlogApp", self.app).show_help("find")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()

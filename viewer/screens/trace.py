@@ -34,6 +34,7 @@ _UNTRACED = "untraced: no session on this machine is known to have written it"
 class TraceScreen(RowListScreen):
     """The lines of the file `name`; `addresses` are those of their origins, as TARGET takes them."""
 
+    TABLE = "why"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -122,14 +123,6 @@ class TraceScreen(RowListScreen):
     async def action_back(self) -> None:
         """Leave."""
         await self.run_action("app.quit")
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        self._app.show_help("why")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
 
     @property
     def _app(self) -> TurnlogApp:
