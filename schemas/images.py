@@ -55,7 +55,7 @@ def picture_of(head: bytes) -> Picture | None:
 
 def _webp(head: bytes) -> Picture | None:
     form = head[12:16]
-    if form == b"VP8X":
+    if form == b"VP8X" and len(head) >= 30:
         return Picture("webp", *(1 + int.from_bytes(head[at : at + 3], "little") for at in (24, 27)))
     if form == b"VP8 ":
         return Picture("webp", *(side & 0x3FFF for side in struct.unpack_from("<HH", head, 26)))
