@@ -47,8 +47,9 @@ Subject = tuple[FileChange | None, Edit | Command | None]
 
 
 class DiffScreen(RowListScreen):
-    """The changes of the session at `path`. `place` is where one comes from: an exchange, or a message in it. `go` goes
-    to a place in the session's transcript, above which this stands; without it a transcript is opened.
+    """The changes of the session at `path`, or of one `within` its parent's file. `place` is where one comes from: an
+    exchange, or a message in it. `go` goes to a place in the session's transcript, above which this stands; without it
+    a transcript is opened.
     """
 
     TABLE = "diff"
@@ -65,12 +66,14 @@ class DiffScreen(RowListScreen):
     DiffScreen.-wide RowsPane { margin: 0 1; }
     """
 
-    def __init__(self, path: Path, place: str = "", go: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, path: Path, place: str = "", go: Callable[[str], None] | None = None, within: Session | None = None
+    ) -> None:
         super().__init__()
         self._path, self._place, self._go = path, place, go
         self._exchange = place.partition(".")[0]
-        self._whole, self._busy = True, False
-        self._session: Session | None = None
+        self._whole, self._busy, self._gone = True, False, False
+        self._session, self._closes = within, within is None
         self._known: dict[bool, Changes] = {}
         self._subjects: list[Subject] = []
         self._shown: FileChange | None = None
@@ -92,7 +95,8 @@ class DiffScreen(RowListScreen):
 
     def on_unmount(self) -> None:
         """Let go of the file."""
-        if self._session is not None:
+        self._gone = True
+        if self._session is not None and self._closes:
             self._session.close()
 
     @work
@@ -124,6 +128,9 @@ class DiffScreen(RowListScreen):
 
     def _work_out(self, whole: bool) -> None:
         session = self._session = self._session or read_session(self._path)
+        if self._gone:  # while it was read
+            session.close()
+            return
         if whole not in self._known:
             part = None if whole else find_part(session, self._exchange)
             self._known[whole] = changes_of(session, part and part.messages(session))

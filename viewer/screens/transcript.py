@@ -632,7 +632,8 @@ class TranscriptScreen(Screen[None]):
         from viewer.screens.diff import DiffScreen
 
         place = place_of(self.session, self._view.cursor.block) if self._has_cursor() else ""
-        self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place))
+        within = None if isinstance(self._follower, Follower) else self.session
+        self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place, within))
 
     def action_image(self) -> None:
         """Show the images of the block under the cursor."""
