@@ -19,6 +19,7 @@ from viewer.screens.background import aside
 from viewer.screens.records import LookupScreen
 from viewer.sessions.compare import Comparison, compare_files
 from viewer.transcript.colours import palette_of
+from viewer.transcript.pane import RowsPane
 
 if TYPE_CHECKING:
     from viewer.screens.app import TurnlogApp
@@ -65,7 +66,7 @@ class CompareScreen(LookupScreen):
         """Draw the comparison in three columns; what is the same in both is dim."""
         if (found := self._found) is None:
             return []
-        palette = palette_of(self)
+        palette = palette_of(self.query_one(RowsPane))
         table = found.rows()
         one, other = (side.answer.strip("\n") or "(nothing was said)" for side in found.sides)
         table.append(("last answer", one, other))
