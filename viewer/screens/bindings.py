@@ -8,7 +8,7 @@ The config file is `config.toml` in the user's config directory for turnlog:
     fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
-    [keys.find]         # in the search over all sessions, where they go to what is looked for
+    [keys.find]         # in the search over all sessions, where they go to what is looked for; also watch, diff, why
 
 Nothing is ever written to it. What is wrong in it is said in one line (`ConfigError`) instead of being passed over.
 """
