@@ -55,6 +55,7 @@ async def changed(pilot: Pilot[None]) -> list[str]:
     """The lines of the screen of what changed, once they are there."""
     await until(pilot, lambda: isinstance(pilot.app.screen, DiffScreen))
     await until(pilot, lambda: bool(pilot.app.screen.query_one(TitleBar).left))
+    await until(pilot, lambda: bool(rows(pilot)) == bool(pilot.app.screen.query_one(TextRows).rows))
     return rows(pilot)
 
 
@@ -141,3 +142,18 @@ async def test_a_file_that_is_no_session_is_said(machine: Machine, tmp_path: Pat
         await until(pilot, lambda: "nothing.jsonl" in pilot.app.screen.query_one(RowsPane).text)
         await pilot.press("y", "e", "enter", "tab", "q")
         assert isinstance(pilot.app.screen, BrowserScreen)
+
+
+async def test_a_long_diff_is_drawn_to_its_end(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    given = {"file_path": "/home/dev/lamp-shop/long.py", "content": "".join(f"line {n}\n" for n in range(1000))}
+    use(path, 8, "Write", given, {"type": "create", "filePath": given["file_path"], "content": given["content"]})
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(path))
+        await changed(pilot)
+        await pilot.press("end")
+        pane = pilot.app.screen.query_one(RowsPane)
+        await until(pilot, lambda: "line 999" in pane.text)
+        assert pane.virtual_size.height == len(pane.text.splitlines())
+        await pilot.press("space")
+        assert pane.scroll_offset.y == pane.size.height - 1

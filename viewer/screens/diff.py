@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -39,8 +40,8 @@ from viewer.widgets.text_rows import TextRow, TextRows
 if TYPE_CHECKING:
     from schemas.session import Session
 
-_MOST_ROWS = 5_000
-"""Rows of a diff that are drawn; the patch has all."""
+_AT_ONCE, _MOST_ROWS = 100, 10_000
+"""Rows of a diff that are drawn at once, and in all; the patch has every line."""
 
 Subject = tuple[FileChange | None, Edit | Command | None]
 """What a row is about: a file, an edit or a command in it, or a command that may have changed any file."""
@@ -124,7 +125,10 @@ class DiffScreen(RowListScreen):
         self._bar.left = Content.assemble((what, "bold"), "   ", (name, "$text-muted"))
         self._bar.right = Content.styled(" · ".join(facts), "$text-muted")
         if not self._subjects:
-            self._say("No file was changed here.")
+            inherited = " What it has from the session that it was forked from is not its own."
+            self._say(
+                "No file was changed here." + inherited * bool(self._session and self._session.lineage.forked_from)
+            )
 
     def _work_out(self, whole: bool) -> None:
         session = self._session = self._session or read_session(self._path)
@@ -162,26 +166,41 @@ class DiffScreen(RowListScreen):
             if file is None:
                 self._say("What it did is not recorded.")
             else:
-                self._pane.remake(partial(self._rows, file))
+                self._pane.remake(partial(self._make, file))
             self._pane.scroll_home(animate=False)
 
     @property
     def _subject(self) -> Subject:
         return (None, None) if self._list.current is None else self._subjects[self._list.current]
 
-    def _rows(self, file: FileChange, width: int) -> list[Row]:
+    def _make(self, file: FileChange, width: int) -> list[Row]:
+        """Draw as much as a screen shows; the rest follows."""
+        rows = self._rows(file, width)
+        shown = list(islice(rows, _AT_ONCE))
+        self._draw_rest(shown, rows)
+        return shown
+
+    @work(exclusive=True, group="draw")
+    async def _draw_rest(self, shown: list[Row], rows: Iterator[Row]) -> None:
+        """Draw on in slices, so that no key waits."""
+        while len(shown) < _MOST_ROWS and (more := list(islice(rows, _AT_ONCE))):
+            shown += more
+            self._pane.grown()
+            await asyncio.sleep(0.01)
+        if next(rows, None) is not None:
+            shown.append(Row([Segment("… the rest is not shown; the patch has all of it", palette_of(self._pane).dim)]))
+            self._pane.grown()
+
+    def _rows(self, file: FileChange, width: int) -> Iterator[Row]:
         palette = palette_of(self._pane)
-        rows = list(prose_rows(shown_name(file), width, palette.tool))
+        yield from prose_rows(shown_name(file), width, palette.tool)
         for note in notes(file) + ["what came of it is not recorded"] * (not file.stages and not file.edits):
-            rows += prose_rows(note, width, palette.dim)
+            yield from prose_rows(note, width, palette.dim)
         for stage in file.stages:
-            rows.append(Row([]))
+            yield Row([])
             if stage.follows:
-                rows += prose_rows("after a change that is not recorded", width, palette.dim)
-            rows += islice(diff_rows(stage.diff, width, palette), _MOST_ROWS)
-        if len(rows) > _MOST_ROWS:
-            rows[_MOST_ROWS:] = [Row([Segment("… the rest is not shown; the patch has all of it", palette.dim)])]
-        return rows
+                yield from prose_rows("after a change that is not recorded", width, palette.dim)
+            yield from diff_rows(stage.diff, width, palette)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
