@@ -108,6 +108,7 @@ async def test_drawn(tmp_path: Path) -> None:
     async with opened(session(tmp_path, text(file.getvalue()), "A")) as pilot:
         await until(pilot, lambda: bool(pilot.app.screen.query("#picture > *")) and not said(pilot))
         (widget,) = pilot.app.screen.query("#picture > *")
-        assert type(widget).__module__.startswith("textual_image") and widget.size.area > 0
+        assert type(widget).__module__.startswith("textual_image")
+        await until(pilot, lambda: widget.size.area > 0)
         await pilot.press("n")
         await until(pilot, lambda: "no base64" in said(pilot))
