@@ -291,7 +291,8 @@ def _file_rows(file: FileChange) -> list[TextRow]:
     """A file, its exchanges and lines at the right, then its edits."""
     added, removed = totals(file.diffs)
     places = dict.fromkeys(one.place.partition(".")[0] for one in _happened(file))
-    facts = [(f"{' '.join(filter(None, places))}  ", "dim")] if len(places) <= 3 else []
+    exchanges = " ".join(places) if len(places) <= 3 else plural(len(places), "exchange")
+    facts = [(f"{exchanges}  ", "dim")]
     facts += [(f"+{added}", "good"), (f" -{removed}", "bad")] if file.stages else []
     said = "".join(f"  {note}" for note in notes(file))
     rows = [TextRow(((one_line(shown_name(file), 4096), "bold"), (said, "dim")), tuple(facts))]

@@ -68,10 +68,6 @@ class TextRows(RowList):
     def _can(self, index: int) -> bool:
         return 0 <= index < len(self.rows)
 
-    def _keep_cursor_in_sight(self) -> None:
-        if self._cursor is not None and not self._top <= self._cursor < self._top + self._page:
-            self._scroll_top(self._cursor if self._cursor < self._top else self._cursor - self._page + 1)
-
     def _moved(self) -> None:
         self.post_message(self.Moved())
 
