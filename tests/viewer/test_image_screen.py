@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -58,7 +58,7 @@ def text(data: bytes) -> str:
 @pytest.mark.parametrize(
     ("data", "facts", "words"),
     [
-        (text(PNG), "image/png · 640 x 480 · 29 B", "damaged: "),
+        (text(PNG), "image/png · 640 x 480 · 29 B", "cannot be drawn: "),
         (text(PNG[:16] + b"\xff" * 8), "4294967295 x 4294967295 · 24 B", "too large"),
         (text(b"%PDF-1.7"), "image 1 of 1 · image/png · 8 B", "no PNG, JPEG, GIF or WebP"),
         ("A", "image 1 of 1 · image/png", "no base64"),
@@ -67,10 +67,15 @@ def text(data: bytes) -> str:
 async def test_bad_images_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, facts: str, words: str
 ) -> None:
-    monkeypatch.setattr(images, "drawing", lambda app: Static)  # whether it is installed or not
+    monkeypatch.setattr(images, "is_installed", lambda: True)
     async with opened(session(tmp_path, data)) as pilot:
         await until(pilot, lambda: words in said(pilot))
-        assert facts in str(pilot.app.screen.query_one(TitleBar).left)
+        screen = pilot.app.screen
+        assert isinstance(screen, ImageScreen) and facts in str(screen.query_one(TitleBar).left)
+        screen._deaf_until = time.monotonic() + 60  # as after the terminal was asked
+        await pilot.press("q")
+        assert pilot.app.screen is screen
+        screen._deaf_until = 0.0
         await pilot.press("q")
         assert isinstance(pilot.app.screen, TranscriptScreen)
 
@@ -78,7 +83,6 @@ async def test_bad_images_are_said(
 async def test_without_the_extra_it_is_named_and_written_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "textual_image.widget", raising=False)
     monkeypatch.setattr(images, "find_spec", lambda name: None)
     async with opened(session(tmp_path, text(GIF), text(PNG))) as pilot:
         await until(pilot, lambda: "turnlog[images]" in said(pilot))

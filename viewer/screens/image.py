@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import sys
-from contextlib import nullcontext
+import time
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,9 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from renderers.facts import format_size
+from schemas.clean import one_line
 from schemas.images import image_bytes, picture_of
 from schemas.message import Part
-from schemas.troubles import bug
 from viewer.screens.background import aside
 from viewer.widgets.chrome import TitleBar
 
@@ -34,6 +34,9 @@ _MOST_PIXELS = 40_000_000
 """Pixels of an image that is decoded: 160 MB of memory."""
 _SHOWN = 1600, 1200
 """Pixels to which it is scaled down before it is drawn: drawing takes as long as there are pixels."""
+_WIDGET = "textual_image.widget"
+_DEAF = 1.0
+"""Seconds after the question to the terminal."""
 _ABSENT = "To see images here: pip install 'turnlog[images]' (a terminal with sixel or Kitty graphics)."
 
 
@@ -58,6 +61,11 @@ class ImageScreen(Screen[None]):
         super().__init__()
         self._parts, self._name, self._at = parts, name, 0
         self._drawn: Image | None = None
+        self._deaf_until = 0.0
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let no key act for a moment after the terminal was asked: an answer that comes late looks like keys."""
+        return time.monotonic() >= self._deaf_until
 
     def compose(self) -> ComposeResult:
         """Title with what it is, picture, keys."""
@@ -86,14 +94,16 @@ class ImageScreen(Screen[None]):
             body = _said("This is no PNG, JPEG, GIF or WebP image, or it is damaged.")
         elif picture.width * picture.height > _MOST_PIXELS:
             body = _said("The image is too large to be drawn.")
-        elif (draw := drawing(self.app)) is None:
+        elif not is_installed():
             body = _said(_ABSENT)
         else:
             try:
                 await aside(partial(self._decode, data))
-                body = draw(self._drawn)
-            except Exception as error:  # noqa: BLE001 - of damaged images Pillow says so with any of them
-                body = _said(f"The image is damaged: {bug(error)}")
+                if ask_terminal(self.app):
+                    self._deaf_until = time.monotonic() + _DEAF
+                body = import_module(_WIDGET).Image(self._drawn)
+            except Exception as error:  # noqa: BLE001 - Pillow says of damaged images what it likes
+                body = _said(f"The image cannot be drawn: {one_line(str(error), 200)}")
         place = self.query_one("#picture")
         await place.remove_children()
         await place.mount(body)
@@ -136,19 +146,26 @@ def _said(text: str) -> Widget:
     return Static(text, markup=False)
 
 
-def drawing(app: Any) -> Any:
-    """The widget that draws images here; None where it is not installed, or the terminal cannot be asked.
+def is_installed() -> bool:
+    """Tell whether images can be drawn here: textual-image is there, and the terminal could be asked."""
+    return find_spec("textual_image") is not None and _is_terminal(sys.__stdin__) >= _is_terminal(sys.__stdout__)
 
-    textual-image asks the terminal when it is imported, and reads the answer where Textual reads keys: so the screen is
-    left for that moment, once, and only when there is an image to be shown.
+
+def ask_terminal(app: Any) -> bool:
+    """Let textual-image ask what the terminal can, once; returns whether it did. It asks when it is imported, and reads
+    the answer where Textual reads keys: so the screen is left for that moment.
     """
-    if "textual_image.widget" not in sys.modules:
-        if find_spec("textual_image") is None or (not _is_terminal(sys.__stdin__) and _is_terminal(sys.__stdout__)):
-            return None
-        import_module("PIL.Image")
-        with app.suspend() if _is_terminal(sys.__stdout__) else nullcontext():
-            import_module("textual_image.widget")
-    return sys.modules["textual_image.widget"].Image
+    if _WIDGET in sys.modules or not _is_terminal(sys.__stdout__):
+        return False
+    failed: Exception | None = None
+    with app.suspend():
+        try:
+            import_module(_WIDGET)
+        except Exception as error:  # noqa: BLE001 - the screen comes back first
+            failed = error
+    if failed is not None:
+        raise failed
+    return True
 
 
 def _is_terminal(stream: Any) -> bool:
