@@ -60,10 +60,10 @@ class DiffScreen(RowListScreen):
     DEFAULT_CSS = """
     DiffScreen > TitleBar { background: $surface; margin-bottom: 1; }
     DiffScreen #content { height: 1fr; layout: vertical; }
-    DiffScreen TextRows { height: 40%; }
+    DiffScreen TextRows { height: auto; max-height: 40%; }
     DiffScreen RowsPane { height: 1fr; width: 1fr; margin: 1 1 0 1; }
     DiffScreen.-wide #content { layout: horizontal; }
-    DiffScreen.-wide TextRows { width: 40%; height: 1fr; }
+    DiffScreen.-wide TextRows { width: 40%; height: 1fr; max-height: 100%; }
     DiffScreen.-wide RowsPane { margin: 0 1; }
     """
 
@@ -73,7 +73,7 @@ class DiffScreen(RowListScreen):
         super().__init__()
         self._path, self._place, self._go = path, place, go
         self._exchange = place.partition(".")[0]
-        self._whole, self._busy, self._gone = True, False, False
+        self._whole, self._busy, self._gone, self._percent = True, False, False, 0
         self._session, self._closes = within, within is None
         self._known: dict[bool, Changes] = {}
         self._subjects: list[Subject] = []
@@ -93,6 +93,7 @@ class DiffScreen(RowListScreen):
     def on_mount(self) -> None:
         """Begin to read."""
         self._show(whole=True)
+        self.set_interval(0.3, self._say_how_far)
 
     def on_unmount(self) -> None:
         """Let go of the file."""
@@ -131,13 +132,22 @@ class DiffScreen(RowListScreen):
             )
 
     def _work_out(self, whole: bool) -> None:
-        session = self._session = self._session or read_session(self._path)
+        session = self._session = self._session or read_session(self._path, self._count)
         if self._gone:  # while it was read
             session.close()
             return
         if whole not in self._known:
             part = None if whole else find_part(session, self._exchange)
             self._known[whole] = changes_of(session, part and part.messages(session))
+
+    def _count(self, done: int, total: int) -> None:
+        if self._gone:
+            raise InterruptedError  # nobody waits for it any more
+        self._percent = 100 * done // max(1, total)
+
+    def _say_how_far(self) -> None:
+        if self._busy and self._percent:
+            self._say(f"Reading {self._percent} % …" if self._percent < 100 else "Following the edits …")
 
     def _say(self, text: str) -> None:
         """Say something in place of a diff."""
@@ -291,8 +301,7 @@ def _file_rows(file: FileChange) -> list[TextRow]:
     """A file, its exchanges and lines at the right, then its edits."""
     added, removed = totals(file.diffs)
     places = dict.fromkeys(one.place.partition(".")[0] for one in _happened(file))
-    exchanges = " ".join(places) if len(places) <= 3 else plural(len(places), "exchange")
-    facts = [(f"{exchanges}  ", "dim")]
+    facts = [(f"{' '.join(places)}  ", "dim")] if len(places) <= 3 else []  # more would take the name's room
     facts += [(f"+{added}", "good"), (f" -{removed}", "bad")] if file.stages else []
     said = "".join(f"  {note}" for note in notes(file))
     rows = [TextRow(((one_line(shown_name(file), 4096), "bold"), (said, "dim")), tuple(facts))]
