@@ -187,7 +187,7 @@ async def changes(env: Environment, size: tuple[int, int]) -> str:
     return await _above(DiffScreen(demo_session(env)), size, *["down"] * 5, theme="dark")
 
 
-async def lines(env: Environment, size: tuple[int, int]) -> str:
+async def traced(env: Environment, size: tuple[int, int]) -> str:
     """A file whose lines are traced: one that a session of the demo wrote, and a person went on with."""
     library = demo_library(env)
     library.bring_up_to_date()
@@ -202,13 +202,13 @@ async def lines(env: Environment, size: tuple[int, int]) -> str:
     git = ["git", "-c", "user.name=Dana", "-c", "user.email=dana@example.com", "-C", str(root)]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Wait as Retry-After says"]):
         subprocess.run([*git, *words], env=os.environ | when, check=True)
-    traced = trace(repository_of(root / "src/retry.ts"), "src/retry.ts", library, lambda done, total: None, [])
-    addresses = {origin: f"{origin.id[:8]}{origin.edit.place}" for line in traced for origin in line.origins}
+    found = trace(repository_of(root / "src/retry.ts"), "src/retry.ts", library, lambda done, total: None, [])
+    addresses = {origin: f"{origin.id[:8]}{origin.edit.place}" for line in found for origin in line.origins}
     with (
         patch("viewer.edits.words.time", CLOCK),
         patch("viewer.edits.words.short_path", lambda path: f"~/…/{path.name}"),
     ):
-        return await _above(TraceScreen("src/retry.ts", traced, addresses), size, *["down"] * 8, theme="light")
+        return await _above(TraceScreen("src/retry.ts", found, addresses), size, *["down"] * 8, theme="light")
 
 
 async def compare(env: Environment, size: tuple[int, int]) -> str:
@@ -269,7 +269,7 @@ async def main() -> None:
         "find": find,
         "watch": watch,
         "changes": changes,
-        "lines": lines,
+        "traced": traced,
         "compare": compare,
     }
     for name, shot in shots.items():
