@@ -123,6 +123,8 @@ class Part:
     """Bytes of the image; None if unknown."""
     runs: list[Run] = field(default_factory=list)
     """Colour that a program printed, for command output."""
+    data: str = field(default="", repr=False, compare=False)
+    """The image in base64, where it is recorded."""
 
 
 class ToolStatus(StrEnum):
@@ -204,6 +206,11 @@ class Message:
     def role(self) -> Literal["user", "agent"]:
         """SessionData's role."""
         return "user" if self.kind in USER_KINDS else "agent"
+
+    @property
+    def images(self) -> list[Part]:
+        """Its images, and its tool's."""
+        return [*(part for part in self.parts if part.type == "image"), *(self.tool.images if self.tool else ())]
 
     @property
     def text(self) -> str:

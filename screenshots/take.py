@@ -10,9 +10,11 @@ import asyncio
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -22,14 +24,23 @@ from unittest.mock import patch
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent))
 
+from textual.screen import Screen  # noqa: E402
+
+from schemas.opening import read_session  # noqa: E402
 from schemas.provider import Environment  # noqa: E402
 from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session  # noqa: E402
 from viewer.demo.live import LiveWriter, iso, steps  # noqa: E402
+from viewer.edits.history import repository_of  # noqa: E402
+from viewer.edits.session import changes_of  # noqa: E402
+from viewer.edits.trace import trace  # noqa: E402
 from viewer.follow.follower import Follower  # noqa: E402
 from viewer.screens.app import TurnlogApp  # noqa: E402
 from viewer.screens.bindings import Config  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
+from viewer.screens.compare import CompareScreen  # noqa: E402
+from viewer.screens.diff import DiffScreen  # noqa: E402
 from viewer.screens.filter import Filter  # noqa: E402
+from viewer.screens.trace import TraceScreen  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.screens.watch import WatchScreen  # noqa: E402
 from viewer.usage.costs import load  # noqa: E402
@@ -158,6 +169,57 @@ async def find(env: Environment, size: tuple[int, int]) -> str:
             return picture(app)
 
 
+async def _above(screen: Screen[None], size: tuple[int, int], *keys: str, theme: str) -> str:
+    """A screen over nothing."""
+    app = TurnlogApp(Config(theme=f"turnlog-{theme}"))
+    app.start_with(screen)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(1.0)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.1)
+        await pilot.pause(1.0)
+        return picture(app)
+
+
+async def changes(env: Environment, size: tuple[int, int]) -> str:
+    """What a session changed in files."""
+    return await _above(DiffScreen(demo_session(env)), size, *["down"] * 5, theme="dark")
+
+
+async def traced(env: Environment, size: tuple[int, int]) -> str:
+    """A file whose lines are traced: one that a session of the demo wrote, and a person went on with."""
+    library = demo_library(env)
+    library.bring_up_to_date()
+    path = next(summary.path for summary in library.all() if "Retry-After" in summary.title)
+    with closing(read_session(path)) as session:
+        file = next(file for file in changes_of(session).files if file.path == "src/retry.ts")
+    written = [line[1:] for hunk in file.diffs[0].hunks for line in hunk.lines]
+    root = env.home / "postbox"
+    (root / "src").mkdir(parents=True)
+    (root / "src/retry.ts").write_text("\n".join([*written, "", "export const FOR_EVER = Infinity;", ""]))
+    when = {f"GIT_{who}_DATE": f"{int(NOW)} +0000" for who in ("AUTHOR", "COMMITTER")}
+    git = ["git", "-c", "user.name=Dana", "-c", "user.email=dana@example.com", "-C", str(root)]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Wait as Retry-After says"]):
+        subprocess.run([*git, *words], env=os.environ | when, check=True)
+    found = trace(repository_of(root / "src/retry.ts"), "src/retry.ts", library, lambda done, total: None, [])
+    addresses = {origin: f"{origin.id[:8]}{origin.edit.place}" for line in found for origin in line.origins}
+    with (
+        patch("viewer.edits.words.time", CLOCK),
+        patch("viewer.edits.words.short_path", lambda path: f"~/…/{path.name}"),
+    ):
+        return await _above(TraceScreen("src/retry.ts", found, addresses), size, *["down"] * 8, theme="light")
+
+
+async def compare(env: Environment, size: tuple[int, int]) -> str:
+    """Two sessions beside each other."""
+    library = demo_library(env)
+    library.bring_up_to_date()
+    found = {summary.title: summary.path for summary in library.all()}
+    one, other = (path for title, path in sorted(found.items()) if "Reykjav" in title or title.startswith("README"))
+    return await _above(CompareScreen(one, other), size, theme="dark")
+
+
 def _run(
     env: Environment, pid: int, project: str, branch: str, status: str, age: float, some: int, tool: str, given: object
 ) -> None:
@@ -206,6 +268,9 @@ async def main() -> None:
         "why": why,
         "find": find,
         "watch": watch,
+        "changes": changes,
+        "traced": traced,
+        "compare": compare,
     }
     for name, shot in shots.items():
         for size in SIZES:

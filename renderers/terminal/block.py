@@ -41,16 +41,18 @@ def render_block(session: Session, index: int, fold: Fold, look: Look) -> Block:
     """The rows of message `index`. `fold` is LINE or more."""
     message = session.message(index)
     if message.flags & Flag.OPENER:
-        return _opener(session, message, fold, look)
-    if fold is Fold.LINE and message.flags & (Flag.REWOUND | Flag.INHERITED):
+        block = _opener(session, message, fold, look)
+    elif fold is Fold.LINE and message.flags & (Flag.REWOUND | Flag.INHERITED):
         return _old_line(session, message, look)
-    if message.tool is not None:
+    elif message.tool is not None:
         block = tool_block(message, message.tool, fold, look, session.workspace_root)
     elif message.kind is Kind.CONTEXT and fold is Fold.LINE:
         block = _context_line(session, message, look)
     else:
         block = _BY_KIND.get(message.kind, _note)(message, fold, look)
-    if fold is Fold.FULL and not message.figures:
+    if fold > Fold.LINE:
+        block.rows.extend(_image_rows(message, look))
+    if fold is Fold.FULL and not message.figures and not message.flags & Flag.OPENER:
         block.rows.extend(_group_rows(session, index, look))
     return block
 
@@ -62,6 +64,14 @@ def _old_line(session: Session, message: Message, look: Look) -> Block:
     dim = look.palette.dim
     left = [(f"{mark}  ", dim), (one_line(title, 400), dim)]
     return Block([title_row(look, look.body, Segment(CLOSED, dim), left, [])])
+
+
+def _image_rows(message: Message, look: Look) -> Iterable[Row]:
+    """Say which key shows the images, where they are recorded."""
+    if any(image.data for image in message.images):
+        note = "i shows the image" if len(message.images) == 1 else f"i shows the {len(message.images)} images"
+        row = Row([Segment(" " * look.text), Segment(note, look.palette.dim)])
+        yield row._replace(gutter=len(row.text))  # a remark of ours, not a part of the transcript
 
 
 def _group_rows(session: Session, index: int, look: Look) -> Iterable[Row]:

@@ -21,7 +21,8 @@ from renderers.terminal.rows import Row, width_of
 from renderers.terminal.text import code_rows, diff_rows, output_rows
 from schemas.clean import one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
-from schemas.message import Message, Tool, ToolStatus
+from schemas.images import picture_in
+from schemas.message import Message, Part, Tool, ToolStatus
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
 _SOURCE_KEYS = frozenset({"code", "new_source", "patch", "input", "edits", *OLD_TEXTS, *NEW_TEXTS, *WHOLE_TEXTS})
@@ -227,7 +228,7 @@ def _formatted(text: str, fold: Fold, look: Look, block: Block) -> Iterator[Row]
 
 
 def _notes(tool: Tool, look: Look) -> Iterator[Row]:
-    notes = [f"[image {image.media_type or ''} {format_size(image.size)}]".replace("  ", " ") for image in tool.images]
+    notes = [_image_words(image) for image in tool.images]
     if tool.spilled:
         notes.append("the output was written to a file beside the session")
     if tool.subagent is not None:
@@ -235,3 +236,10 @@ def _notes(tool: Tool, look: Look) -> Iterator[Row]:
     for note in notes:
         for row in indented(prose_rows(note, look.width - look.text, look.palette.dim), look.text):
             yield row._replace(gutter=len(row.text))  # a remark of ours, not a part of the transcript
+
+
+def _image_words(image: Part) -> str:
+    """Name an image: its type, and how large it is."""
+    picture = picture_in(image.data)
+    pixels = f"{picture.width} x {picture.height}" if picture else ""
+    return f"[{' '.join(filter(None, ('image', image.media_type, pixels, format_size(image.size))))}]"

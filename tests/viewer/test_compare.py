@@ -15,7 +15,13 @@ from schemas.costs.prices import Prices
 from schemas.opening import read_session
 from schemas.providers import ids
 from tests.viewer.machine import Machine
+from tests.waiting import until
+from viewer.screens.browser import BrowserScreen
+from viewer.screens.compare import CompareScreen
+from viewer.screens.transcript import TranscriptScreen
 from viewer.sessions.compare import compare
+from viewer.transcript.pane import RowsPane
+from viewer.transcript.view import TranscriptView
 
 LAB = Path(__file__).parents[2] / "../shared/lab"
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -120,3 +126,32 @@ def test_a_fork_is_counted_from_where_it_parts(agent: str, fork: str, origin: st
             assert (before.own.tokens, before.exchanges, before.prompts) == (0, 0, 0)
             assert after.own.usage == other.usage()
             assert (after.exchanges, after.prompts, after.answer) == (1, 1, "The fork is done.")
+
+
+def test_ids_name_one_session_of_the_machine(machine: Machine) -> None:
+    machine.session(f"{ONE[:-1]}9", ["other", "one"])
+    shown = machine.run("compare", ONE, TWO).out
+    assert ONE in shown and TWO[:8] in shown and TWO not in shown
+
+
+@pytest.mark.parametrize("size", [(60, 24), (140, 45)])
+async def test_two_that_are_marked_stand_beside_each_other(machine: Machine, size: tuple[int, int]) -> None:
+    from tests.viewer.test_diff_screen import listed
+
+    async with listed(machine, size) as pilot:
+        await pilot.press("ctrl+x")
+        assert isinstance(pilot.app.screen, BrowserScreen)  # none is marked
+        await pilot.press("ctrl+t", "ctrl+t", "ctrl+x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CompareScreen))
+        pane = pilot.app.screen.query_one(RowsPane)
+        await until(pilot, lambda: "last answer" in pane.text)
+        assert all(cell_len(line) <= pane.size.width for line in pane.text.splitlines())
+        rows = {line[:12].strip(): line.split()[-2:] for line in pane.text.splitlines() if line[:1].strip()}
+        assert sorted(rows["exchanges"]) == ["1", "2"] and sorted(rows["failures"]) == ["0", "1"]
+        assert pane.text.splitlines()[0].split()[1] == "▸"
+        first = pilot.app.screen._paths[0]
+        await pilot.press("right", "left", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TranscriptScreen))
+        assert pilot.app.screen.query_one(TranscriptView).session.path == first
+        await pilot.press("q", "escape")
+        assert isinstance(pilot.app.screen, BrowserScreen)

@@ -9,7 +9,7 @@ from viewer.screens.app import TurnlogApp
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 
-ALL = ["question_mark", "x", "w", "tab", "ctrl+p", "slash"]
+ALL = ["question_mark", "x", "w", "D", "tab", "ctrl+p", "slash"]
 """What opens something above the transcript."""
 MOVES = ["pagedown", "pageup", "end", "home", "down", "z"]
 

@@ -38,10 +38,10 @@ def command(a: str, b: str, as_json: bool) -> int:
     from rich.text import Text
 
     from renderers.facts import plural
-    from viewer.sessions.ids import short_ids
+    from viewer.sessions.ids import ids_of, short_ids
 
     names = [side.session.id for side in found.sides]
-    ids = short_ids(names, names)
+    ids = short_ids(names, {*names, *ids_of(targets.found.files, targets.library)})
     screen = console()
     quiet = table([("", "left"), *((ids[name], "fill") for name in names)])
     quiet.columns[0].max_width = 24

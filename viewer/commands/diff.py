@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from schemas.session import Session
-    from viewer.edits.session import Changes, Command, Edit, FileChange
+    from viewer.edits.session import Changes, Command, FileChange
 
 
 _LONGEST = 4096
@@ -85,6 +84,7 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
     from renderers.facts import plural
     from schemas.diffs import totals
+    from viewer.edits.words import by, chain, counts, notes, shown_name
 
     piped = not screen.is_terminal
     for file in changes.files:
@@ -96,11 +96,11 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
         for one in chain(file):
             screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
     for command_ in changes.commands:
-        screen.print(Text(f"any file may be changed by {_by(command_)}", "dim"), soft_wrap=True)
+        screen.print(Text(f"any file may be changed by {by(command_)}", "dim"), soft_wrap=True)
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
-        total.append(f"  left out: {_counts(left_out)}", "dim")
+        total.append(f"  left out: {counts(left_out)}", "dim")
     screen.print(total, soft_wrap=True)
     if stat:
         return
@@ -132,42 +132,6 @@ def _lines(added: int, removed: int) -> Any:
     from rich.text import Text
 
     return Text.assemble((f"+{added}", "green"), " ", (f"-{removed}", "red"))
-
-
-def shown_name(file: FileChange) -> str:
-    """The file's name, after the one that it had first."""
-    first = file.diffs[0].path if file.diffs else file.path
-    return file.path if first == file.path else f"{first} → {file.path}"
-
-
-def notes(file: FileChange) -> list[str]:
-    """Say what there is of a file beside its lines."""
-    said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"] * bool(file.edits)}.get(
-        file.operation, []
-    )
-    if file.changed_meanwhile:
-        said.append("changed by somebody else meanwhile")
-    if any(stage.rewritten for stage in file.stages):
-        said.append("what was in it before is not recorded")
-    return said + ([_counts(file.left_out)] if file.left_out else [])
-
-
-def chain(file: FileChange) -> list[str]:
-    """The edits of a file in order, a line each."""
-    lines = [f"{one.place}  {_whose(one)}{one.verb} +{one.diff.added} -{one.diff.removed}" for one in file.edits]
-    return lines + [f"{one.place}  changed by {_by(one)}" for one in file.commands]
-
-
-def _by(one: Command) -> str:
-    return f"{_whose(one)}`{one_line(one.how, 100)}`"
-
-
-def _whose(one: Edit | Command) -> str:
-    return f"{one_line(one.subagent, 100)}: " if one.subagent else ""
-
-
-def _counts(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {end}" for end, count in counts.items())
 
 
 # -- for programs ----------------------------------------------------------------------------------------------------

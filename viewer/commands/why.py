@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import time
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
+from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_json
+from viewer.start import draw_where_people_look
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -27,6 +28,8 @@ _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(place: str, as_json: bool) -> int:
     """Say from which prompt and edit a line of FILE came, in whichever session; without LINE, of each line.
+
+    On a terminal all lines are on a screen, from which Enter opens the session; else they are printed.
 
     FILE is in a Git repository. All sessions on this machine that changed it, or that changed it in another working
     tree of the repository, are aligned with its history. A line of which no session is known is untraced, and one
@@ -56,10 +59,15 @@ def command(place: str, as_json: bool) -> int:
     if as_json:
         made = [_object(path_text(name), one) for one in lines]
         write_json(made if line is None else made[0])
-    elif line is None:
-        _print_file(lines, _addresses(lines, library))
-    else:
+    elif line is not None:
         _print_line(path_text(name), lines[0], _addresses(lines, library))
+    elif sys.stdout.isatty():
+        draw_where_people_look()
+        from viewer.screens.run import run_trace
+
+        run_trace(path_text(name), lines, _addresses(lines, library))
+    else:
+        _print_file(lines, _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
 
 
@@ -87,29 +95,19 @@ def state_of(line: TracedLine) -> str:
 def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
     from rich.text import Text
 
-    from renderers.facts import format_age, local_time
     from schemas.clean import one_line
+    from viewer.edits.words import git_words, origin_words
 
     screen = console()
     screen.print(Text.assemble((f"{name}:{line.number}", "bold"), f"  {line.text}"), soft_wrap=True)
-    if line.commit is None:
-        screen.print(Text("git   not committed yet", "dim"), soft_wrap=True)
-    else:
-        commit = line.commit
-        date = local_time(commit.authored, date=True)
-        facts = f"git   {commit.id[:10]}  {commit.author}  {date}  {commit.summary}"
-        screen.print(Text(facts, "dim"), soft_wrap=True)
+    screen.print(Text(f"git   {git_words(line.commit)}", "dim"), soft_wrap=True)
     if not line.origins:
         screen.print(Text("untraced: no session on this machine is known to have written it"), soft_wrap=True)
     elif len(line.origins) > 1:
         screen.print(Text("one of several edits:"), soft_wrap=True)
     for origin in line.origins:
-        edit = origin.edit
-        age = f"  {format_age(time.time() - edit.time)} ago" if edit.time is not None else ""
         screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
-        whose = f" by {one_line(edit.subagent, 100)}" if edit.subagent else ""
-        facts = f"edit  {edit.verb}{whose}  {addresses[origin]}  {origin.provider}{age}  {short_path(origin.path)}"
-        screen.print(Text(facts, "dim"), soft_wrap=True)
+        screen.print(Text(f"edit  {origin_words(origin, addresses[origin])}", "dim"), soft_wrap=True)
 
 
 def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:

@@ -178,6 +178,21 @@ class TurnlogApp(App[None]):
         screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
         self.push_screen(screen)
 
+    def write_file(self, title: str, name: str, data: bytes) -> None:
+        """Ask where to, then write something as it is."""
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        def write(path: Path) -> None:
+            try:
+                write_file(path, [data], force=False)
+            except (OSError, CallError) as error:
+                self.say(one_line(str(error), 400), title="Not written", bad=True)
+            else:
+                self.say(f"{short_path(path)}, {format_size(len(data))}", title="Written")
+
+        self._ask_where(title, name, write)
+
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""
         from viewer.screens.help import HelpScreen

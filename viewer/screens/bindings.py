@@ -8,7 +8,7 @@ The config file is `config.toml` in the user's config directory for turnlog:
     fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
-    [keys.find]         # in the search over all sessions, where they go to what is looked for
+    [keys.find]         # in the search over all sessions, where they go to what is looked for; also watch, diff, why
 
 Nothing is ever written to it. What is wrong in it is said in one line (`ConfigError`) instead of being passed over.
 """
@@ -25,9 +25,11 @@ from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT, WATCH, Key
+from viewer.screens.keys import BROWSER, DIFF, FIND, TRANSCRIPT, WATCH, WHY, Key
 
-TABLES: dict[str, tuple[Key, ...]] = {"list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH}
+TABLES: dict[str, tuple[Key, ...]] = {
+    "list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH, "diff": DIFF, "why": WHY,
+}  # fmt: skip
 """The tables by the name of their screen; a binding's id is `screen.action`."""
 
 _NAMES = {

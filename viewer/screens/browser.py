@@ -59,6 +59,7 @@ class BrowserScreen(RowListScreen):
     """The sessions of a library, with a preview of the one under the cursor."""
 
     CSS_PATH = "browser.tcss"
+    TABLE = "list"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
@@ -434,6 +435,32 @@ class BrowserScreen(RowListScreen):
         if summary := self._list.current:
             self._app.resume_path(summary.path)
 
+    def action_diff(self) -> None:
+        """Show what the session under the cursor changed in files."""
+        from viewer.screens.diff import DiffScreen
+
+        if summary := self._list.current:
+            self.app.push_screen(DiffScreen(summary.path))
+
+    def action_mark(self) -> None:
+        """Mark the session under the cursor, or take its mark away; the newest two marks stay."""
+        if summary := self._list.current:
+            marked = [path for path in self._list.marked if path != summary.path]
+            self._list.marked = marked if summary.path in self._list.marked else [*marked, summary.path][-2:]
+            self._list.move(1)
+            self._list.refresh()
+
+    def action_compare(self) -> None:
+        """Compare the two sessions that are marked, or the one that is with the one under the cursor."""
+        from viewer.screens.compare import CompareScreen
+
+        current = [self._list.current.path] if self._list.current else []
+        chosen = list(dict.fromkeys([*self._list.marked, *current]))[:2]
+        if self._list.marked and len(chosen) == 2:
+            self.app.push_screen(CompareScreen(*chosen))
+        else:
+            self._app.say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
+
     def action_watch(self) -> None:
         """Show the sessions that run."""
         from viewer.screens.watch import WatchScreen
@@ -452,14 +479,6 @@ class BrowserScreen(RowListScreen):
         elif self._facets != Facets():
             self._facets = Facets()
             self._show(to_top=True)
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        self._app.show_help("list")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
 
 
 def _modified(paths: list[Path]) -> list[int]:

@@ -169,6 +169,7 @@ class FindScreen(RowListScreen):
     """The query, and what it finds."""
 
     CSS_PATH = "browser.tcss"
+    TABLE = "find"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
 
     def __init__(
@@ -317,6 +318,15 @@ class FindScreen(RowListScreen):
         words = "\n".join(group.query.words) if place else ""
         cast("TurnlogApp", self.app).open_session(group.path, place=place, words=words)
 
+    def action_diff(self) -> None:
+        """Show what the session under the cursor changed in files, from the hit on."""
+        from viewer.screens.diff import DiffScreen
+
+        if (current := self._hits.current) is not None:
+            group, hit = current
+            place = hit.place if hit is not None and group.parent is None else ""
+            self.app.push_screen(DiffScreen(group.parent or group.path, place))
+
     def action_copy_address(self) -> None:
         """Copy the address of the hit under the cursor."""
         from viewer.transcript.clipboard import Copy, put_on_clipboard
@@ -345,11 +355,3 @@ class FindScreen(RowListScreen):
     def action_back(self) -> None:
         """Go back to the list."""
         self.dismiss()
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        cast("TurnlogApp", self.app).show_help("find")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()

@@ -22,6 +22,8 @@ _TITLES = {
     "find": "Keys in the search over all sessions",
     "transcript": "Keys in a transcript",
     "watch": "Keys on the watch screen",
+    "diff": "Keys on the screen of what changed",
+    "why": "Keys in a file whose lines are traced",
 }
 _AROUND = 7
 """Lines for the box's title, hint and padding, and one that shows that it is a box."""

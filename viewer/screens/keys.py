@@ -44,6 +44,9 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
     Key(("ctrl+e",), "export", "export", "write the session, or a part of it, to a file", footer=2),
     Key(("ctrl+r",), "resume", "resume", "show and copy the command that resumes it", footer=2),
+    Key(("ctrl+g",), "diff", "diff", "the files that it changed, with one diff of each", footer=2),
+    Key(("ctrl+t",), "mark", "mark", "mark the session, for a comparison"),
+    Key(("ctrl+x",), "compare", "compare", "the two marked sessions, or the marked one and this one, compared"),
     Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
     Key(("f1",), "help", "keys", "this help", footer=1),
@@ -61,6 +64,7 @@ FIND: tuple[Key, ...] = (
     Key(("home",), "top", "first", "first hit"),
     Key(("end",), "bottom", "last", "last hit"),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date", footer=1),
+    Key(("ctrl+g",), "diff", "diff", "the files that the session changed, with one diff of each", footer=1),
     Key(("ctrl+y",), "copy_address", "address", "copy the hit's address, such as 4f2a81c9#3.2: a TARGET", footer=2),
     Key(("f1",), "help", "keys", "this help", footer=1),
     Key(("ctrl+p",), "palette", "commands", "command palette"),
@@ -117,6 +121,8 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("number_sign",), "copy_address", "address", "copy the block's address, such as 4f2a81c9#3.2: a TARGET"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
+    Key(("D",), "diff", "diff", "the files that the session changed, with one diff of each", footer=2),
+    Key(("i",), "image", "image", "show the block's image, or write it to a file"),
     Key(("a",), "subagent", "subagent", "open the subagent that this call started"),
     Key(("e",), "export", "export", "write the session, or a part of it, to a file"),
     Key(("s",), "save", "save", "write what came on standard input to a file, as it came"),
@@ -144,6 +150,42 @@ WATCH: tuple[Key, ...] = (
     Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
     Key(("q", "escape"), "back", "back", "back to the list; leave where there is none", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+)
+
+_ALWAYS: tuple[Key, ...] = (
+    Key(("question_mark",), "help", "keys", "this help", footer=1),
+    Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
+    Key(("q", "escape"), "back", "back", "back to where one came from", footer=1),
+    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+)
+
+DIFF: tuple[Key, ...] = (
+    Key(("enter",), "open", "go there", "go to the edit in the transcript; of a file to its first", footer=1),
+    Key(("j", "down"), "cursor_down", "down", "next file or edit"),
+    Key(("k", "up"), "cursor_up", "up", "the one before"),
+    Key(("g", "home"), "top", "first", "first file"),
+    Key(("G", "end"), "bottom", "last", "last file or edit"),
+    Key(("space", "pagedown"), "page_down", "diff", "a page of the diff down", footer=2),
+    Key(("b", "pageup"), "page_up", "back", "a page of the diff up"),
+    Key(("d",), "half_down", "half down", "half a page of the diff down"),
+    Key(("u",), "half_up", "half up", "half a page of the diff up"),
+    Key(("tab",), "scope", "exchange", "the exchange that one came from, or the whole session again", footer=1),
+    Key(("y",), "copy", "copy", "copy it as a patch, secrets replaced", footer=1),
+    Key(("c",), "copy_as_it_is", "copy as is", "copy the patch as it is, with its secrets"),
+    Key(("e",), "write", "write", "write it as a patch for `git apply` to a file", footer=1),
+    *_ALWAYS,
+)
+
+WHY: tuple[Key, ...] = (
+    Key(("enter",), "open", "go there", "open the session at the edit that wrote the line", footer=1),
+    Key(("tab",), "next_edit", "next edit", "the next edit, where the line may be from several", footer=1),
+    Key(("j", "down"), "cursor_down", "down", "next line"),
+    Key(("k", "up"), "cursor_up", "up", "the one before"),
+    Key(("space", "pagedown"), "page_down", "page down", "a page down"),
+    Key(("b", "pageup"), "page_up", "page up", "a page up"),
+    Key(("g", "home"), "top", "first", "first line"),
+    Key(("G", "end"), "bottom", "last", "last line"),
+    *_ALWAYS,
 )
 
 LEAVING: tuple[Key, ...] = (

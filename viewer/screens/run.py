@@ -11,6 +11,7 @@ from viewer.screens.bindings import config_path, read_config
 from viewer.screens.state import State, state_path
 
 if TYPE_CHECKING:
+    from viewer.edits.trace import Origin, TracedLine
     from viewer.follow.pipe import Spool
     from viewer.index.library import Library
     from viewer.index.summary import Summary
@@ -44,6 +45,15 @@ def run_transcript(path: Path, follow: bool = False, *, loose: bool = False, pla
     if not follow and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
     app.start_with(screen)
+    _run(app)
+
+
+def run_trace(name: str, lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
+    """Show the traced lines of a file until the person leaves. Raises ConfigError."""
+    from viewer.screens.trace import TraceScreen
+
+    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
+    app.start_with(TraceScreen(name, lines, addresses))
     _run(app)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,7 @@ from textual.events import Key
 from textual.screen import Screen
 
 from renderers.facts import local_time
-from renderers.places import exchange_names, place_of
+from renderers.places import exchange_names, find_place, place_of
 from schemas.changes import Moves, Seen
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
@@ -29,12 +29,11 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.bindings import actions_by_key, bindings, effective, key_name
+from viewer.screens.bindings import actions_by_key, bindings
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.place import OpeningPlace
 from viewer.sessions.freshness import file_state, is_live
 from viewer.transcript.folds import LEVELS
-from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
 from viewer.transcript.window import QUIET
@@ -49,10 +48,10 @@ if TYPE_CHECKING:
     from viewer.follow.family import Succession
     from viewer.follow.follower import Within
     from viewer.follow.pipe import StreamFollower
+    from viewer.screens.copies import Copies
     from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
     from viewer.screens.state import State
-    from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -116,8 +115,6 @@ class TranscriptScreen(Screen[None]):
         self._next: Path | None = None
         """The session that took this one's place."""
         self._next_at = ""
-        self._copied: Copy | None = None
-        """What was copied last."""
         self._hints = Hints()
         self._doing: Doing | None = None
         self._names: list[str] = []
@@ -577,66 +574,32 @@ class TranscriptScreen(Screen[None]):
 
     def action_copy_block(self) -> None:
         """Copy the block under the cursor, or what is selected."""
-        from viewer.transcript.clipboard import redacted, redacted_text
-
-        selected = self.get_selected_text()
-        if selected:
-            self._copy(redacted_text("the selection", selected))
+        if selected := self.get_selected_text():
+            self._copies.selection(selected)
             self.clear_selection()
         elif self._has_cursor():
-            message, root = self.session.message(self._view.cursor.block), self.session.workspace_root
-            self._copy(
-                redacted(
-                    message.kind.name.lower(),
-                    lambda redactor: (
-                        redacted_source(message, root, redactor)
-                        if redactor is not None
-                        else message_source(message, root)
-                    ),
-                )
-            )
+            self._copies.block()
 
     def action_copy_exchange(self) -> None:
         """Copy the exchange as Markdown: prompt, answers, a line a tool use."""
-        if not self._has_cursor():
-            return
-        from renderers.markdown import render_exchange
-        from renderers.options import MAX_COMMENT
-        from viewer.transcript.clipboard import redacted
-
-        session, exchange = self.session, self.session.messages.exchange[self._view.cursor.block]
-        copy = redacted(
-            f"{self._exchange_name(exchange)} as Markdown",
-            lambda redactor: render_exchange(session, exchange, redactor),
-        )
-        self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
+        if self._has_cursor():
+            self._copies.exchange(self._exchange_name(self.session.messages.exchange[self._view.cursor.block]))
 
     def action_copy_address(self) -> None:
         """Copy the address of the block under the cursor."""
-        from viewer.transcript.clipboard import Copy
-
         if self._has_cursor():
-            address = f"{self.session.id}{place_of(self.session, self._view.cursor.block)}"
-            self._copy(Copy(address, address, f"the address {address}", 0))
+            self._copies.address()
 
     def action_copy_as_it_is(self) -> None:
         """Copy what was copied last once more, with its secrets."""
-        if self._copied is None:
+        if not self._copies.again():
             self._say("Nothing was copied yet.")
-        else:
-            self._copy(self._copied, as_it_is=True)
 
-    def _copy(self, copy: Copy, note: str = "", *, as_it_is: bool = False) -> None:
-        from viewer.transcript.clipboard import put_on_clipboard
+    @cached_property
+    def _copies(self) -> Copies:
+        from viewer.screens.copies import Copies
 
-        self._copied = copy
-        keys = next(
-            key.keys
-            for key in effective("transcript", getattr(self.app, "keymap", {}))
-            if key.action == "copy_as_it_is"
-        )
-        said = put_on_clipboard(self.app, copy, key_name(keys[0]), as_it_is=as_it_is)
-        self.app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
+        return Copies(self._view)
 
     def _exchange_name(self, index: int) -> str:
         """Name an exchange: `exchange 3`, or what it is where it has no number."""
@@ -662,6 +625,31 @@ class TranscriptScreen(Screen[None]):
         """Show where the token figure comes from."""
         if self._has_cursor():
             self.app.push_screen(self._figures.why(self._view.cursor.block))
+
+    def action_diff(self) -> None:
+        """Show what the session changed in files, from the block under the cursor on."""
+        from viewer.screens.diff import DiffScreen
+
+        place = place_of(self.session, self._view.cursor.block) if self._has_cursor() else ""
+        within = None if isinstance(self._follower, Follower) else self.session
+        self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place, within))
+
+    def action_image(self) -> None:
+        """Show the images of the block under the cursor."""
+        from renderers.names import export_tail
+        from viewer.screens.image import ImageScreen
+
+        images = self.session.message(self._view.cursor.block).images if self._has_cursor() else []
+        if recorded := [image for image in images if image.data]:
+            self.app.push_screen(ImageScreen(recorded, f"image-{export_tail(self.session)}-{self._view.cursor.block}"))
+        else:
+            named = "Of the image only its name is recorded." if images else "The block under the cursor has no image."
+            self._say(named)
+
+    def _go_to_place(self, place: str) -> None:
+        """Go to a place in the session."""
+        if (found := find_place(self.session, place)) is not None:
+            self._jumps.leap("place", partial(self._view.open_at, found[1]))
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""

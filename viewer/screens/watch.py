@@ -44,6 +44,7 @@ _PRICES_AFTER = 0.3
 class WatchScreen(RowListScreen):
     """The tiles of `watch`, which looks in a thread: looking through 100,000 sessions takes longer than a key may."""
 
+    TABLE = "watch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
     DEFAULT_CSS = """
     WatchScreen > #title { background: $surface; margin-bottom: 1; }
@@ -192,14 +193,6 @@ class WatchScreen(RowListScreen):
     def _to_terminal(self, text: str) -> None:
         if (driver := self.app._driver) is not None:
             driver.write(text)
-
-    def action_help(self) -> None:
-        """The keys."""
-        self._app.show_help("watch")
-
-    def action_palette(self) -> None:
-        """The command palette."""
-        self.app.action_command_palette()
 
     async def action_back(self) -> None:
         """Back to the list; leave where there is none."""

@@ -38,6 +38,10 @@ class RowsPane(ScrollView, can_focus=True):
         self.virtual_size = Size(width, len(self._rows))
         self.refresh(layout=True)
 
+    def grown(self) -> None:
+        """Show that there are more rows: whoever made them has added some."""
+        self.virtual_size = Size(self.virtual_size.width, len(self._rows))
+
     def render_line(self, y: int) -> Strip:
         """One row."""
         width = self.scrollable_content_region.width

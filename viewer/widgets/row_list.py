@@ -171,6 +171,18 @@ class RowList(ScrollView, can_focus=False):
 class RowListScreen(Screen[None]):
     """A screen whose keys move the cursor of the one list of rows on it."""
 
+    TABLE: ClassVar[str]
+    """The table of its keys (viewer/screens/keys.py)."""
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        app: Any = self.app  # by no name of its type, which knows screens that have such lists
+        app.show_help(self.TABLE)
+
+    def action_palette(self) -> None:
+        """Show all commands."""
+        self.app.action_command_palette()
+
     def action_cursor_down(self) -> None:
         self.query_one(RowList).move(1)
 

@@ -78,6 +78,8 @@ class SessionList(RowList):
         self._place = place
         """The session under the cursor, or that it is to be on."""
         self._chosen = place is not None
+        self.marked: list[Path] = []
+        """The sessions that are to be compared."""
 
     # -- content ---------------------------------------------------------------------------------------------------
 
@@ -197,7 +199,7 @@ class SessionList(RowList):
         title = set_cell_size(cut(lead + (summary.shown_title), room), room)
         segments = [
             Segment("▌" if cursor else " ", styles["accent"]),
-            _mark(summary, styles),
+            Segment("✓", styles["accent"]) if summary.path in self.marked else _mark(summary, styles),
             Segment(" ", None),
             Segment(title, styles["text"] + Style(bold=True) if cursor else styles["text"]),
             Segment(project, styles["dim"]),

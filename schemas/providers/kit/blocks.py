@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.clean import as_json, one_line
+from schemas.images import picture_in
 from schemas.message import NO_FLAGS, Flag, Kind, Part, ToolStatus
 from schemas.providers.kit.words import Answer, Item, Say, Skip, Task, Use
 from schemas.records import read_record
@@ -15,12 +16,13 @@ from schemas.values import dict_of, list_of, text_of
 
 def image_part(media_type: object, data: object = None, name: object = None) -> Part:
     """An image or a file as what can be read of it: its type, its size (`data` is its base64 text), or its name."""
-    kind = one_line(text_of(media_type), 80)
-    size = len(data) * 3 // 4 if isinstance(data, str) and data else None
+    kind, data = one_line(text_of(media_type), 80), text_of(data)
+    size = len(data) * 3 // 4 if data else None
     words = [one_line(text_of(name), 300) or kind or "of unknown type"]
+    words += [f"{picture.width} x {picture.height}"] if (picture := picture_in(data)) else []
     words += [f"{size:,} bytes"] if size is not None else []
     what = "image" if not kind or kind.startswith("image") else "file"
-    return Part("image", f"[{what} {', '.join(words)}]", kind or None, size)
+    return Part("image", f"[{what} {', '.join(words)}]", kind or None, size, data=data)
 
 
 def arguments_of(said: object, otherwise: str = "input") -> dict[str, Any]:

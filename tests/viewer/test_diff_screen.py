@@ -1,0 +1,159 @@
+"""The screen of what a session changed: from the list, the search and a transcript, and the way into the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from schemas.opening import read_session
+from schemas.provider import Environment
+from tests.viewer.machine import Machine
+from tests.viewer.test_compare import ONE, machine, use
+from tests.viewer.test_find_screen import found
+from tests.waiting import until
+from viewer.edits.patch import patch_of
+from viewer.edits.session import changes_of
+from viewer.index.library import Library
+from viewer.screens.app import TurnlogApp
+from viewer.screens.browser import BrowserScreen
+from viewer.screens.diff import DiffScreen
+from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.pane import RowsPane
+from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import TitleBar
+from viewer.widgets.text_rows import TextRows
+
+__all__ = ["machine"]
+
+
+@asynccontextmanager
+async def listed(machine: Machine, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Pilot[None]]:
+    """The list of a machine's sessions."""
+    library = Library(Environment({}, machine.home, "linux"), machine.home / "index.sqlite", texts=True)
+    library.bring_up_to_date()
+    app = TurnlogApp()
+    app.start_with(BrowserScreen(library, Path("/home/dev/lamp-shop"), lambda: 1_772_700_000.0))
+    async with app.run_test(size=size) as pilot:
+        yield pilot
+
+
+def rows(pilot: Pilot[None]) -> list[str]:
+    """The lines of the screen's list, each of them as wide as that."""
+    shown = pilot.app.screen.query_one(TextRows)
+    lines = [shown.render_line(y) for y in range(shown.size.height)]
+    assert {line.cell_length for line in lines} == {shown.size.width}
+    return [" ".join(line.text.split()) for line in lines if line.text.strip()]
+
+
+async def changed(pilot: Pilot[None]) -> list[str]:
+    """The lines of the screen of what changed, once they are there."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, DiffScreen))
+    await until(pilot, lambda: bool(pilot.app.screen.query_one(TitleBar).left))
+    await until(pilot, lambda: bool(rows(pilot)) == bool(pilot.app.screen.query_one(TextRows).rows))
+    return rows(pilot)
+
+
+async def test_files_their_edits_and_what_came_of_them(machine: Machine) -> None:
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl", "#2.3"))
+        lines = await changed(pilot)
+        assert lines == ["lamp.py 1 failed #2 +2 -1", "▌ #2.3 Edit +2 -1"]
+        assert str(pilot.app.screen.query_one(TitleBar).right) == "1 file · +2 -1 · left out: 1 failed"
+        drawn = [line.split() for line in pilot.app.screen.query_one(RowsPane).text.splitlines()]
+        assert drawn[-3:] == [["1", "-", "a"], ["1", "+", "b"], ["2", "+", "c"]]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_three_keys_from_words_to_the_diff_and_on_to_the_edit(machine: Machine, size: tuple[int, int]) -> None:
+    async with listed(machine, size) as pilot:
+        await pilot.press("/", *"file:lamp.py")
+        await until(pilot, lambda: any("Edit" in line for line in found(pilot)))
+        await pilot.press("ctrl+g")
+        assert [line[0] for line in await changed(pilot)] == ["l", "▌"]
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TranscriptScreen))
+        view = pilot.app.screen.query_one(TranscriptView)
+        await until(pilot, lambda: view.session.message(view.cursor.block).tool is not None)
+        await pilot.press("q")
+        assert isinstance(pilot.app.screen, DiffScreen)
+
+
+async def test_in_a_transcript_it_goes_to_the_edit_and_knows_the_exchange(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    async with listed(machine) as pilot:
+        app = pilot.app
+        assert isinstance(app, TurnlogApp)
+        app.open_session(path)
+        await pilot.pause()
+        view = app.screen.query_one(TranscriptView)
+        await pilot.press("g", "D")
+        assert (await changed(pilot))[0].startswith("▌lamp.py")
+        await pilot.press("tab")
+        await until(pilot, lambda: "exchange #1" in str(app.screen.query_one(TitleBar).left))
+        assert rows(pilot) == []
+        await pilot.press("tab")
+        await until(pilot, lambda: "session" in str(app.screen.query_one(TitleBar).left))
+        await pilot.press("down", "enter")
+        assert app.screen.query_one(TranscriptView) is view
+        tool = view.session.message(view.cursor.block).tool
+        assert tool is not None and tool.name == "Edit" and tool.diffs
+
+
+async def test_the_patch_is_written_as_turnlog_diff_prints_it(machine: Machine, tmp_path: Path) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    file = {"file_path": "/home/dev/lamp-shop/new.py", "content": "one\n"}
+    use(path, 8, "Write", file, {"type": "create", "filePath": file["file_path"], "content": "one\n"})
+    session = read_session(path)
+    text, _ = patch_of(changes_of(session), "/")
+    session.close()
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(path))
+        await changed(pilot)
+        await pilot.press("e")
+        pilot.app.screen.query_one("#path", Input).value = str(tmp_path / "my.patch")
+        await pilot.press("enter")
+        await until(pilot, (tmp_path / "my.patch").exists)
+        assert (tmp_path / "my.patch").read_text() == text != ""
+
+
+async def test_names_may_hold_anything(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    name = "/home/dev/lamp-shop/[red]日本\x1b]0;x\x07" + "long" * 50 + ".py"
+    patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+\x1b[2J日本" * 40]}]
+    use(path, 9, "Edit", {"file_path": name, "old_string": "a", "new_string": "b"}, {"structuredPatch": patch})
+    async with listed(machine, (60, 20)) as pilot:
+        pilot.app.push_screen(DiffScreen(path))
+        assert any("[red]日本" in line for line in await changed(pilot))
+        await pilot.press("end")
+        pane = pilot.app.screen.query_one(RowsPane)
+        assert all(cell_len(row) <= pane.size.width for row in pane.text.splitlines())
+        assert "\x1b" not in pane.text
+
+
+async def test_a_file_that_is_no_session_is_said(machine: Machine, tmp_path: Path) -> None:
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(tmp_path / "nothing.jsonl"))
+        await until(pilot, lambda: "nothing.jsonl" in pilot.app.screen.query_one(RowsPane).text)
+        await pilot.press("y", "e", "enter", "tab", "q")
+        assert isinstance(pilot.app.screen, BrowserScreen)
+
+
+async def test_a_long_diff_is_drawn_to_its_end(machine: Machine) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    given = {"file_path": "/home/dev/lamp-shop/long.py", "content": "".join(f"line {n}\n" for n in range(1000))}
+    use(path, 8, "Write", given, {"type": "create", "filePath": given["file_path"], "content": given["content"]})
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(path))
+        await changed(pilot)
+        await pilot.press("end")
+        pane = pilot.app.screen.query_one(RowsPane)
+        await until(pilot, lambda: "line 999" in pane.text)
+        assert pane.virtual_size.height == len(pane.text.splitlines())
+        await pilot.press("space")
+        assert pane.scroll_offset.y == pane.size.height - 1

@@ -1,0 +1,70 @@
+"""Edits in words: the same in tables, on the screens and wherever else they are spoken of."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from renderers.facts import format_age, local_time
+from schemas.clean import one_line
+from viewer.output import short_path
+
+if TYPE_CHECKING:
+    from viewer.edits.history import Commit
+    from viewer.edits.session import Command, Edit, FileChange
+    from viewer.edits.trace import Origin
+
+
+def shown_name(file: FileChange) -> str:
+    """The file's name, after the one that it had first."""
+    first = file.diffs[0].path if file.diffs else file.path
+    return file.path if first == file.path else f"{first} → {file.path}"
+
+
+def notes(file: FileChange) -> list[str]:
+    """Say what there is of a file beside its lines."""
+    said = {"add": ["new"], "delete": ["deleted"], "none": ["nothing came of it"] * bool(file.edits)}.get(
+        file.operation, []
+    )
+    if file.changed_meanwhile:
+        said.append("changed by somebody else meanwhile")
+    if any(stage.rewritten for stage in file.stages):
+        said.append("what was in it before is not recorded")
+    return said + ([counts(file.left_out)] if file.left_out else [])
+
+
+def chain(file: FileChange) -> list[str]:
+    """The edits of a file in order, a line each."""
+    lines = [f"{one.place}  {whose(one)}{one.verb} +{one.diff.added} -{one.diff.removed}" for one in file.edits]
+    return lines + [f"{one.place}  changed by {by(one)}" for one in file.commands]
+
+
+def by(one: Command) -> str:
+    """Name a command, and the subagent that ran it."""
+    return f"{whose(one)}`{one_line(one.how, 100)}`"
+
+
+def whose(one: Edit | Command) -> str:
+    """The subagent that made it, before what it made."""
+    return f"{one_line(one.subagent, 100)}: " if one.subagent else ""
+
+
+def counts(ends: Counter[str]) -> str:
+    """Count the edits by their end: `2 failed, 1 denied`."""
+    return ", ".join(f"{count} {end}" for end, count in ends.items())
+
+
+def git_words(commit: Commit | None) -> str:
+    """Say what Git knows of a line."""
+    if commit is None:
+        return "not committed yet"
+    return f"{commit.id[:10]}  {commit.author}  {local_time(commit.authored, date=True)}  {commit.summary}"
+
+
+def origin_words(origin: Origin, address: str) -> str:
+    """The edit from which a line came: how it was made, where it stands, and when."""
+    edit = origin.edit
+    age = f"  {format_age(time.time() - edit.time)} ago" if edit.time is not None else ""
+    whom = f" by {one_line(edit.subagent, 100)}" if edit.subagent else ""
+    return f"{edit.verb}{whom}  {address}  {origin.provider}{age}  {short_path(origin.path)}"

@@ -1,0 +1,64 @@
+"""Copies of what stands in a transcript: of a block, an exchange or an address, and the last one once more as it is."""
+
+from __future__ import annotations
+
+from renderers.places import place_of
+from viewer.screens.bindings import effective, key_name
+from viewer.transcript.clipboard import Copy, put_on_clipboard, redacted, redacted_text
+from viewer.transcript.select import message_source, redacted_source
+from viewer.transcript.view import TranscriptView
+
+
+class Copies:
+    """Copies what is under a view's cursor, which there must be."""
+
+    def __init__(self, view: TranscriptView) -> None:
+        self._view = view
+        self._last: Copy | None = None
+
+    def selection(self, text: str) -> None:
+        """Copy what is selected."""
+        self._copy(redacted_text("the selection", text))
+
+    def block(self) -> None:
+        """Copy the block."""
+        session = self._view.session
+        message, root = session.message(self._view.cursor.block), session.workspace_root
+        self._copy(
+            redacted(
+                message.kind.name.lower(),
+                lambda redactor: (
+                    redacted_source(message, root, redactor) if redactor is not None else message_source(message, root)
+                ),
+            )
+        )
+
+    def exchange(self, name: str) -> None:
+        """Copy the exchange, called so, as Markdown: prompt, answers, a line a tool use."""
+        from renderers.markdown import render_exchange
+        from renderers.options import MAX_COMMENT
+
+        session = self._view.session
+        exchange = session.messages.exchange[self._view.cursor.block]
+        copy = redacted(f"{name} as Markdown", lambda redactor: render_exchange(session, exchange, redactor))
+        self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
+
+    def address(self) -> None:
+        """Copy the block's address."""
+        session = self._view.session
+        address = f"{session.id}{place_of(session, self._view.cursor.block)}"
+        self._copy(Copy(address, address, f"the address {address}", 0))
+
+    def again(self) -> bool:
+        """Copy what was copied last as it is; returns whether there is something."""
+        if self._last is not None:
+            self._copy(self._last, as_it_is=True)
+        return self._last is not None
+
+    def _copy(self, copy: Copy, note: str = "", *, as_it_is: bool = False) -> None:
+        self._last = copy
+        app = self._view.app
+        table = effective("transcript", getattr(app, "keymap", {}))
+        keys = next(key.keys for key in table if key.action == "copy_as_it_is")
+        said = put_on_clipboard(app, copy, key_name(keys[0]), as_it_is=as_it_is)
+        app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
