@@ -25,6 +25,14 @@ class Hunk:
     old_start: int | None = None
     new_start: int | None = None
 
+    @property
+    def header(self) -> str:
+        """The line above it in a unified diff: where it stands and how many lines it has of both sides."""
+        olds, news = (len(self.lines) - _count(self.lines, sign) for sign in "+-")
+        start_old = self.old_start if self.old_start is not None else 1
+        start_new = self.new_start if self.new_start is not None else 1
+        return f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@"
+
 
 @dataclass(slots=True)
 class FileDiff:
@@ -51,11 +59,7 @@ class FileDiff:
         new = "/dev/null" if self.operation == "delete" else f"b/{(self.renamed_to or self.path).lstrip('/')}"
         out = [f"--- {old}", f"+++ {new}"]
         for hunk in self.hunks:
-            olds = len(hunk.lines) - _count(hunk.lines, "+")
-            news = len(hunk.lines) - _count(hunk.lines, "-")
-            start_old = hunk.old_start if hunk.old_start is not None else 1
-            start_new = hunk.new_start if hunk.new_start is not None else 1
-            out.append(f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@")
+            out.append(hunk.header)
             out.extend(hunk.lines)
         return "\n".join(out) + "\n"
 

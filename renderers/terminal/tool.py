@@ -13,12 +13,13 @@ from renderers.facts import format_size
 from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command
 from renderers.inputs import json_text
 from renderers.terminal.code import language_of_path
+from renderers.terminal.diff import diff_rows
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, width_of
-from renderers.terminal.text import code_rows, diff_rows, output_rows
+from renderers.terminal.text import code_rows, output_rows
 from schemas.clean import one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
 from schemas.message import Message, Tool, ToolStatus
@@ -160,7 +161,7 @@ def _changes(tool: Tool, fold: Fold, look: Look, block: Block, root: str | None)
             name = f"{diff.operation} {relative_path(diff.path, root)}"
             name += f" → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else ""
             yield from indented(prose_rows(name, look.width - look.text, look.palette.tool), look.text)
-        rows = diff_rows(diff, look.width - look.text, look.palette)
+        rows = diff_rows(diff, look.width - look.text, look.palette, look.highlights, block.wanted)
         # A change is what one opens an edit for, so more of it stands there at once than of an output.
         yield from _capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)
 

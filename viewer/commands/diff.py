@@ -121,7 +121,7 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from rich.text import Text
 
     from renderers.terminal.palette import Palette
-    from renderers.terminal.text import diff_rows
+    from renderers.terminal.diff import diff_rows
 
     palette = Palette(add=Style(color="green"), remove=Style(color="red"))
     for row in diff_rows(diff, screen.width, palette):
