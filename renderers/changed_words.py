@@ -27,7 +27,7 @@ Spot = tuple[int, int]
 class Changed(NamedTuple):
     """A line by its place in the hunk, and where in it words changed."""
 
-    index: int
+    at: int
     spots: list[Spot]
 
 
@@ -111,4 +111,3 @@ def _spots(words: list[str], changed: set[int]) -> list[Spot]:
                 spots.append((at, at + len(word)))
         at += len(word)
     return spots
-

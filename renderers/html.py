@@ -34,7 +34,7 @@ from renderers.document import (
     Prose,
 )
 from renderers.facts import exchange_numbers, format_exact
-from renderers.headline import Outcome
+from renderers.headline import Headline
 from renderers.html_colours import coloured
 from renderers.options import Include
 from renderers.places import Part
@@ -86,7 +86,7 @@ def _write(piece: Piece) -> str:
         case Open(title, ending, kind, line):
             words = f"<b>{_text(line.verb)}</b> {_text(line.object)}" if line else _text(title)
             what = f'<span class="what">{words.rstrip()}</span>'
-            end = _outcome(line.outcome) if line else _text(ending)
+            end = _outcome(line) if line else _text(ending)
             summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
             return f'<details class="{kind}">{summary}<div class="body">\n'
         case Close():
@@ -163,12 +163,12 @@ def _fact(fact: Fact) -> str:
     return fact if isinstance(fact, str) else format_exact(fact)
 
 
-def _outcome(outcome: Sequence[Outcome]) -> str:
+def _outcome(line: Headline) -> str:
     text = ""
-    for i, (words, tone) in enumerate(outcome):
-        joined = tone == "remove" and i and outcome[i - 1].tone == "add"
+    for i, (words, tone) in enumerate(line.outcome):
+        joined = tone == "remove" and i and line.outcome[i - 1].tone == "add"
         text += ("" if not i else " " if joined else " · ") + f'<span class="{tone}">{_text(words)}</span>'
-    return text
+    return text + (f" · {_text(line.reason)}" if line.reason else "")
 
 
 def _diff(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
@@ -12,9 +12,10 @@ from rich.style import Style
 from renderers.changed_words import Change, Changed, Spot, changes_in
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row, Span, cut_cells, slice_spans, width_of
-from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, rest_of_line
-from schemas.diffs import FileDiff, Hunk
+from renderers.terminal.rows import Row, Span, crop, cut_cells, slice_spans, width_of
+from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
+from schemas.clean import Run, one_line
+from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
 SIDES = 150
 """Cells from which what went and what came stand side by side: a transcript of 160 columns leaves them for a block."""
@@ -38,10 +39,59 @@ def diff_rows(
     language = language_of_path(diff.renamed_to or diff.path)
     for i, hunk in enumerate(diff.hunks):
         if i:
-            yield Row([Segment(" " * digits + " ⋯", palette.dim)], digits + 2, source=hunk.header)
+            between = crop(f"{' ' * digits} ⋯{hunk.heading}", width)
+            yield Row([Segment(between, palette.dim)], len(between), source=hunk.header)
         lines = _Lines(hunk, digits, palette, _roles(hunk, language, palette, highlights, wanted))
         for change in changes_in(hunk.lines):
             yield from draw(lines, change, width)
+
+
+def title_row(diff: FileDiff, name: str, width: int, palette: Palette, source: str | None = None) -> Row:
+    """Draw the line above the change of a file: what was done to it and how many lines came and went."""
+    did = "" if diff.operation == "update" else f"{diff.operation} "
+    counts = [(f"+{diff.added}", palette.add_text)] * bool(diff.added)
+    counts += [(f"-{diff.removed}", palette.remove_text)] * bool(diff.removed)
+    beside = [segment for text, style in counts for segment in (Segment("  "), Segment(text, style))]
+    room = width - sum(len(segment.text) for segment in beside)
+    return Row([Segment(crop(one_line(did + name, 4096), room), palette.tool), *beside], source=source)
+
+
+def printed_rows(
+    text: str, runs: Sequence[Run], width: int, palette: Palette, highlights: Highlights, wanted: list[Want], limit: int
+) -> Iterator[Row]:
+    """A program's output, the differences in it drawn as such; at most `limit` lines of what stands between them."""
+    lines = text.split("\n") if "@@ -" in text or "\nrename to " in text else []
+    at = offset = 0
+    for passage in passages_in(lines):
+        if passage.start > at:
+            end = offset + _size(lines, at, passage.start) - 1
+            yield from output_rows(text[offset:end], _from(runs, offset), width, palette.output, limit)
+        heads = next((i + 1 for i in range(passage.start, passage.end) if lines[i].startswith("@@")), passage.end)
+        name = passage.diff.renamed_to or passage.diff.path
+        yield title_row(passage.diff, name, width, palette, "\n".join(lines[passage.start : heads]))
+        yield from diff_rows(passage.diff, width, palette, highlights, wanted)
+        offset += _size(lines, at, passage.end)
+        at = passage.end
+    if at < len(lines) or not lines:
+        yield from output_rows(text[offset:], _from(runs, offset), width, palette.output, limit)
+
+
+def _size(lines: list[str], start: int, end: int) -> int:
+    return sum(map(len, lines[start:end])) + end - start
+
+
+def _from(runs: Sequence[Run], offset: int) -> Sequence[Run]:
+    """Return the colours of a text from `offset` on."""
+    return [Run(max(0, one.start - offset), one.end - offset, one.sgr) for one in runs if one.end > offset]
+
+
+def quoted_rows(code: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
+    """Differences that an answer quotes; nothing where it quotes something else."""
+    for diff in quoted_diffs(code):
+        if diff.path:
+            head = diff.unified().partition("\n@@")[0]
+            yield title_row(diff, diff.renamed_to or diff.path, width, palette, head)
+        yield from diff_rows(diff, width, palette, highlights, wanted)
 
 
 def _roles(
@@ -86,12 +136,12 @@ class _Lines:
 
     def draw(self, line: Changed, side: str, width: int) -> list[_Piece]:
         """Draw the next line of a side, cut at the edge; one that changed fills the width."""
-        text, palette = self.texts[line.index], self._palette
+        text, palette = self.texts[line.at], self._palette
         sign, body = text[:1] or " ", text[1 : MAX_ROW_CHARS + 1]
         style = self._styles.get(sign, palette.text)
         spans: list[Span] = [(body, style)]
-        if line.index < len(self._roles):
-            spans = coloured(body, self._roles[line.index], palette, self._grounds.get(sign, palette.text))
+        if line.at < len(self._roles):
+            spans = coloured(body, self._roles[line.at], palette, self._grounds.get(sign, palette.text))
         if line.spots:
             spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
         if "\t" in body:
@@ -137,7 +187,7 @@ def _marked(spans: list[Span], spots: list[Spot], style: Style) -> list[Span]:
 def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change, each line below the other."""
     for line in (*change.removed, *change.added):
-        text = lines.texts[line.index]
+        text = lines.texts[line.at]
         if text[:1] not in ("-", "+"):
             lines.skip("-")
         pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
@@ -148,11 +198,11 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
 def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change in two columns. A row of two lines is copied as both; what is the same is read at the right."""
     half = (width - len(_BETWEEN)) // 2
-    same = not change.removed and lines.texts[change.added[0].index][:1] != "+"
+    same = not change.removed and lines.texts[change.added[0].at][:1] != "+"
     for one, other in zip_longest(change.added if same else change.removed, change.added):
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
-        texts = [lines.texts[line.index] for line in (one, other) if line]
+        texts = [lines.texts[line.at] for line in (one, other) if line]
         both = len(texts) == 2 and not same
         for number, (old, new) in enumerate(zip_longest(left, right)):
             segments = _padded(old, half)

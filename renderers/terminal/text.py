@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.terminal.code import Highlights, Marks, Want
+from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, slice_spans, width_of
 from schemas.clean import Run, Sgr
+from schemas.slices import Slice
 
 MAX_ROW_CHARS = 200_000
 """A line longer than this is shown up to here, with a word about the rest: nobody reads on, and a minified file of
@@ -31,6 +32,41 @@ def code_rows(
         if marks is not None and number < len(marks):
             spans = coloured(line, marks[number], palette, palette.block)
         yield from _code_line(line, spans, inner, palette)
+
+
+def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
+    """A slice of a file with the numbers of its lines, in the colours of its language as far as those are worked out;
+    above and below it what was said beside it.
+    """
+    yield from _said_beside(part.before, width, palette)
+    end = len(part.text) if len(part.text) <= MAX_CODE else part.text.rfind("\n", 0, MAX_CODE)
+    want = Want(language_of_path(part.path), part.text[: max(0, end)])
+    marks = highlights.lookup(want)
+    if marks is None and highlights.needs(want):
+        wanted.append(want)
+    lines = part.text.split("\n")
+    digits = 0 if part.start is None else max(3, len(str(part.start + len(lines))))
+    for number, line in enumerate(lines):
+        label = f"{part.start + number:>{digits}}  " if part.start is not None else ""
+        shown = line[:MAX_ROW_CHARS]
+        spans: list[Span] = [(shown, palette.text)]
+        if marks is not None and number < len(marks):
+            spans = coloured(shown, marks[number], palette, palette.text)
+        if "\t" in shown:
+            spans = expand_spans(spans, 4)
+            shown = "".join(text for text, _ in spans)
+        cuts = cut_cells(shown, width - len(label))
+        for start, end, join in cuts:
+            head = [Segment(" " * len(label) if start else label, palette.dim)] if label else []
+            source = line if len(cuts) == 1 and "\t" in line else None
+            yield Row([*head, *slice_spans(spans, start, end)], len(label), join, source)
+        if len(line) > MAX_ROW_CHARS:
+            yield Row([Segment(rest_of_line(len(line), width), palette.dim)])
+    yield from _said_beside(part.after, width, palette)
+
+
+def _said_beside(text: str, width: int, palette: Palette) -> Iterator[Row]:
+    return output_rows(text, (), width, palette.dim) if text else iter(())
 
 
 def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Span]:
@@ -143,4 +179,3 @@ def _output_line(line: str, spans: list[Span], width: int) -> Iterator[Row]:
     cuts = cut_cells(line, width)
     for start, end, join in cuts:
         yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)
-

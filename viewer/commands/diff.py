@@ -120,8 +120,8 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from rich.style import Style
     from rich.text import Text
 
-    from renderers.terminal.palette import Palette
     from renderers.terminal.diff import diff_rows
+    from renderers.terminal.palette import Palette
 
     palette = Palette(add=Style(color="green"), remove=Style(color="red"))
     for row in diff_rows(diff, screen.width, palette):

@@ -68,6 +68,7 @@ from schemas.providers.kit.words import (
     Use,
 )
 from schemas.records import JsonLines, read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
@@ -164,6 +165,7 @@ class Claude(Lines):
     history: ClassVar[type[History]] = Rewinds
     copies = False  # its history tells them by their uuids
     recount, answers = "largest", "first"
+    listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
     published = PUBLISHED
     running, stated = registry.RUNNING, registry.stated
