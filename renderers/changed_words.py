@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import NamedTuple
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
@@ -36,6 +37,17 @@ class Change(NamedTuple):
 
     removed: list[Changed]
     added: list[Changed]
+    pairs: list[tuple[int, int]]
+    """Which of them belong together, one that went and one that came, in order."""
+
+    def beside(self) -> Iterator[tuple[Changed | None, Changed | None]]:
+        """The lines that stand beside each other, those that belong together first of all."""
+        left = right = 0
+        for i, j in (*self.pairs, (len(self.removed), len(self.added))):
+            yield from zip_longest(self.removed[left:i], self.added[right:j])
+            if i < len(self.removed):
+                yield self.removed[i], self.added[j]
+            left, right = i + 1, j + 1
 
 
 def changes_in(lines: Sequence[str]) -> Iterator[Change]:
@@ -46,11 +58,13 @@ def changes_in(lines: Sequence[str]) -> Iterator[Change]:
         end = _end(lines, middle, "+") if middle > at else at + 1
         old, new = [line[1:] for line in lines[at:middle]], [line[1:] for line in lines[middle:end]]
         spots: dict[int, list[Spot]] = {}
-        for i, j in _pairs(old, new):
+        pairs = list(_pairs(old, new))
+        for i, j in pairs:
             spots[at + i], spots[middle + j] = changed_words(old[i], new[j])
         yield Change(
             [Changed(i, spots.get(i, [])) for i in range(at, middle)],
             [Changed(i, spots.get(i, [])) for i in range(middle, end)],
+            pairs,
         )
         at = end
 

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from renderers.changed_words import Spot, changes_in
 from renderers.document import (
     Close,
     Code,
@@ -172,15 +174,30 @@ def _outcome(line: Headline) -> str:
 
 
 def _diff(text: str) -> str:
-    lines = text.removesuffix("\n").split("\n")
-    rows = "".join(f"<span{_diff_class(line)}>{_text(line)}</span>" for line in lines)
-    return f'<pre class="diff"><code>{rows}</code></pre>\n'
+    rows: list[str] = []
+    for is_place, group in groupby(text.removesuffix("\n").split("\n"), _is_place):
+        lines = list(group)
+        if is_place:
+            rows += (f'<span class="place">{_text(line)}</span>' for line in lines)
+            continue
+        for change in changes_in(lines):
+            for changed in (*change.removed, *change.added):
+                rows.append(_diff_line(lines[changed.at], changed.spots))
+    return f'<pre class="diff"><code>{"".join(rows)}</code></pre>\n'
 
 
-def _diff_class(line: str) -> str:
-    if line.startswith(("--- ", "+++ ", "@@")):
-        return ' class="place"'
-    return {"+": ' class="add"', "-": ' class="remove"'}.get(line[:1], "")
+def _diff_line(line: str, spots: list[Spot]) -> str:
+    """A line of a difference; words that changed in it are marked."""
+    text, at = "", 0
+    for start, end in ((start + 1, end + 1) for start, end in spots):
+        text += f"{_text(line[at:start])}<mark>{_text(line[start:end])}</mark>"
+        at = end
+    kind = {"+": ' class="add"', "-": ' class="remove"'}.get(line[:1], "")
+    return f"<span{kind}>{text}{_text(line[at:])}</span>"
+
+
+def _is_place(line: str) -> bool:
+    return line.startswith(("--- ", "+++ ", "@@"))
 
 
 class _Markdown(MarkdownIt):

@@ -199,7 +199,7 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change in two columns. A row of two lines is copied as both; what is the same is read at the right."""
     half = (width - len(_BETWEEN)) // 2
     same = not change.removed and lines.texts[change.added[0].at][:1] != "+"
-    for one, other in zip_longest(change.added if same else change.removed, change.added):
+    for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
         texts = [lines.texts[line.at] for line in (one, other) if line]

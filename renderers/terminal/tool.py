@@ -123,9 +123,12 @@ def _input(
     if (todos := _todo_items(tool)) is not None:
         yield from _todos(todos, look)
         return
+    shown = tool_slice(tool)
     for name, value in tool.input.items():
         if value is None or value == "" or _said(value, head):
             continue
+        if shown is not None and shown.start is not None and isinstance(value, int):
+            continue  # where the slice begins and ends, which its numbers tell
         yield from _argument(name, value, tool, fold, look, block)
 
 

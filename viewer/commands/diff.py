@@ -123,7 +123,8 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from renderers.terminal.diff import diff_rows
     from renderers.terminal.palette import Palette
 
-    palette = Palette(add=Style(color="green"), remove=Style(color="red"))
+    words = Style(reverse=True)
+    palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)
     for row in diff_rows(diff, screen.width, palette):
         screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
 
