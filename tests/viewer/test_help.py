@@ -15,7 +15,7 @@ from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitti
 
 @pytest.mark.parametrize("table", TABLES)
 def test_help_says_every_action_and_all_its_keys(table: str) -> None:
-    lines = help_text(TABLES[table]).plain.split("\n")
+    lines = help_text(TABLES[table], 1000).plain.split("\n")
     assert len(lines) == len(TABLES[table])
     for line, key in zip(lines, TABLES[table], strict=True):
         assert line.endswith(key.help)
