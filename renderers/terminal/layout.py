@@ -97,7 +97,7 @@ def title_row(
     """
     left, right = [(flat(text), style) for text, style in left], [(flat(text), style) for text, style in right]
     room = look.measure - column - 2
-    facts = _fitting(right, max(room * 6 // 10, room - 14))
+    facts = _fitting(right, facts_room(room))
     facts_width = sum(width_of(text) for text, _ in facts)
     left_room = room - (facts_width + 2 if facts else 0)
     segments = [Segment(" " * column), glyph, Segment(" ")]
@@ -110,6 +110,11 @@ def title_row(
         segments.append(Segment(" " * (left_room + 2)))
         segments.extend(Segment(text, style) for text, style in facts)
     return Row(segments, column + 2, act=act)
+
+
+def facts_room(room: int) -> int:
+    """Cells of a title row's room that its facts may fill."""
+    return max(room * 6 // 10, room - 14)
 
 
 def flat(text: str) -> str:

@@ -16,7 +16,7 @@ from renderers.terminal.code import language_of_path
 from renderers.terminal.diff import diff_rows, printed_rows
 from renderers.terminal.diff import title_row as diff_title
 from renderers.terminal.folds import SHORT_LINES, Fold
-from renderers.terminal.layout import CLOSED, OPEN, Block, Look, capped, indented, title_row
+from renderers.terminal.layout import CLOSED, OPEN, Block, Look, capped, facts_room, indented, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, crop, width_of
@@ -63,9 +63,10 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
     ]
     right = _outcome(head, bad, palette)
     if head.reason:
-        room = look.measure - look.body - 6 - sum(width_of(text) for text, _ in right)
-        reason = crop(head.reason, room - min(width_of(head.title), room // 2))
-        right.append((f" · {reason}", palette.text))
+        room = look.measure - look.body - 2
+        room = min(room - min(width_of(head.title), room * 4 // 10) - 2, facts_room(room))
+        reason = crop(head.reason, room - sum(width_of(text) for text, _ in right) - 3)
+        right += [(f" · {reason}", palette.text)] if reason else []
     return title_row(look, look.body, glyph, left, right)
 
 

@@ -404,3 +404,16 @@ async def test_the_demo_says_that_it_is_one() -> None:
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW, word="demo"))  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)):
         assert str(app.screen.query_one(TitleBar).render()).startswith("turnlog demo   ")
+
+
+@pytest.mark.parametrize(("key", "above"), [("home", False), ("end", True)])
+async def test_a_toast_stands_away_from_the_line_that_it_speaks_of(key: str, above: bool) -> None:
+    app = browser(*(summary(f"s{n}", title=f"session {n}") for n in range(60)))
+    async with app.run_test(size=(60, 20), notifications=True) as pilot:
+        await pilot.press(key)
+        app.say("Something about this session.")
+        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await pilot.pause()
+        toast, row = app.screen.query_one("Toast").region, app.screen.query_one(SessionList).cursor_row
+        assert row is not None and not toast.y <= row < toast.bottom
+        assert (toast.bottom < row) is above

@@ -44,7 +44,7 @@ class Dialog(ModalScreen[Answer]):
         raise NotImplementedError
 
     def on_resize(self, event: Resize) -> None:
-        """What scrolls leaves the hint its place."""
+        """The hint keeps its place: what scrolls has the height that is left."""
         if self.SCROLLS:
             height = event.size.height * 9 // 10
             self.query_one(self.SCROLLS).styles.max_height = max(1, height - self.AROUND)
