@@ -55,7 +55,11 @@ def changes_in(lines: Sequence[str]) -> Iterator[Change]:
     at = 0
     while at < len(lines):
         middle = _end(lines, at, "-")
-        end = _end(lines, middle, "+") if middle > at else at + 1
+        if middle == at:
+            yield Change([], [Changed(at, [])], [])
+            at += 1
+            continue
+        end = _end(lines, middle, "+")
         old, new = [line[1:] for line in lines[at:middle]], [line[1:] for line in lines[middle:end]]
         spots: dict[int, list[Spot]] = {}
         pairs = list(_pairs(old, new))

@@ -56,7 +56,7 @@ def slice_of(text: str, given: Mapping[str, Any], listing: Listing) -> Slice | N
     if not path:
         return None
     if listing.number:
-        return _numbered(path, text, re.compile(listing.number))
+        return _numbered(path, text, listing.number)
     if "." not in re.split(r"[/\\]", path)[-1][1:] or "\n" not in text:  # a folder, or a word about a picture
         return None
     parts = {key: value for key, value in given.items() if key in _PARTS and value is not None}
@@ -69,23 +69,27 @@ def slice_of(text: str, given: Mapping[str, Any], listing: Listing) -> Slice | N
     return Slice(path, text, start if known else None, before, after)
 
 
-def _numbered(path: str, text: str, number: re.Pattern[str]) -> Slice | None:
+def _numbered(path: str, text: str, number: str) -> Slice | None:
     """Return the lines whose numbers follow each other; None if there are none."""
-    lines = text.split("\n")
-    at = next((i for i, line in enumerate(lines[: _ABOVE + 1]) if number.match(line)), None)
-    if at is None:
+    pattern = re.compile(f"^(?:{number})", re.MULTILINE)
+    begin = pattern.search(text)
+    if begin is None or text.count("\n", 0, begin.start()) > _ABOVE or len(begin[1]) > 9:
         return None
-    before, body, start = "\n".join(lines[:at]), list[str](), 0
-    for line in lines[at:]:
-        match = number.match(line)
-        if match is None or len(match[1]) > 9 or (body and int(match[1]) != start + len(body)):
+    before, text, start = text[: begin.start()].strip("\n"), text[begin.start() :], int(begin[1])
+    found = pattern.findall(text)
+    if len(found) == text.count("\n") + 1 and found == [str(n) for n in range(start, start + len(found))]:
+        return Slice(path, pattern.sub("", text), start, before)
+    body: list[str] = []
+    lines = text.split("\n")
+    for line in lines:
+        match = pattern.match(line)
+        if match is None or match[1].lstrip("0") != str(start + len(body)):
             break
-        start = start if body else int(match[1])
         body.append(line[match.end() :])
-    return Slice(path, "\n".join(body), start, before, "\n".join(lines[at + len(body) :]).strip("\n")) if body else None
+    return Slice(path, "\n".join(body), start, before, "\n".join(lines[len(body) :]).strip("\n")) if body else None
 
 
-_TABBED = re.compile(r" *(\d+)\t")
+_TABBED = r" *(\d+)\t"
 _LINES = re.compile(r"(\d{1,9}),(\d{1,9})p")
 _PATTERN = re.compile(r"[*?$`;&|<>(){}]")
 _LONGEST = 500

@@ -12,7 +12,7 @@ from rich.style import Style
 from renderers.changed_words import Change, Changed, Spot, changes_in
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row, Span, crop, cut_cells, slice_spans, width_of
+from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
 from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
 from schemas.clean import Run, one_line
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
@@ -148,6 +148,10 @@ class _Lines:
             spans = expand_spans(spans, 4)
             body = "".join(piece for piece, _ in spans)
         number, pieces = self._next(side), list[_Piece]()
+        fill = width - self.label - 2 - len(body) if sign != " " else 0
+        if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
+            piece = Segment(f"{sign} {body}{' ' * fill}", style)
+            return [_Piece([Segment(number, palette.dim), piece] if number else [piece], body, "\n", self.label)]
         for start, end, join in cut_cells(body, width - self.label - 3):
             row = [Segment(" " * self.label if pieces else number, palette.dim)] if number else []
             row += [Segment("  " if pieces else f"{sign} ", style), *slice_spans(spans, start, end)]

@@ -24,6 +24,7 @@ from renderers.terminal.text import code_rows, slice_rows
 from schemas.clean import one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, changes_asked
 from schemas.message import Message, Tool, ToolStatus
+from schemas.slices import Slice
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
 _SOURCE_KEYS = frozenset({"code", "new_source", "patch", "input", "edits", *OLD_TEXTS, *NEW_TEXTS, *WHOLE_TEXTS})
@@ -43,12 +44,13 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
         if tool.formatted:
             block.rows.extend(_formatted(tool.formatted, fold, look, block))
         else:
-            given = _input(tool, head, fold, look, block, workspace_root)
-            result = _output(tool, fold, look, block)
+            part = tool_slice(tool)
+            given = _input(tool, head, part, fold, look, block, workspace_root)
+            result = _output(tool, part, fold, look, block)
             # Why a change came to nothing stands before what was tried.
             undone = tool.type == "write" and tool.status in _BAD
-            for part in (result, given) if undone else (given, result):
-                block.rows.extend(part)
+            for rows in (result, given) if undone else (given, result):
+                block.rows.extend(rows)
         block.rows.extend(_notes(tool, look))
     return block
 
@@ -108,7 +110,7 @@ def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:
 
 
 def _input(
-    tool: Tool, head: Headline, fold: Fold, look: Look, block: Block, workspace_root: str | None
+    tool: Tool, head: Headline, part: Slice | None, fold: Fold, look: Look, block: Block, workspace_root: str | None
 ) -> Iterator[Row]:
     """Draw the input of the use, as far as its line does not say it already."""
     changes = tool.diffs or (changes_asked(tool.input) if tool.type == "write" and tool.status in _BAD else [])
@@ -124,11 +126,10 @@ def _input(
     if (todos := _todo_items(tool)) is not None:
         yield from _todos(todos, look)
         return
-    shown = tool_slice(tool)
     for name, value in tool.input.items():
         if value is None or value == "" or _said(value, head):
             continue
-        if shown is not None and shown.start is not None and isinstance(value, int):
+        if part is not None and part.start is not None and isinstance(value, int):
             continue  # where the slice begins and ends, which its numbers tell
         yield from _argument(name, value, tool, fold, look, block)
 
@@ -201,14 +202,14 @@ def _todos(items: list[dict[str, Any]], look: Look) -> Iterator[Row]:
 # -- output ----------------------------------------------------------------------------------------------------------
 
 
-def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+def _output(tool: Tool, part: Slice | None, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
     """Draw the result of the use."""
     text = tool.text.rstrip("\n")
     if not text.strip() or (tool.diffs and tool.status is ToolStatus.OK):
         return
     width = look.width - look.text - 2
     lines = text.count("\n") + 1
-    if (part := tool_slice(tool)) is not None:
+    if part is not None:
         rows = slice_rows(part, width + 2, look.palette, look.highlights, block.wanted)
         yield from capped(indented(rows, look.text), part.whole.count("\n") + 1, fold, look, block)
         return
