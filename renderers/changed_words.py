@@ -81,19 +81,17 @@ def _end(lines: Sequence[str], at: int, sign: str) -> int:
 
 
 def _pairs(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield which line came for which: one for one, or in order those that are alike."""
+    """Yield which line came for which: one for one, or in order those that are most alike."""
     if len(old) == len(new):
         yield from ((i, i) for i in range(len(old)))
     elif len(old) * len(new) <= _TRIED:
-        words = [Counter(_WORD.findall(line[:_LONGEST_LINE])) for line in new]
+        olds, news = ([Counter(_WORD.findall(line[:_LONGEST_LINE])) for line in lines] for lines in (old, new))
         start = 0
-        for i, line in enumerate(old):
-            own = Counter(_WORD.findall(line[:_LONGEST_LINE]))
-            for j in range(start, len(new)):
-                if 2 * (own & words[j]).total() > max(own.total(), words[j].total()):
-                    yield i, j
-                    start = j + 1
-                    break
+        for i, own in enumerate(olds):
+            alike = [2 * (own & one).total() / max(1, own.total(), one.total()) for one in news[start:]]
+            if alike and (best := max(alike)) > 1:
+                start += alike.index(best) + 1
+                yield i, start - 1
 
 
 def changed_words(old: str, new: str) -> tuple[list[Spot], list[Spot]]:
