@@ -94,7 +94,8 @@ def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
     outcome = list(_status(tool))
     if tool.seconds is not None and tool.seconds >= 0.05:
         outcome.append(Outcome(format_seconds(tool.seconds), "plain"))
-    outcome.extend(facts)
+    if not tool.diffs or tool.status not in (ToolStatus.ERROR, ToolStatus.DENIED):  # what was tried did not happen
+        outcome.extend(facts)
     if tool.images:
         outcome.append(Outcome(plural(len(tool.images), "image"), "plain"))
     return Headline(_flat(verb) or "tool", _flat(object_), tuple(outcome), _reason(tool, workspace_root))

@@ -39,7 +39,7 @@ def diff_rows(
     language = language_of_path(diff.renamed_to or diff.path)
     for i, hunk in enumerate(diff.hunks):
         if i:
-            between = crop(f"{' ' * digits} ⋯{hunk.heading}", width)
+            between = crop(f"{' ' * digits} ⋯ {one_line(hunk.heading)}".rstrip(), width)
             yield Row([Segment(between, palette.dim)], len(between), source=hunk.header)
         lines = _Lines(hunk, digits, palette, _roles(hunk, language, palette, highlights, wanted))
         for change in changes_in(hunk.lines):

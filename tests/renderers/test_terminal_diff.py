@@ -89,7 +89,7 @@ index 83db48f..bf269f4 100644
 -y
 +z
  w
-@@ -9,1 +9,1 @@
+@@ -9,1 +9,1 @@	class A:
 -9
 +10
 \\ No newline at end of file
@@ -110,7 +110,7 @@ def test_a_difference_in_output_is_drawn_between_the_rest(width: int) -> None:
         "the end",
     ]
     assert rows_text(rows).split("\n") == [line for line in GIT.split("\n") if not line.startswith("\\")]
-    assert "    ⋯" in texts(rows)
+    assert "    ⋯ class A:" in texts(rows)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,9 @@ def test_words_and_facts_can_be_read_on_every_ground(theme) -> None:
     for ground in (theme.background, theme.surface):
         for colour in colours:
             assert contrast(colour, ground) >= 4.3, (colour, ground)
+    for colour in (theme.success, theme.error):  # the words of a line that changed
+        ground = Color.parse(theme.background) + Color.parse(colour).multiply_alpha(0.3)
+        assert contrast(theme.foreground, ground.hex) >= 4.3, (colour, ground)
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
