@@ -66,6 +66,7 @@ class OhMyPiStream(PiStream):
 
     id = OhMyPi.id
     name = OhMyPi.name
+    listing = OhMyPi.listing
     formats = (Format("Oh My Pi, `--mode json`", "Pi's events, and advisor_cost_changed or a prompt's attribution"),)
 
     def prints(self, record: Data) -> bool:
