@@ -175,14 +175,14 @@ def _outcome(line: Headline) -> str:
 
 def _diff(text: str) -> str:
     rows: list[str] = []
-    for is_place, group in groupby(text.removesuffix("\n").split("\n"), _is_place):
-        lines = list(group)
+    lines = text.removesuffix("\n").split("\n")
+    for is_place, group in groupby(range(len(lines)), lambda at: _is_place(lines, at)):
+        part = [lines[at] for at in group]
         if is_place:
-            rows += (f'<span class="place">{_text(line)}</span>' for line in lines)
+            rows += (f'<span class="place">{_text(line)}</span>' for line in part)
             continue
-        for change in changes_in(lines):
-            for changed in (*change.removed, *change.added):
-                rows.append(_diff_line(lines[changed.at], changed.spots))
+        for change in changes_in(part):
+            rows += (_diff_line(part[line.at], line.spots) for line in (*change.removed, *change.added))
     return f'<pre class="diff"><code>{"".join(rows)}</code></pre>\n'
 
 
@@ -196,8 +196,11 @@ def _diff_line(line: str, spots: list[Spot]) -> str:
     return f"<span{kind}>{text}{_text(line[at:])}</span>"
 
 
-def _is_place(line: str) -> bool:
-    return line.startswith(("--- ", "+++ ", "@@"))
+def _is_place(lines: list[str], at: int) -> bool:
+    """Return whether a line says where the ones below it belong: a file's two names, or a hunk's lines."""
+    if lines[at].startswith("--- "):  # alone, it is a line that went and began with two of them
+        return lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
+    return lines[at].startswith("@@") or (lines[at].startswith("+++ ") and at > 0 and lines[at - 1].startswith("--- "))
 
 
 class _Markdown(MarkdownIt):

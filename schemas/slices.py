@@ -65,7 +65,7 @@ def slice_of(text: str, given: Mapping[str, Any], listing: Listing) -> Slice | N
     head = re.match(listing.head, text)
     tail = re.search(rf"\s*(?:{listing.tail})\s*\Z", text) if listing.tail else None
     before, after = (match[0].strip("\n") if match else "" for match in (head, tail))
-    text = text[head.end() if head else 0 : tail.start() if tail else None]
+    text = text[head.end() if head else 0 : tail.start() if tail else None].removesuffix("\n")
     return Slice(path, text, start if known else None, before, after)
 
 
@@ -121,4 +121,4 @@ def shell_slice(command: str, text: str) -> Slice | None:
 
 def _unless_cut(path: str, text: str, start: int) -> Slice:
     """Return lines as they are; their numbers are not known where some may have been left out."""
-    return Slice(path, text, None if _CUT.search(text) else start)
+    return Slice(path, text.removesuffix("\n"), None if _CUT.search(text) else start)

@@ -65,7 +65,7 @@ def test_lines_as_they_are_with_what_stands_around_them() -> None:
         ("cd /src && cat 'a b.py'", "x", Slice("a b.py", "x", 1)),
         ("cat -n a.py", "     1\tx\n     2\ty", Slice("a.py", "x\ny", 1)),
         ("nl -ba a.py | sed -n '8,9p'", "     8\tx\n     9\ty", Slice("a.py", "x\ny", 8)),
-        ("sed -n 8,9p a.py", "x\ny\n", Slice("a.py", "x\ny\n", 8)),
+        ("sed -n 8,9p a.py", "x\ny\n", Slice("a.py", "x\ny", 8)),
         ("sed -n '8,9p' a.py", "x\ny\nz\nw", None),  # more lines than it prints
         ("cat a.py b.py", "x", None),
         ("cat *.py", "x", None),
